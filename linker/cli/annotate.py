@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from linker.errors import OnError
     from linker.jobs.linking import LinkSettings, Written
     from linker.jobs.machines import Machines
-    from linker.text.overlaps import Overlaps
+    from linker.text.find import Overlaps
     from linker.types import Document, Selection
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each

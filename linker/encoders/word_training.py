@@ -26,7 +26,7 @@ from linker.encoders.words import (
 )
 from linker.errors import LinkerError, OnError, stop
 from linker.fields import OptionGroup, Seed
-from linker.text.gazetteer import Gazetteer
+from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
 

@@ -23,7 +23,7 @@ from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
 from linker.readers import mentions as readers
-from linker.text.overlaps import Overlaps
+from linker.text.find import Overlaps
 from linker.types import Document, Mention, Selection
 
 Item = Document | Mention

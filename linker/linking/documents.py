@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.linking.requests import Decisions, Found, FoundSpan, Linked, Request
-from linker.text.find import running_text
-from linker.text.overlaps import Overlaps, longest, overlap
+from linker.text.find import Overlaps, longest, overlap, running_text
 from linker.types import Document, Mention, Span
 
 FindSpans = Callable[[str], Iterable[FoundSpan]]

@@ -18,7 +18,7 @@ from linker.linking.lists import Ranking
 from linker.linking.requests import Answer
 from linker.linking.scope import LIMITS, Scope
 from linker.linking.scores import RankedLookup, ScoredReading, place_of
-from linker.text import abbreviations, expansions
+from linker.text import abbreviations
 from linker.text.normalize import normalize
 from linker.text.readings import Wording
 from linker.types import Document, Lookup, Mention, Span
@@ -145,7 +145,7 @@ def _scored(
 def _reading(scope: Scope, answer: Answer, scored: ScoredReading, won: bool) -> ExplainedReading:
     """One way to read the mention."""
     document, lookups = answer.document, [of_one.lookup for of_one in scored.lookups]
-    spans = expansions.spans(document, permuted=scope.options.text.permuted) if document else {}
+    spans = abbreviations.spans(document, permuted=scope.options.text.permuted) if document else {}
     return ExplainedReading(
         scored.kind,
         tuple(_looked_up(scope, lookup) for lookup in lookups),
@@ -171,7 +171,7 @@ def _expansions(
     scope: Scope,
     answer: Answer,
     scored: ScoredReading,
-    spans: Mapping[expansions.Pair, Span],
+    spans: Mapping[abbreviations.Pair, Span],
 ) -> tuple[ExpandedForm, ...]:
     """The definitions that a reading rests on.
 
@@ -189,7 +189,7 @@ def _expansions(
         expanded = abbreviations.expand(mention, definitions)
     if expanded is None or expanded == mention:
         return ()
-    forms = expansions.used(mention, expanded, definitions, spans)
+    forms = abbreviations.used(mention, expanded, definitions, spans)
     return tuple(
         ExpandedForm(short, long, spans.get((short, long))) for short, long in forms.items()
     )

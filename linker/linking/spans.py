@@ -14,8 +14,7 @@ import numpy as np
 from linker.dictionary.finding import DictionaryNames, Facts, Findings
 from linker.linking.logistic import Floats, Logistic
 from linker.text import find
-from linker.text.find import Match, is_short_form, running_text
-from linker.text.overlaps import longest
+from linker.text.find import Match, is_short_form, longest, running_text
 from linker.types import Document, Mention, Span
 
 TABLES = ("form", "before", "after", "first", "last")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from linker import cancelling
 from linker.text import layout
 from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
+from linker.types import Document, Span
 
 _REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
 _PERMUTED = 0.9  # cost of the initials in another order
@@ -34,8 +35,12 @@ class Definition:
 
     short: str
     long: str
-    short_span: tuple[int, int]  # [start, end) in characters of the text
-    long_span: tuple[int, int]
+    short_span: Span
+    long_span: Span
+
+
+Pair = tuple[str, str]
+"""A short form and its long form."""
 
 
 def find(text: str, *, permuted: bool = False) -> list[Definition]:
@@ -89,7 +94,7 @@ def _is_part(short: str, long: str) -> bool:
     return capitals and _is_pair(short, long) and layout.cost(long, short) <= layout.limit(short)
 
 
-def _brackets(text: str) -> Iterator[tuple[int, int]]:
+def _brackets(text: str) -> Iterator[Span]:
     """Yield the positions of the opening and the closing bracket of each pair, unless too long."""
     stack: list[int] = []
     for match in re.finditer(r"[()\[\]]", text):
@@ -111,35 +116,26 @@ def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) 
     """
     inner = text[opening + 1 : closing]
     kept = _REST.sub("", inner)
-    short = _at(text, opening + 1, opening + 1 + len(kept))
-    is_word = _is_word(text[slice(*short)], inner)
-    definitions = [] if is_word else _forward(text, start, opening, short, permuted)
+    span = _at(text, opening + 1, opening + 1 + len(kept))
+    short = text[slice(*span)]
+    starts_phrase = re.search(r"\s(?:and|or)\s", inner) and (short.islower() or len(short) < 2)
+    is_word = starts_phrase or short in STOP
+    definitions = [] if is_word else _forward(text, start, opening, span, permuted)
     definitions = definitions or _reversed(text, start, opening, closing)
     if not definitions and (comma := re.search(r"[,;]\s+(\S+)$", inner)):  # "(long form, SF)"
         begin = opening + 1
-        short = begin + comma.start(1), closing
-        definitions = _forward(text, begin, begin + comma.start(), short, permuted)
+        span = begin + comma.start(1), closing
+        definitions = _forward(text, begin, begin + comma.start(), span, permuted)
     return definitions
 
 
-def _is_word(short: str, inner: str) -> bool:
-    """Whether brackets hold a word, or the start of a phrase, rather than a short form."""
-    phrase = re.search(r"\s(?:and|or)\s", inner) is not None
-    return short in STOP or (phrase and (short.islower() or len(short) < 2))
-
-
-def _at(text: str, start: int, end: int) -> tuple[int, int]:
+def _at(text: str, start: int, end: int) -> Span:
     """Shrink a span until it neither starts nor ends with white space or a quotation mark."""
-    while start < end and text[start] in QUOTES:
-        start += 1
-    while start < end and text[end - 1] in QUOTES:
-        end -= 1
-    return start, end
+    start = end - len(text[start:end].lstrip(QUOTES))
+    return start, start + len(text[start:end].rstrip(QUOTES))
 
 
-def _forward(
-    text: str, start: int, end: int, short_span: tuple[int, int], permuted: bool
-) -> list[Definition]:
+def _forward(text: str, start: int, end: int, short_span: Span, permuted: bool) -> list[Definition]:
     """A long form that ends at `end`, for the short form behind it."""
     short = text[slice(*short_span)]
     start, stop = _at(text, start, end)
@@ -259,25 +255,39 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
     return mention
 
 
-def expand_tokens(mention: str, definitions: Mapping[str, str]) -> str:
-    """Replace short forms as BioSyn (Sung et al., 2020) does.
+def used(
+    mention: str, expanded: str, first: Mapping[str, str], definitions: Iterable[Pair]
+) -> dict[str, str]:
+    """The short forms that were replaced in a mention, each with its long form.
 
-    Replaced are words between white space, parts of words between slashes, and words before a
-    comma. White space is collapsed. The replacement is repeated until the text comes back to what
-    it was before, or grows too long.
+    Args:
+        mention: as it is written.
+        expanded: what the definitions of its document made of it.
+        first: the long forms by the first definition of each short form.
+        definitions: all of the document, of which one may have taken the place of the first.
     """
-    seen = {mention}
-    while True:
-        mention = " ".join(_expand_token(token, definitions) for token in mention.split())
-        if mention in seen or len(mention) > 10 * _LONGEST:
-            return mention
-        seen.add(mention)
+    others = ({**first, short: long} for short, long in definitions if short in mention)
+    for long_forms in (first, *others):
+        if expand(mention, long_forms) == expanded:
+            return {
+                short: long
+                for short, long in long_forms.items()
+                if (short in mention or short in expanded)
+                and expand(mention, _without(short, long_forms)) != expanded
+            }
+    return {}
 
 
-def _expand_token(token: str, definitions: Mapping[str, str]) -> str:
-    if "/" in token:
-        token = "/".join(definitions.get(part, part) for part in token.split("/"))
-    if token.endswith(","):
-        word = token.replace(",", "")
-        return definitions.get(word, word) + ","
-    return definitions.get(token, token)
+def _without(short: str, long_forms: Mapping[str, str]) -> dict[str, str]:
+    return {other: long for other, long in long_forms.items() if other != short}
+
+
+def spans(document: Document, *, permuted: bool) -> dict[Pair, Span]:
+    """Where a document defines each pair of a short and a long form: the span of the long form.
+
+    Args:
+        document: the document.
+        permuted: as for `find`.
+    """
+    definitions = reversed(find(document.text, permuted=permuted))  # the first definition counts
+    return {(d.short, d.long): d.long_span for d in definitions}

@@ -42,16 +42,11 @@ def split(mention: str, is_name: IsName) -> list[str]:
     >>> split("breast and ovarian cancer", {"breast cancer", "ovarian cancer"}.__contains__)
     ['breast cancer', 'ovarian cancer']
     """
-    if not _has_coordination(mention):
+    ways = _ways(mention)
+    if not ways or _is_known_whole(mention, is_name):
         return [mention]
-    members = _members(mention)
-    if len(members) < 2 or _is_known_whole(mention, is_name):
-        return [mention]
-    for left, right in _frames(members, slash="/" in _tokens(mention)):
-        parts = _parts(members, left, right)
-        if _is_plausible(parts, is_name):
-            return _joined(parts)
-    return [mention]
+    plausible = (_joined(parts) for parts in ways if _is_plausible(parts, is_name))
+    return next(plausible, [mention])
 
 
 def bold_split(mention: str, is_name: IsName) -> list[str]:
@@ -60,11 +55,7 @@ def bold_split(mention: str, is_name: IsName) -> list[str]:
     It may be a name as a whole ("breast and ovarian cancer"). It is split in the way that gives the
     most names of the dictionary; it stays whole where no way gives one.
     """
-    if not _has_coordination(mention):
-        return [mention]
-    members = _members(mention)
-    frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
-    ways = [_parts(members, left, right) for left, right in frames]
+    ways = _ways(mention)
     known = [
         _is_plausible(parts, is_name) + sum(_is_known_part(part, is_name) for part in parts)
         for parts in ways
@@ -72,9 +63,13 @@ def bold_split(mention: str, is_name: IsName) -> list[str]:
     return _joined(ways[known.index(max(known))]) if any(known) else [mention]
 
 
-def _has_coordination(mention: str) -> bool:
-    """Whether a mention may name several things, and is short enough to look at."""
-    return bool(_SIGN.search(mention)) and len(mention) <= _LONGEST and not set("([") & set(mention)
+def _ways(mention: str) -> list[list[_Part]]:
+    """The ways to split a mention; none where it names one thing, or is too long to look at."""
+    if not _SIGN.search(mention) or len(mention) > _LONGEST or set("([") & set(mention):
+        return []
+    members = _members(mention)
+    frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
+    return [_parts(members, left, right) for left, right in frames]
 
 
 def _joined(parts: Sequence[_Part]) -> list[str]:
@@ -232,43 +227,3 @@ def _numbers(text: str) -> list[str]:
     else:
         forms += [text[:-1] + "ies"] if text.endswith("y") else [text + "s"]
     return forms
-
-
-_OF = re.compile(
-    r"([A-Za-z-]+ of) (?:both )?(?:the )?((?:[A-Za-z-]+ )+)"
-    r"(?:and|or) (?:the )?([A-Za-z-][A-Za-z -]*)"
-)
-_NESTED = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ([A-Za-z-]+ and [A-Za-z-]+) (.*)")
-_LIST = re.compile(r"((?:[A-Za-z-]+,? )+)(?:and/or|and|or) ((?:the )?[A-Za-z-]+) (.*)")
-
-
-def split_by_gold(mention: str, parts: int) -> list[str]:
-    """Split a mention into as many names as it has gold ids, as BioSyn does (Sung et al., 2020).
-
-    A mention that cannot be split into so many names is returned whole.
-
-    Args:
-        mention: the text after its short forms are expanded, before it is normalised.
-        parts: how many gold ids there are, see `biosyn.count_ids`.
-    """
-    mention = mention.strip()
-    if parts < 2 or len(mention) > _LONGEST:
-        return [mention]
-    names = _gold_parts(mention, parts)
-    return names if len(names) == parts else [mention]
-
-
-def _gold_parts(mention: str, parts: int) -> list[str]:
-    """The names that the first fitting pattern splits a mention into, maybe not `parts` of them."""
-    if match := _OF.match(mention):
-        head, first, second = match.groups()
-        return [f"{head} {first.strip()}", f"{head} {second.strip()}"]
-    if match := _NESTED.match(mention) or _LIST.match(mention):
-        first, last, stem = match.groups()
-        return [f"{name.strip()} {stem}" for name in [*first.strip().split(","), last] if name]
-    if "/" in mention and "and/or" not in mention:
-        before, _, second = mention.rpartition("/")
-        head, _, first = before.rpartition(" ")
-        return [f"{head} {name.strip()}".strip() for name in (first, second)]
-    words = mention.split()
-    return words if len(words) == parts else [mention]

@@ -8,11 +8,14 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import lru_cache, partial
+from typing import Any, Literal
+
+import numpy as np
+from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import MatchKind as Kind
 
 from linker.text.abbreviations import Definition
-from linker.text.gazetteer import Gazetteer
 from linker.text.layout import is_balanced
 from linker.text.normalize import normalize
 from linker.types import Document, Span
@@ -22,8 +25,24 @@ _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")
 _SHORT = re.compile(r"[^\W_]*[A-Z][^\W_]*[A-Z0-9][^\W_]*|[A-Z]+[^\W_]*[0-9][^\W_]*")
 _JOINING = frozenset((" ", "-", "", ", ", "/", "'", "’", "\n"))  # the frequent signs inside names
 _END = re.compile(r"[.!?;:]\s|[;:!?\t]|\n\s*\n|.{6}", re.DOTALL)  # signs that no name holds
+_STEMS = {  # ending of a word -> what of it singular and plural share
+    "itides": "itis",
+    "ies": "y",
+    "sses": "ss",
+    "xes": "x",
+    "ches": "ch",
+    "shes": "sh",
+    "ses": "s",
+    "sis": "s",
+    "se": "s",
+    "mata": "ma",
+    "ss": "ss",
+    "us": "us",
+    "is": "is",
+    "s": "",
+}
 _SPELLING = (("ae", "e"), ("oe", "e"), ("our", "or"))  # British to American
-_BARRIER = "\n"  # a word that no name has
+_BREAK = "\n"  # before a word that begins a name or stands in none
 LONGEST_SHORT = 10  # characters of a short form
 _CONJUNCTIONS = frozenset(("and", "or"))
 _WIDEST = 3  # words of its own that a coordinated name has
@@ -42,33 +61,19 @@ def fold(word: str) -> str:
     form = normalize(word).replace(" ", "") or word
     if is_short_form(word):
         return form[:-1] if word[-1] == "s" and word[:-1].isupper() else form
-    return _american(_singular(form))
+    form = _singular(form)
+    for british, american in _SPELLING:
+        form = form.replace(british, american)
+    return form
 
 
 def _singular(word: str) -> str:
     """The stem that singular and plural share."""
     if len(word) < 4:
         return word
-    if word.endswith("itides"):
-        return word[:-4] + "is"
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    if word.endswith(("ses", "sis")):
-        return word[:-2]
-    if word.endswith("se"):
-        return word[:-1]
-    if word.endswith("mata"):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
-def _american(word: str) -> str:
-    for british, american in _SPELLING:
-        word = word.replace(british, american)
+    for ending, stem in _STEMS.items():
+        if word.endswith(ending) and (ending != "ies" or len(word) > 4):  # "dies": die
+            return word.removesuffix(ending) + stem
     return word
 
 
@@ -171,6 +176,54 @@ class Match:
     last: int  # number of the word behind its last one
 
 
+class Gazetteer:
+    """Finds all names in one pass through a text (Aho and Corasick 1975).
+
+    Args:
+        names: distinct names, with single spaces between their words.
+        overlapping: whether all names are found; else from left to right the longest at each place.
+    """
+
+    def __init__(self, names: Iterable[str], *, overlapping: bool = False) -> None:
+        self.names = [name for name in names if name]
+        self._overlapping = overlapping
+        kind = Kind.Standard if overlapping else Kind.LeftmostLongest
+        # a space before and behind each word, so that a name matches whole words only; neighbours
+        # do not share a space, so that one name may follow another
+        fenced = [f" {name.replace(' ', '  ')} " for name in self.names]
+        self._search = AhoCorasick(fenced, matchkind=kind)
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a copy builds its own automaton
+        return partial(Gazetteer, overlapping=self._overlapping), (self.names,)
+
+    def find(
+        self, words: Sequence[str], joined: Sequence[int] | None = None
+    ) -> list[tuple[int, int, str]]:
+        """Find names in a text.
+
+        Args:
+            words: the words of the text.
+            joined: for each word whether a name may hold it and the word before it; None: all may.
+
+        Returns:
+            For each name its first word, the word behind its last one, and the name itself, in the
+            order of their ends.
+        """
+        breaks = [0] * len(words) if joined is None else [int(not is_one) for is_one in joined]
+        lengths = np.fromiter(map(len, words), np.int64, len(words)) + 2
+        starts = np.cumsum(lengths + breaks) - lengths  # of the words in the fenced text
+        text = "".join(f"{_BREAK * n} {word} " for word, n in zip(words, breaks, strict=True))
+        matches = self._search.find_matches_as_indexes(text, overlapping=self._overlapping)
+        if not matches:
+            return []
+        names, *places = zip(*matches, strict=True)
+        first, last = (np.searchsorted(starts, place).tolist() for place in places)
+        return [
+            (start, end, self.names[name])
+            for start, end, name in zip(first, last, names, strict=True)
+        ]
+
+
 class Finder:
     """Finds the names of a dictionary, wherever they stand as whole words.
 
@@ -265,3 +318,40 @@ def _defined(
             if len(short) == 1 or tuple(words.written(at, last))[1:] == short[1:]:
                 yield words.match(at, last, "short", forms[short])
                 break
+
+
+Overlaps = Literal["longest", "all"]
+"""Of spans that overlap, the longest is kept, of equals the first; or all are kept."""
+
+
+def overlap(first: Span, second: Span) -> bool:
+    """Whether two spans share a character."""
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def longest(spans: Iterable[Span]) -> list[Span]:
+    """The longest of spans that overlap, in the order of the text.
+
+    Args:
+        spans: in any order; none is empty.
+    """
+    chosen: list[Span] = []
+    for cluster in _clusters(sorted(spans)):
+        of_cluster: list[Span] = []
+        for span in sorted(cluster, key=lambda span: (span[0] - span[1], span)):
+            if not any(overlap(span, other) for other in of_cluster):
+                of_cluster.append(span)
+        chosen += sorted(of_cluster)
+    return chosen
+
+
+def _clusters(spans: Sequence[Span]) -> list[list[Span]]:
+    """Groups of spans that overlaps link, given the order of their starts."""
+    clusters: list[list[Span]] = []
+    reach = 0  # where the last cluster ends
+    for start, end in spans:
+        if not clusters or start >= reach:
+            clusters.append([])
+        clusters[-1].append((start, end))
+        reach = max(reach, end)
+    return clusters

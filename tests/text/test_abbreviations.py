@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.abbreviations import Definition, compounds, expand, expand_tokens, find, table
+from linker.text.abbreviations import Definition, compounds, expand, find, table
+from linker.text.biosyn import expand_tokens
 
 
 def pairs(text: str, *, permuted: bool = False) -> dict[str, str]:

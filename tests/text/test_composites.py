@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.composites import split, split_by_gold
+from linker.text.biosyn import split_by_gold
+from linker.text.composites import split
 from linker.text.normalize import normalize
 
 NAMES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linker.text import expansions
+from linker.text import abbreviations
 from linker.text.mentions import TextOptions, definitions_of
 from linker.types import Document, Passage
 
@@ -32,12 +32,12 @@ DOCUMENT = Document("1", (Passage(TEXT),))
 )
 def test_used(mention: str, expanded: str, forms: dict[str, str]) -> None:
     first = definitions_of(DOCUMENT, TextOptions()).first
-    pairs = expansions.spans(DOCUMENT, permuted=True)
-    assert expansions.used(mention, expanded, first, pairs) == forms
+    pairs = abbreviations.spans(DOCUMENT, permuted=True)
+    assert abbreviations.used(mention, expanded, first, pairs) == forms
 
 
 def test_spans_are_those_of_the_long_forms() -> None:
-    spans = expansions.spans(DOCUMENT, permuted=True)
+    spans = abbreviations.spans(DOCUMENT, permuted=True)
     assert {pair: TEXT[slice(*span)] for pair, span in spans.items()} == {
         ("APC", "Adenomatous polyposis coli"): "Adenomatous polyposis coli",
         ("AT", "ataxia telangiectasia"): "ataxia telangiectasia",
@@ -49,4 +49,4 @@ def test_spans_are_those_of_the_long_forms() -> None:
 def test_the_first_of_equal_definitions_counts() -> None:
     text = "Heart attack (HA). Heart attack (HA)."
     document = Document("1", (Passage(text),))
-    assert expansions.spans(document, permuted=False) == {("HA", "Heart attack"): (0, 12)}
+    assert abbreviations.spans(document, permuted=False) == {("HA", "Heart attack"): (0, 12)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.gazetteer import Gazetteer
+from linker.text.find import Gazetteer
 
 WORD = st.sampled_from(["a", "b", "ab", "é", "cold"])
 NAMES = st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.overlaps import longest, overlap
+from linker.text.find import longest, overlap
 
 SPANS = st.lists(
     st.tuples(st.integers(0, 20), st.integers(1, 6)).map(lambda p: (p[0], p[0] + p[1])),
