@@ -10,7 +10,7 @@ import logging
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -100,10 +100,7 @@ class Builder:
             seen.add(concept.id)
             prefixes[concept.namespace] += 1
             self._add(concept, str(path))
-        common = prefixes.most_common(1)[0][0] if prefixes else ""
-        self._sources.append(
-            Source(shown(Path(path).name), kind, common, release, checksum(path), len(seen))
-        )
+        self._sources.append(source_of(path, kind, release, prefixes, len(seen)))
         if joining := sorted(filter(_JOINING.search, seen)):
             text = (
                 "%s: %s ids hold white space, a backslash or a sign that joins ids (| + , ;), such "
@@ -275,11 +272,25 @@ class Builder:
                 )
 
 
-def checksum(path: files.Pathlike) -> str:
-    """The checksum of a file or a folder; empty where there is neither."""
+def source_of(
+    path: files.Pathlike, format: str, release: str, prefixes: Mapping[str, int], concepts: int
+) -> Source:
+    """The record of a file or folder that was read.
+
+    Args:
+        path: the file or folder; it has no checksum where there is neither.
+        format: the name of its format.
+        release: the release that it states.
+        prefixes: how many of its concepts have each prefix.
+        concepts: how many were taken from it.
+    """
+    checksum = ""
     if Path(path).is_dir():
-        return files.sha256_of_folder(path)
-    return files.sha256(path) if Path(path).is_file() else ""
+        checksum = files.sha256_of_folder(path)
+    elif Path(path).is_file():
+        checksum = files.sha256(path)
+    most = max(prefixes, key=prefixes.__getitem__, default="")
+    return Source(shown(Path(path).name), format, most, release, checksum, concepts)
 
 
 def refuse_pipes(paths: Sequence[files.Pathlike]) -> None:

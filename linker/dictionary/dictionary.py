@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
@@ -29,7 +30,7 @@ from linker.types import NAME_KINDS, Concept, Name, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
 _FIRST_KINDS = ("training", "preferred", "exact")
-_KIND_ORDER = np.array([([*_FIRST_KINDS, kind]).index(kind) for kind in NAME_KINDS], np.int32)
+_KIND_ORDER = np.array([(*_FIRST_KINDS, kind).index(kind) for kind in NAME_KINDS], np.int32)
 LENT_RANK = len(_FIRST_KINDS) + 1  # of the best lent name, behind all kinds of own names
 _SAMPLE = 2000  # names that tell whether a dictionary is in capitals
 
@@ -49,6 +50,7 @@ class Dictionary:
     def __init__(self, columns: Columns, labels: Sequence[str], sources: Sequence[Source]) -> None:
         self.columns, self.labels, self.sources = columns, list(labels), tuple(sources)
         self.ids, self.preferred = columns.ids, columns.preferred
+        self.id_rank = columns.id_rank  # place of each concept in the order of ids, as tie-breaker
         self.names = columns.names.texts
         self.name_concept, self.name_kind = columns.names.concept, columns.names.kind
 
@@ -158,11 +160,6 @@ class Dictionary:
             return frozenset((identifier,))
         return frozenset(self.ids[row] for row in self.rows(identifier))
 
-    @property
-    def id_rank(self) -> NDArray[np.int32]:
-        """The place of each concept in the order of ids, (concepts,): the last tie-breaker."""
-        return self.columns.id_rank
-
     @cached_property
     def entry_rank(self) -> NDArray[np.int32]:
         """The rank of each name where scores are equal, (names,), the lowest first.
@@ -243,9 +240,9 @@ class Dictionary:
     def _alternatives(self) -> dict[int, list[str]]:
         """The alternative ids of each concept that has some."""
         alternatives: dict[int, list[str]] = {}
-        statuses = self.columns.old.status.tolist()
-        for status, (identifier, rows) in zip(statuses, self.old_ids.items(), strict=True):
-            for row in rows if status == ALTERNATIVE else ():
+        is_alternative = self.columns.old.status == ALTERNATIVE
+        for identifier, rows in itertools.compress(self.old_ids.items(), is_alternative):
+            for row in rows:
                 alternatives.setdefault(row, []).append(identifier)
         return alternatives
 

@@ -14,13 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Literal
 
 from linker import files
-from linker.dictionary.building import checksum, refuse_pipes
+from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
-from linker.errors import LinkerError, OnError, UsageError, ignore, shown, stop
+from linker.errors import LinkerError, OnError, UsageError, ignore, stop
 from linker.ids import counted, namespace, normalized
 from linker.readers import dictionaries, sssom
 from linker.text.normalize import normalize
@@ -122,9 +121,7 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
         release = dictionaries.release(path, format)
         concepts = list(dictionaries.read(path, format, on_error=on_error))
     prefixes = Counter(concept.namespace for concept in concepts)
-    prefix = prefixes.most_common(1)[0][0] if prefixes else ""
-    kind = f"{format}, names only"
-    source = Source(shown(Path(path).name), kind, prefix, release, checksum(path), 0)
+    source = source_of(path, f"{format}, names only", release, prefixes, 0)
     return Lender(str(path), source, concepts, used, unused, is_mappings)
 
 
