@@ -54,11 +54,8 @@ def test_stats_count_lent_names(run: Run, old: Path, lender: Path) -> None:
     record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--json").out)
     assert record["lent_names"] == {"lender.tsv": 1}
     (report,) = record["lenders"]
-    assert (report["source"]["file"], report["joined"], report["names"]) == (
-        "lender.tsv",
-        1,
-        {"lent": 1, "known already": 1, "kind not lent": 1},
-    )
+    assert (report["source"]["file"], report["joined"]) == ("lender.tsv", 1)
+    assert report["names"] == {"lent": 1, "known already": 1, "kind not lent": 1}
 
 
 def test_lend_writes_what_becomes_of_each_name(
@@ -76,12 +73,8 @@ def test_lend_writes_what_becomes_of_each_name(
         [*ours, "whoop", "narrow", "D:1", "lender.tsv", "kind not lent"],
     ]
     narrow = run("dictionary", "lend", old, lender, "--lend-kinds", "narrow,exact")
-    assert [line.split("\t")[-1] for line in narrow.out.splitlines()] == [
-        "status",
-        "kind not lent",
-        "known already",
-        "lent",
-    ]
+    statuses = [line.split("\t")[-1] for line in narrow.out.splitlines()]
+    assert statuses == ["status", "kind not lent", "known already", "lent"]
     same = run("dictionary", "lend", old, lender, "-o", lender)
     assert same.code == 1
     assert "is read and would be replaced" in same.err
@@ -106,29 +99,14 @@ def test_stats(run: Run, old: Path, trained: Path) -> None:
     assert (result.code, result.err) == (0, "")
     assert result.out.splitlines()[0] == "old.tsv  medic  release not stated  3 concepts"
     figures = dict(re.split(r"  +", line) for line in result.out.splitlines()[1:])
-    assert figures == figures | {
-        "concepts": "3",
-        "names": "6",
-        "distinct names": "5",
-        "ambiguous names": "1",
-        "parent edges": "2",
-    }
-    assert figures == figures | {
-        "namespaces": "MESH 3",
-        "names by kind": "preferred 3, exact 3",
-        "roots": "MESH:D000001",
-        "cycles": "none",
-    }
+    expected = {"concepts": "3", "names": "6", "distinct names": "5", "ambiguous names": "1"}
+    expected |= {"namespaces": "MESH 3", "names by kind": "preferred 3, exact 3"}
+    assert figures.items() >= (expected | {"roots": "MESH:D000001", "cycles": "none"}).items()
     record = json.loads(run("dictionary", "stats", old, "--json").out)
     assert (record["concepts"], record["depth"], record["cycles"]) == (3, 1, [])
     assert "  346 concepts" in run("dictionary", "stats", trained).out  # a model folder
-
-
-def test_stats_of_a_filtered_dictionary(run: Run, sample: Path) -> None:
-    record = json.loads(
-        run("dictionary", "stats", sample, "--namespaces", "OMIM, HP", "--json").out
-    )
-    assert list(record["namespaces"]) == ["OMIM"]
+    filtered = run("dictionary", "stats", old, "--namespaces", "OMIM, HP", "--json")
+    assert "check --types and --namespaces (there are: MESH 3)" in filtered.err
 
 
 def test_convert(run: Run, sample: Path, tmp_path: Path) -> None:
@@ -155,16 +133,18 @@ def test_convert_leaves_the_old_file_where_it_fails(run: Run, old: Path, tmp_pat
     assert re.match(r"linker: .*old\.tsv, line 5: 1 columns: 'short'; expected 9", result.err)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tsv", "out.tsv"]
     assert (tmp_path / "out.tsv").read_text() == "old\n"
+    with old.open("a") as file:
+        file.write("shorter\n")
     result = run("dictionary", "convert", old, "--on-error", "skip")
     assert len(result.out.splitlines()) == 4
-    assert result.err.endswith("\n1 bad record was skipped\n")
+    assert result.err.endswith("\n2 bad records were skipped\n")
 
 
 def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
     new = medic(
         ("Disease", "D000001", "", ""),
         ("Coughs", "D000002", "", "tussis|Cough"),
-        ("Sneeze", "D000004", "D000001", ""),
+        ('"5" scar', "D000004", "D000001", ""),
     )
     result = run("dictionary", "diff", old, new)
     assert result.code == 0
@@ -172,7 +152,7 @@ def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
     assert lines[0] == "change\tconcept_id\tname\tdetails"
     assert set(lines[1:]) == {
         "concept removed\tMESH:D000003\tWheeze\t",
-        "concept added\tMESH:D000004\tSneeze\t",
+        'concept added\tMESH:D000004\t"""5"" scar"\t',  # quoted where that is needed
         "preferred name changed\tMESH:D000002\tCoughs\tCough",
         "names removed\tMESH:D000002\tCoughs\tcoughing",
         "names added\tMESH:D000002\tCoughs\tCoughs",
@@ -180,12 +160,6 @@ def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
     }
     assert re.search(r"^concept added +1 concepts$", result.err, re.MULTILINE)
     assert run("dictionary", "diff", old, new, "-q").err == ""
-
-
-def test_differences_are_quoted_where_that_is_needed(run: Run, old: Path, tmp_path: Path) -> None:
-    (tmp_path / "new.tsv").write_text('id\tname\nMESH:D9\t"5"" scar"\n')
-    lines = run("dictionary", "diff", old, tmp_path / "new.tsv").out.splitlines()
-    assert 'concept added\tMESH:D9\t"5"" scar"\t' in lines
 
 
 def test_search(run: Run, old: Path, sample: Path) -> None:
@@ -196,42 +170,18 @@ def test_search(run: Run, old: Path, sample: Path) -> None:
         "MESH:D000326\tAdrenoleukodystrophy\n"
     )  # an alternative id
     result = run("dictionary", "search", old, "tussis", "-n", "1")
-    assert (len(re.findall("^MESH", result.out, re.MULTILINE)), result.err) == (
-        1,
-        "there are more; show more with -n 2\n",
-    )
-    assert run("dictionary", "search", old, "gout") == (
-        0,
-        "",
-        "no concept has the id or a name with 'gout'\n",
-    )
-
-
-def test_standard_input_is_no_dictionary(run: Run) -> None:
-    result = run("dictionary", "stats", "-")
-    assert (result.code, result.err) == (
-        1,
-        "linker: a dictionary cannot be read from standard input; name a file\n",
-    )
+    assert len(re.findall("^MESH", result.out, re.MULTILINE)) == 1
+    assert result.err == "there are more; show more with -n 2\n"
+    nothing = "no concept has the id or a name with 'gout'\n"
+    assert run("dictionary", "search", old, "gout") == (0, "", nothing)
 
 
 def test_filters_of_a_saved_dictionary_are_refused(run: Run, trained: Path) -> None:
     result = run("dictionary", "stats", trained, "--types", "T047", "--dict-format", "medic")
-    assert result.code == 1
-    message = (
-        f"{trained}: is a saved dictionary; "
-        "--types, --dict-format can be chosen only where its files are read, leave it out"
-    )
+    message = "can be chosen only where its files are read, leave it out"
+    assert (result.code, message in result.err) == (1, True)
+    assert result.err.startswith(f"linker: {trained}: is a saved dictionary; ")
     assert set(re.findall(r"--[a-z-]+", result.err)) == {"--types", "--dict-format"}
-    assert result.err.split(";")[0] == f"linker: {message}".split(";")[0]
-
-
-def test_several_bad_records_are_counted_in_the_plural(run: Run, old: Path) -> None:
-    with old.open("a") as file:
-        file.write("short\nshorter\n")
-    assert run("dictionary", "convert", old, "--on-error", "skip").err.endswith(
-        "\n2 bad records were skipped\n"
-    )
 
 
 def test_convert_gives_the_training_names_of_a_model(
@@ -240,12 +190,8 @@ def test_convert_gives_the_training_names_of_a_model(
     (tmp_path / "m.tsv").write_text(
         "sugar trouble\tD003924\nsugar ills\tD003924\nasthma\tD001249\n"
     )
-    assert (
-        run(
-            "train", "--dict", sample, "--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model"
-        ).code
-        == 0
-    )
+    files = ("--mentions", tmp_path / "m.tsv", "-o", tmp_path / "model")
+    assert run("train", "--dict", sample, *files).code == 0
     result = run("dictionary", "convert", tmp_path / "model")
     assert (result.code, result.err) == (0, "")
     header, *lines = (line.split("\t") for line in result.out.splitlines())
@@ -254,14 +200,6 @@ def test_convert_gives_the_training_names_of_a_model(
     assert table["MESH:D003924"]["training"] == "sugar trouble|sugar ills"
     assert {i for i, row in table.items() if row["training"]} <= {"MESH:D003924", "MESH:D001249"}
     assert table["MESH:D001249"]["name"] == "Asthma"
-
-
-def test_tables_with_semicolons(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(
-        'id;name;synonyms\nX:1;"Cough; dry";tussis|dry, hacking cough\n'
-    )
-    lines = run("dictionary", "search", tmp_path / "t.csv", "tussis").out.splitlines()
-    assert lines == ["X:1\tCough; dry", "  also: tussis | dry, hacking cough"]
 
 
 def test_columns_that_are_not_read_are_told(run: Run, tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
-"""The arrays of a dictionary: what is saved under which name, and what does not fit together."""
+"""The arrays of a dictionary: what is saved under which name, what does not fit, and annotations."""
 
 from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linker.dictionary.columns import Columns, Lists
+from linker import Dictionary
+from linker.dictionary.columns import Columns, Lists, annotations_of
 from linker.persistence import Strings
+from linker.text.normalize import normalize
 
 ARRAYS: dict[str, NDArray[np.generic]] = {
     **Strings.of(["A:1", "A:2"]).arrays("id"),
@@ -31,8 +36,6 @@ ARRAYS: dict[str, NDArray[np.generic]] = {
     "old.indices": np.array([0, 1], np.int32),
 }
 ANNOTATED = {"name.annotated": np.array([0, 3, 1], np.int32)}
-
-
 LENT = {"name.lent": np.array([False, True, False])}
 
 
@@ -45,22 +48,12 @@ def test_columns_are_saved_under_the_names_that_they_were_read_by(
     saved = columns.arrays()
     assert saved.keys() == (ARRAYS | more).keys()
     assert all(saved[name] is values for name, values in (ARRAYS | more).items())
-
-
-def test_columns_say_what_they_hold() -> None:
-    columns = Columns.from_arrays(ARRAYS)
     assert (list(columns.ids), list(columns.names.texts)) == (
         ["A:1", "A:2"],
         ["fever", "heat", "flu"],
     )
-    assert columns.types[1].tolist() == [1, 2]
-    assert (columns.types.sizes.tolist(), columns.old.concepts[0].tolist()) == ([0, 2], [0, 1])
-    kept = columns.names.keep(np.array([True, False, True]))
-    assert (list(kept.texts), kept.concept.tolist(), kept.annotated) == (
-        ["fever", "flu"],
-        [0, 1],
-        None,
-    )
+    assert (columns.types[1].tolist(), columns.types.sizes.tolist()) == ([1, 2], [0, 2])
+    assert columns.old.concepts.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name != "preferred"])
@@ -70,26 +63,33 @@ def test_a_column_that_is_too_short_is_refused(name: str) -> None:
         columns.check(3)
 
 
-def test_labels_that_are_not_there_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("annotated", np.array([1, 2], np.int32)),
+        ("annotated", np.array([0.5, 1, 2])),
+        ("lent", np.array([True, False])),
+        ("lent", np.array([0, 1, 0], np.uint8)),
+    ],
+)
+def test_an_optional_column_that_does_not_fit_is_refused(
+    name: str, values: NDArray[np.generic]
+) -> None:
+    with pytest.raises(ValueError, match=rf"name\.{name} does not fit the names"):
+        Columns.from_arrays(ARRAYS | {f"name.{name}": values}).check(3)
+
+
+def test_missing_columns_and_labels_are_named() -> None:
     with pytest.raises(ValueError, match="a list names a row that is not there"):
         Columns.from_arrays(ARRAYS).check(2)
-
-
-def test_counts_of_annotations_that_do_not_fit_are_refused() -> None:
-    for counts in (np.array([1, 2], np.int32), np.array([0.5, 1, 2])):
-        columns = Columns.from_arrays(ARRAYS | {"name.annotated": counts})
-        with pytest.raises(ValueError, match=r"name\.annotated does not fit the names"):
-            columns.check(3)
-
-
-def test_a_missing_column_is_named() -> None:
     with pytest.raises(KeyError, match=r"name\.case"):
         Columns.from_arrays({name: v for name, v in ARRAYS.items() if name != "name.case"})
 
 
 def test_lists() -> None:
-    lists = Lists(np.array([0, 2, 2, 3]), np.array([4, 5, 6], np.int32))
-    assert [lists[row].tolist() for row in range(3)] == [[4, 5], [], [6]]
+    lists = Lists.of([[4, 5], [], [6]])
+    assert (lists.indptr.tolist(), lists.indices.tolist()) == ([0, 2, 2, 3], [4, 5, 6])
+    assert [lists[row].tolist() for row in range(3)] == lists.tolist() == [[4, 5], [], [6]]
     assert lists.sizes.tolist() == [2, 0, 1]
 
 
@@ -99,23 +99,39 @@ def test_names_are_appended_and_say_whether_they_are_lent() -> None:
     assert (list(plain.texts), plain.lent) == (["fever", "heat", "flu", "ague"], None)
     assert (plain.concept.tolist(), plain.kind.tolist()) == ([0, 0, 1, 0], [0, 1, 0, 6])
     lent = names.append(["ague", "grippe"], [0, 1], [1, 2], [1, 2], lent=True)
-    assert lent.lent is not None
     assert lent.annotated is not None
-    assert (lent.lent.tolist(), lent.annotated.tolist()) == (
-        [False] * 3 + [True] * 2,
-        [0, 3, 1, 0, 0],
-    )
+    assert lent.annotated.tolist() == [0, 3, 1, 0, 0]
     assert (lent.source.tolist(), lent.kind.tolist()) == ([0, 0, 0, 1, 2], [0, 1, 0, 1, 2])
     lent.check(2, 3)
     more = lent.append(["again"], [1], 6)
-    assert more.lent is not None
-    assert more.lent.tolist() == [False] * 3 + [True] * 2 + [False]
     kept = more.keep(np.array([True, False, False, False, True, True]))
+    assert list(kept.texts) == ["fever", "grippe", "again"]
+    assert more.lent is not None
     assert kept.lent is not None
+    assert more.lent.tolist() == [False] * 3 + [True] * 2 + [False]
     assert kept.lent.tolist() == [False, True, False]
 
 
-@pytest.mark.parametrize("values", [np.array([True, False]), np.array([0, 1, 0], np.uint8)])
-def test_a_column_of_lent_names_that_does_not_fit_is_refused(values: NDArray[np.generic]) -> None:
-    with pytest.raises(ValueError, match=r"name\.lent does not fit the names"):
-        Columns.from_arrays(ARRAYS | {"name.lent": values}).check(3)
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Dictionary:
+    (tmp_path / "d.tsv").write_text("id\tname\tsynonyms\nD1\tFever\tfevers|hot\nD2\tcold\thot\n")
+    return Dictionary.read(tmp_path / "d.tsv")
+
+
+def test_mentions_that_were_added_are_found_again(dictionary: Dictionary) -> None:
+    mentions = [("Pyrexia", "D1"), ("pyrexia", "D1"), ("pyrexia", "D1"), ("hot", "D1")]
+    mentions += [("hot", "D2"), ("hot", "D2"), ("pyrexia", "D2"), ("fever", "D1")]
+    added = dictionary.add([(text, (identifier,)) for text, identifier in mentions], normalize)
+    again = annotations_of(added.columns.names, normalize)
+    found: Counter[tuple[str, str]] = Counter()
+    for (text, concept), times in again.items():
+        found[normalize(text), dictionary.ids[concept]] += times
+    assert found == Counter((normalize(text), identifier) for text, identifier in mentions)
+    assert {text for text, _ in again} == {"Pyrexia", "pyrexia", "hot", "fever"}
+    pairs = ((text, (dictionary.ids[concept],)) for text, concept in again.elements())
+    same = dictionary.add(pairs, normalize)
+    counts = [d.columns.names.annotated for d in (added, same)]
+    assert sorted(zip(added.names, counts[0], strict=True)) == sorted(  # type: ignore[arg-type]
+        zip(same.names, counts[1], strict=True)  # type: ignore[arg-type]
+    )
+    assert annotations_of(dictionary.columns.names, normalize) == Counter()

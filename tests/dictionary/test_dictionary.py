@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import mmap
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary, persistence
-from linker.dictionary import NameTable
 from linker.dictionary.columns import Columns
-from linker.errors import InputError, LinkerError, Skip
+from linker.errors import LinkerError
+from linker.readers import medic
 from linker.text.normalize import normalize
-from linker.types import Name
+from linker.types import Concept, Name
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
 SMALL = """
@@ -67,57 +68,44 @@ def test_a_concept_gives_back_what_was_read(tmp_path: Path) -> None:
 
 
 def test_all_records_come_back_from_the_readers(sample: Path) -> None:
-    from linker.readers import medic
-
     dictionary = Dictionary.read(sample)
     rows = {identifier: row for row, identifier in enumerate(dictionary.ids)}
+
+    def comparable(concept: Concept) -> Concept:
+        """Without alternative ids that are current, and in one order."""
+        alternative = tuple(sorted(set(concept.alt_ids) - set(rows)))
+        return replace(concept, parents=tuple(sorted(concept.parents)), alt_ids=alternative)
+
     for read in medic.read(sample):
-        concept = dictionary.concept(rows[read.id])
-        assert (concept.id, concept.name, concept.names, concept.definition) == (
-            read.id,
-            read.name,
-            read.names,
-            read.definition,
-        )
-        assert (concept.types, concept.namespace, concept.xrefs) == (
-            read.types,
-            read.namespace,
-            read.xrefs,
-        )
-        assert set(concept.parents) == set(read.parents)
-        assert set(concept.alt_ids) == set(read.alt_ids) - set(rows)
+        assert comparable(dictionary.concept(rows[read.id])) == comparable(read)
 
 
 def test_rows_and_what_ids_stand_for(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
-    assert dictionary.rows("A:2") == (1,)
-    assert dictionary.rows("A:99") == (1, 2)
-    assert dictionary.rows("A:4") == (0,)
-    assert dictionary.rows("nothing") == ()
-    assert dictionary.resolve("A:99") == {"A:2", "A:3"}
-    assert dictionary.resolve("A:4") == {"A:1"}
-    assert dictionary.resolve("Z:1") == {"Z:1"}
+    rows = {"A:2": (1,), "A:99": (1, 2), "A:4": (0,), "nothing": ()}
+    assert {identifier: dictionary.rows(identifier) for identifier in rows} == rows
+    resolved = {"A:99": {"A:2", "A:3"}, "A:4": {"A:1"}, "Z:1": {"Z:1"}}
+    assert {identifier: dictionary.resolve(identifier) for identifier in resolved} == resolved
 
 
 def test_an_id_is_looked_up_as_it_is_written_before_a_prefix_is_guessed(tmp_path: Path) -> None:
     bare = read(tmp_path, "127009\tfever\nMESH:D001260\tataxia\t\t\tD001261\n")
-    assert [bare.identify(text) for text in ("127009", "D001260", "MeSH:D001260", "D001261")] == [
-        "127009",
-        "MESH:D001260",
-        "MESH:D001260",
-        "D001261",
-    ]
+    ids = {"127009": "127009", "D001260": "MESH:D001260", "MeSH:D001260": "MESH:D001260"}
+    ids |= {"D001261": "D001261"}
+    assert {text: bare.identify(text) for text in ids} == ids
     assert [bare.identify(text) for text in ("OMIM:127009", "MESH:D001261", "x")] == [None] * 3
     assert (bare.rows("127009"), bare.rows("OMIM:127009"), bare.rows("D001260")) == ((0,), (), (1,))
     assert bare.resolve("D001260") == {"MESH:D001260"}
+
+
+def test_choices_are_for_the_formats_that_have_them(tmp_path: Path) -> None:
     with_prefix = read(tmp_path, "127009\tfever\n", prefix="MIM")
     assert with_prefix.rows("127009") == with_prefix.rows("OMIM:127009") == (0,)
-
-
-def test_a_prefix_is_for_tables_only(tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("127009||flu\n")
     with pytest.raises(LinkerError, match="a prefix can be given to the ids of tables only"):
         Dictionary.read(tmp_path / "names.txt", prefix="SCTID")
+    with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only"):
+        read(tmp_path, languages=["GER"])
     table = write(tmp_path / "small.tsv", "127009\tfever\t\t127010\n127010\tcough\n")
     both = Dictionary.read(tmp_path / "names.txt", table, prefix="SCTID", hierarchy=table)
     assert list(both.ids) == ["OMIM:127009", "SCTID:127009", "SCTID:127010"]
@@ -147,26 +135,6 @@ def test_several_files_and_filters(tmp_path: Path) -> None:
     assert list(read(tmp_path, types=["T1"]).ids) == ["A:2", "A:3"]
 
 
-def test_errors_name_file_and_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"small\.tsv, line 2: the concept name is empty: 'A:1'; expected a name"
-    ):
-        read(tmp_path, "A:1\t\n")
-    with pytest.raises(
-        InputError,
-        match=r"small\.tsv, line 2: a parent is not there: 'A:9'; expected the id of a concept",
-    ):
-        read(tmp_path, "A:1\tx\t\tA:9\n")
-    skip = Skip()
-    dictionary = read(tmp_path, "A:1\tx\t\tA:9\nA:1\t\n", on_error=skip)
-    assert (skip.count, parents(dictionary), list(dictionary.names)) == (2, {"A:1": []}, ["x"])
-
-
-def test_languages_are_for_umls_files_only(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only"):
-        read(tmp_path, languages=["GER"])
-
-
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     before = {name: values.copy() for name, values in dictionary.columns.arrays().items()}
@@ -175,61 +143,25 @@ def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     after = dictionary.columns.arrays()
     assert all(np.array_equal(values, before[name]) for name, values in after.items())
     assert (len(dictionary.names), len(more.names), len(more)) == (10, 15, 4)
-    added = [more.name(row) for row in range(10, 15)]
-    assert added == [
-        Name("the flu", "A:2", "training"),
-        Name("bug", "A:2", "training"),
-        Name("bug", "A:3", "training"),
-        Name("cold or flu", "B:1", "training"),
-        Name("cold or flu", "A:2", "training"),
-    ]
+    pairs = [("the flu", "A:2"), ("bug", "A:2"), ("bug", "A:3")]
+    pairs += [("cold or flu", "B:1"), ("cold or flu", "A:2")]
+    assert [more.name(row) for row in range(10, 15)] == [Name(*p, "training") for p in pairs]
     assert more.names[:10] == list(dictionary.names)
     assert more.concept(1).name == "flu"
     assert more.name_rows(1).tolist() == [3, 4, 5, 10, 11, 14]
     assert more.rows("A:99") == (1, 2)
-
-
-def test_adding_nothing_changes_nothing(tmp_path: Path) -> None:
-    dictionary = read(tmp_path)
-    same = dictionary.add([])
-    assert list(same.names) == list(dictionary.names)
-    assert [values.dtype for values in same.columns.arrays().values()] == [
-        values.dtype for values in dictionary.columns.arrays().values()
-    ]
-
-
-def test_table_joins_names_that_are_one_once_normalised(tmp_path: Path) -> None:
-    dictionary = read(tmp_path, "A:1\tFever\tfever|FEVER!\nA:2\tflu\nB:1\tcold\tFlu\n")
-    table = dictionary.table(normalize)
-    assert list(table.texts) == ["fever", "flu", "cold"]
-    assert table.indptr.tolist() == [0, 1, 3, 4]
-    assert table.concepts.tolist() == [0, 1, 2, 2]
-    assert [dictionary.names[e] for e in table.entries.tolist()] == ["Fever", "flu", "Flu", "cold"]
-    again = NameTable.from_arrays(table.arrays())
-    assert list(again.texts) == list(table.texts)
-    assert again.concepts is table.concepts
+    assert dictionary.add([]) is dictionary
 
 
 def test_kinds_of_names_have_a_rank(tmp_path: Path) -> None:
     path = tmp_path / "kinds.obo"
-    synonyms = ("a EXACT", "b NARROW", "c BROAD", "d RELATED", "e EXACT abbreviation")
-    lines = (
-        f'synonym: "{text}" {rest} []'
-        for text, rest in (synonym.split(" ", 1) for synonym in synonyms)
-    )
-    path.write_text(
-        "\n".join(["format-version: 1.2", "", "[Term]", "id: X:1", "name: x", *lines]) + "\n"
-    )
+    kinds = ("EXACT", "NARROW", "BROAD", "RELATED", "EXACT abbreviation")
+    lines = "\n".join(f'synonym: "{place}" {kind} []' for place, kind in enumerate(kinds))
+    path.write_text(f"format-version: 1.2\n\n[Term]\nid: X:1\nname: x\n{lines}\n")
     dictionary = Dictionary.read(path).add([("seen", ["X:1"])])
-    assert [dictionary.name(row).kind for row in range(7)] == [
-        "preferred",
-        "exact",
-        "narrow",
-        "broad",
-        "related",
-        "abbreviation",
-        "training",
-    ]
+    assert tuple(dictionary.name(row).kind for row in range(7)) == (
+        *("preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"),
+    )
     assert dictionary.entry_rank.tolist() == [1, 2, 3, 3, 3, 3, -4]
 
 
@@ -242,25 +174,13 @@ def test_names_rank_by_how_often_they_were_annotated_then_by_kind(tmp_path: Path
     ]
     added = dictionary.add(annotations[:3], normalize).add(annotations[3:], normalize)
     names = [(added.name(row).text, added.name(row).concept_id) for row in range(len(added.names))]
-    assert names == [
-        ("ache", "A:1"),
-        ("pain", "A:1"),
-        ("Pain", "B:1"),
-        ("PAIN", "A:1"),
-        ("pains", "B:1"),
-        ("pain", "B:1"),
-    ]
+    own = [("ache", "A:1"), ("pain", "A:1"), ("Pain", "B:1")]
+    assert names == [*own, ("PAIN", "A:1"), ("pains", "B:1"), ("pain", "B:1")]
     assert added.columns.names.annotated is not None
     assert added.columns.names.annotated.tolist() == [0, 3, 1, 3, 1, 1]
-    ranks = added.entry_rank.tolist()
-    assert np.unique(ranks, return_inverse=True)[1].tolist() == [
-        4,
-        1,
-        3,
-        0,
-        2,
-        2,
-    ]  # 3 times: training, exact; once: training, preferred; never
+    # 3 times: training, exact; once: training, preferred; never
+    order = np.unique(added.entry_rank, return_inverse=True)[1]
+    assert order.tolist() == [4, 1, 3, 0, 2, 2]
     assert dictionary.columns.names.annotated is None
 
 
@@ -277,21 +197,6 @@ def test_names_can_be_left_out(tmp_path: Path) -> None:
         dictionary.without(np.array([3]))
 
 
-def test_the_name_of_the_first_kind_stands_for_those_of_the_same_form(tmp_path: Path) -> None:
-    dictionary = read(tmp_path, "A:1\theat\tfever|Fever\nB:1\tFEVER\tfever\n").add(
-        [("fever!", ["A:1"])]
-    )
-    table = dictionary.table(normalize)
-    assert list(table.texts) == ["heat", "fever"]
-    assert (table.indptr.tolist(), table.concepts.tolist()) == ([0, 1, 3], [0, 0, 1])
-    assert [dictionary.names[e] for e in table.entries.tolist()] == ["heat", "fever!", "FEVER"]
-    untrained = read(tmp_path, "A:1\theat\tfever|Fever\n")
-    assert [untrained.names[e] for e in untrained.table(normalize).entries.tolist()] == [
-        "heat",
-        "fever",
-    ]  # of one kind the first
-
-
 def test_names_that_are_empty_once_normalised_find_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -299,11 +204,7 @@ def test_names_that_are_empty_once_normalised_find_nothing(
         table = read(tmp_path, "A:1\t?!\t...|fever\n").table(normalize)
     assert caplog.messages == ["2 names are empty once normalised and cannot be found"]
     assert list(table.texts) == ["", "fever"]
-    assert (table.indptr.tolist(), table.concepts.tolist(), table.entries.tolist()) == (
-        [0, 0, 1],
-        [0],
-        [2],
-    )
+    assert (table.indptr.tolist(), table.entries.tolist()) == ([0, 0, 1], [2])
 
 
 @given(
@@ -353,14 +254,10 @@ def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) 
         assert columns[name].dtype == values.dtype
         assert isinstance(columns[name].base, mmap.mmap | np.memmap) or not len(values)
     assert (loaded.labels, loaded.sources) == (dictionary.labels, dictionary.sources)
-    assert [loaded.concept(row) for row in range(4)] == [
-        dictionary.concept(row) for row in range(4)
-    ]
+    assert all(loaded.concept(row) == dictionary.concept(row) for row in range(4))
     assert loaded.old_ids == dictionary.old_ids
     assert loaded.hierarchy.ancestors([2])[0].tolist() == [0, 1]
-    loaded.add([("more", ["A:1"])]).save(
-        tmp_path / "again"
-    )  # what is mapped can be extended and saved
+    loaded.add([("more", ["A:1"])]).save(tmp_path / "again")  # what is mapped can be extended
     assert len(Dictionary.load(tmp_path / "again").names) == 12
 
 
@@ -376,22 +273,14 @@ def test_loading_checks(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_medic_of_2012_takes_its_parents_from_that_of_2017(data: Path) -> None:
     lender = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
-    assert (len(lender), len(lender.names), lender.hierarchy.edges) == (
-        11_865,
-        11_865 + 66_129,
-        20_018,
-    )
-    assert ([lender.ids[r] for r in lender.hierarchy.roots], lender.hierarchy.cycles()) == (
-        ["MESH:C"],
-        [],
-    )
+    assert (len(lender), len(lender.names)) == (11_865, 11_865 + 66_129)
+    assert (lender.hierarchy.edges, lender.hierarchy.cycles()) == (20_018, [])
+    assert [lender.ids[row] for row in lender.hierarchy.roots] == ["MESH:C"]
     assert sum(len(rows) > 1 for rows in lender.old_ids.values()) == 178
     dictionary = Dictionary.read(data / "medic" / "medic_06Jul2012.txt.gz").with_parents(lender)
     assert dictionary.hierarchy.cycles() == []
-    row = dictionary.rows("MESH:D001943")[0]  # breast neoplasms
-    assert "MESH:D009369" in {
-        dictionary.ids[a] for a in dictionary.hierarchy.ancestors([row])[0]
-    }  # neoplasms
+    (above,) = dictionary.hierarchy.ancestors(dictionary.rows("MESH:D001943"))
+    assert dictionary.rows("MESH:D009369")[0] in above  # breast neoplasms are neoplasms
 
 
 @pytest.mark.parametrize(
@@ -432,10 +321,8 @@ def test_columns_that_do_not_fit_are_refused_though_signed(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
 def test_a_dictionary_is_not_read_from_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path, named in (
-        (tmp_path / "pipe", f"a pipe ({tmp_path / 'pipe'})"),
-        ("-", "standard input"),
-    ):
+    pipe = tmp_path / "pipe"
+    for path, named in ((pipe, f"a pipe ({pipe})"), ("-", "standard input")):
         with pytest.raises(LinkerError) as caught:
             Dictionary.read(path)
         assert str(caught.value) == f"a dictionary cannot be read from {named}; name a file"

@@ -1,4 +1,4 @@
-"""The names of a dictionary in running text."""
+"""The names of a dictionary in running text, and the rule for short forms."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.finding import DictionaryNames, Findings
+from linker.dictionary.finding import DictionaryNames, doubt
 from linker.text.mentions import TextOptions
 
 ROWS = (
-    "id\tname\tsynonyms",
     "D:1\tAcute Lymphoblastic Leukemia\tALL|Acute Lymphatic Leukemia",
     "D:2\tCapillary Leak\tCAP",
     "D:3\tWilms Tumor\tWT1|WT|Nephroblastoma",
@@ -23,12 +22,14 @@ ROWS = (
 )
 
 
+def read(path: Path, *rows: str) -> Dictionary:
+    path.write_text("\n".join(["id\tname\tsynonyms", *rows]) + "\n", encoding="utf-8")
+    return Dictionary.read(path)
+
+
 @pytest.fixture(scope="module")
 def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
-    path = tmp_path_factory.mktemp("finding") / "dictionary.tsv"
-    path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
-    # so many names that two of them with "disease" are few
-    return Dictionary.read(path)
+    return read(tmp_path_factory.mktemp("finding") / "dictionary.tsv", *ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +63,15 @@ def test_which_names_are_taken_for_mentions(
 
 
 def test_a_word_of_many_names_is_no_mention(tmp_path: Path) -> None:
-    path = tmp_path / "many.tsv"
     rows = [f"D:{n}\tn{n} disease\t" for n in range(3)] + [f"E:{n}\tm{n}\t" for n in range(90)]
-    path.write_text("\n".join(["id\tname\tsynonyms", "D:9\tDisease\t", *rows]) + "\n")
-    names = DictionaryNames(Dictionary.read(path), TextOptions())
+    many = read(tmp_path / "many.tsv", "D:9\tDisease\t", *rows)
+    names = DictionaryNames(many, TextOptions())
     assert plausible(names, "the disease is an m1, or n1 disease") == ["m1", "n1 disease"]
+
+
+def spelled(names: DictionaryNames, text: str) -> list[str]:
+    findings = names.find(text)
+    return [names.spelled(findings, match) for match in findings.matches]
 
 
 def test_facts_leave_out_annotated_mentions(dictionary: Dictionary) -> None:
@@ -76,11 +81,7 @@ def test_facts_leave_out_annotated_mentions(dictionary: Dictionary) -> None:
     assert (edema.written, edema.normal) == (frozenset({"Edema"}), frozenset({"edema", "oedemas"}))
     assert (swelling.written, swelling.concepts) == (frozenset(), frozenset())
     assert names.facts("no such form").normal == frozenset()
-
-
-def spelled(names: DictionaryNames, text: str) -> list[str]:
-    findings: Findings = names.find(text)
-    return [names.spelled(findings, match) for match in findings.matches]
+    assert spelled(names, "oedemas") == [""]  # an annotated spelling stays
 
 
 def test_the_spelling_of_the_dictionary(names: DictionaryNames) -> None:
@@ -94,18 +95,60 @@ def test_an_annotated_short_form_is_a_name_by_case(dictionary: Dictionary) -> No
     assert plausible(names, "SWLG and swlg") == ["SWLG"]
 
 
-def test_an_annotated_spelling_stays(dictionary: Dictionary) -> None:
-    extended = dictionary.add([("oedemas", ["E:1"])])
-    assert spelled(DictionaryNames(extended, TextOptions()), "oedemas") == [""]
-
-
 def test_names_of_some_concepts(dictionary: Dictionary) -> None:
     row = dictionary.rows("E:1")[0]
     names = DictionaryNames(dictionary, TextOptions(), np.array([row], np.int32))
     findings = names.find("edema in Crohn disease")
     assert [findings.written(match) for match in findings.matches] == ["edema"]
+    without = DictionaryNames(dictionary, TextOptions(abbreviations=False))
+    assert {match.kind for match in without.find("Crohn disease (XD), XD").matches} == {"name"}
 
 
-def test_without_short_forms_of_the_document(dictionary: Dictionary) -> None:
-    names = DictionaryNames(dictionary, TextOptions(abbreviations=False))
-    assert {match.kind for match in names.find("Crohn disease (XD), XD").matches} == {"name"}
+SHORT = (
+    "D:1\tAcute Lymphoblastic Leukemia\tALL",
+    "D:2\tCATARACT 32\tCAP",
+    "D:3\tAnxiety Disorders\tANXIETY",
+    "D:4\tMultiple Endocrine Neoplasia\tMEN 1|MEN1",
+    "D:5\tAsthma\t",
+    "D:6\tMyocardial Infarction\theart attack",
+)
+
+
+@pytest.fixture(scope="module")
+def shortened(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
+    path = tmp_path_factory.mktemp("short") / "dictionary.tsv"
+    return read(path, *SHORT).add([("MI", ["D:6"]), ("MI", ["D:6"])], str.lower)
+
+
+@pytest.mark.parametrize(
+    ("text", "concept", "expected"),
+    [
+        ("ALL", "D:1", "short form"),
+        ("A.L.L.", "D:1", "other case"),  # not as the name is written
+        ("(all)", "D:1", "other case"),
+        ("Cap", "D:2", "other case"),
+        ("men1", "D:4", "other case"),
+        ("MEN1", "D:4", "short form"),
+        ("IHD", "D:6", "short form"),  # no name of the concept
+        ("MI", "D:6", "annotated short form"),
+        ("MI", "D:1", "short form"),  # annotated with another concept
+        ("mi", "D:6", "other case"),
+        ("anxiety", "D:3", None),  # a word: "Anxiety Disorders"
+        ("ANXITY", "D:3", None),
+        ("ANXTY", "D:3", "short form"),
+        ("ASTHMA", "D:5", None),  # the name has small letters
+        ("heart", "D:6", None),
+        ("heart attack", "D:6", None),
+        ("", "D:6", None),
+    ],
+)
+def test_what_leaves_open_what_it_means(
+    shortened: Dictionary, text: str, concept: str, expected: str | None
+) -> None:
+    assert doubt(shortened, text, shortened.rows(concept)[0]) == expected
+
+
+def test_case_tells_nothing_in_a_dictionary_in_capitals(tmp_path: Path) -> None:
+    dictionary = read(tmp_path / "capitals.tsv", "D:1\tFEVER\tHIGH TEMPERATURE")
+    assert [doubt(dictionary, text, 0) for text in ("fever", "Fever", "FEVER")] == [None] * 3
+    assert doubt(dictionary, "HT", 0) == "short form"

@@ -1,20 +1,409 @@
-"""Parents that one dictionary lends to the concepts of another."""
+"""What other vocabularies lend: which concepts are the same, names, and parents."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from pathlib import Path
 
-from linker import Dictionary
+import pytest
+
+from linker import Dictionary, Linker, LinkerError
+from linker.dictionary import inspection, lending
+from linker.dictionary.lending import RULE, Joins, Lending, LendingOptions, key
+from linker.errors import InputError, UsageError
+from linker.text.normalize import normalize
+from linker.types import Concept, IdMapping, Lookup, Name
+
+OURS = (
+    "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"
+    "M:2\tcough\t\tD:8\nM:3\tflu\t\tD:8\nM:4\tsneezing\t\t\n"
+)
+DISEASES = """format-version: 1.2
+data-version: 7
+
+[Term]
+id: D:1
+name: pyrexia
+synonym: "HOT head" EXACT []
+synonym: "ague" EXACT []
+synonym: "summer fever" NARROW []
+synonym: "tussis" EXACT []
+xref: M:1
+
+[Term]
+id: D:2
+name: tussis
+synonym: "coughing" EXACT []
+xref: M:2
+
+[Term]
+id: D:8
+name: catarrh
+
+[Term]
+id: D:9
+name: hiccup
+xref: EFO:1
+
+[Term]
+id: D:10
+name: obsolete sneeze
+is_obsolete: true
+xref: M:4
+"""
+MAPPINGS = (
+    "subject_id\tsubject_label\tpredicate_id\tobject_id\tobject_label\n"
+    "O:1\tpyrexia\tskos:exactMatch\tM:1\tfever\n"
+    "O:4\tsternutation\tskos:exactMatch\tM:4\t\n"
+    "O:4\tsternutation\tskos:exactMatch\tN:4\tsneezing fit\n"
+    "O:5\tobsolete yawn\tskos:exactMatch\tM:4\t\n"
+    "O:6\tyawn\tskos:broadMatch\tM:4\t\n"
+    "O:7\tunknown\tskos:exactMatch\tN:7\t\n"
+)
 
 
-def write(path: Path, text: str) -> Path:
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> Dictionary:
+    return Dictionary.read(saved(tmp_path / "ours.tsv", OURS))
+
+
+@pytest.fixture
+def diseases(tmp_path: Path) -> Path:
+    return saved(tmp_path / "d.obo", DISEASES)
+
+
+@pytest.fixture
+def mappings(tmp_path: Path) -> Path:
+    return saved(tmp_path / "m.sssom.tsv", MAPPINGS)
+
+
+def outcomes(account: Lending) -> dict[tuple[str, str], str]:
+    return {(n.name.concept_id, n.name.text): n.outcome for n in account.names}
+
+
+def lend(
+    ours: Dictionary,
+    *paths: Path,
+    options: LendingOptions = RULE,
+    form: Callable[[str], str] = normalize,
+) -> tuple[Dictionary, Lending]:
+    lenders = [lending.read(path) for path in paths]
+    account = lending.consider(ours.columns, ours.sources, lenders, options, form)
+    return ours.with_lent_names(account), account
+
+
+def lent(dictionary: Dictionary) -> list[tuple[str, str, str, str]]:
+    names = [dictionary.name(int(row)) for row in dictionary.lent_rows]
+    return [(name.concept_id, name.text, name.kind, name.source) for name in names]
+
+
+def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
+    borrower, account = lend(ours, diseases)
+    assert outcomes(account) == {
+        ("D:1", "pyrexia"): "lent",
+        ("D:1", "HOT head"): "known already",
+        ("D:1", "ague"): "lent",
+        ("D:1", "summer fever"): "kind not lent",
+        ("D:1", "tussis"): "comes to several concepts",
+        ("D:2", "tussis"): "comes to several concepts",
+        ("D:2", "coughing"): "lent",
+        ("D:8", "catarrh"): "concept joins several",
+        ("D:9", "hiccup"): "concept joins none",
+        ("D:10", "obsolete sneeze"): "concept is obsolete",
+    }
+    assert lent(borrower) == [
+        ("M:1", "pyrexia", "exact", "d.obo"),
+        ("M:1", "ague", "exact", "d.obo"),
+        ("M:2", "coughing", "exact", "d.obo"),
+    ]
+    (report,) = account.lenders
+    assert (report.joined, report.ambiguous, report.not_joined) == (2, 1, 1)
+    assert sum(report.names.values()) == len(account.names)
+    source = borrower.sources[-1]
+    assert (source.file, source.format, source.release) == ("d.obo", "obo, names only", "7")
+    assert source.concepts == 2  # concepts that lend
+    assert not len(ours.lent_rows)  # untouched
+
+
+def test_labels_of_mappings_are_names_over_two_steps(ours: Dictionary, mappings: Path) -> None:
+    borrower, account = lend(ours, mappings)
+    assert lent(borrower) == [
+        ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
+        ("M:4", "sternutation", "exact", "m.sssom.tsv"),
+        ("M:4", "sneezing fit", "exact", "m.sssom.tsv"),
+    ]
+    assert outcomes(account)["O:5", "obsolete yawn"] == "concept is obsolete"
+    assert outcomes(account)["O:7", "unknown"] == "concept joins none"
+    (report,) = account.lenders
+    assert report.unused_mappings == 1
+    assert (report.joined, report.not_joined) == (5, 2)  # M:1 and M:4 too; O:7 and N:7
+    _, one_step = lend(ours, mappings, options=LendingOptions(steps=1))
+    assert outcomes(one_step)["N:4", "sneezing fit"] == "concept joins none"
+
+
+def test_a_name_is_lent_once(ours: Dictionary, diseases: Path, mappings: Path) -> None:
+    _, account = lend(ours, mappings, diseases)
+    assert outcomes(account)["O:1", "pyrexia"] == "lent"
+    assert outcomes(account)["D:1", "pyrexia"] == "lent already"
+
+
+def test_options_decide_on_kinds_and_one_to_many(ours: Dictionary, diseases: Path) -> None:
+    kinds = LendingOptions(kinds=("narrow",))
+    assert lent(lend(ours, diseases, options=kinds)[0]) == [
+        ("M:1", "summer fever", "narrow", "d.obo")
+    ]
+    many, _ = lend(ours, diseases, options=LendingOptions(one_to_many=True))
+    assert [name[:2] for name in lent(many)][-2:] == [("M:2", "catarrh"), ("M:3", "catarrh")]
+    as_written = lend(ours, diseases, form=str)[1]  # by which it is no name that is known
+    assert outcomes(as_written)["D:1", "HOT head"] == "lent"
+    assert lending.options(["narrow", "preferred"]).kinds == ("preferred", "narrow")
+    with pytest.raises(UsageError, match="'training' is no kind of names to lend; choose of pre"):
+        lending.options(["training"])
+
+
+def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -> None:
+    borrower = ours.lend(diseases)
+    borrower.save(tmp_path / "saved")
+    again = Dictionary.load(tmp_path / "saved")
+    assert lent(again) == lent(borrower)
+    row = list(again.names).index("ague")
+    assert again.name(row) == Name("ague", "M:1", "exact", source="d.obo")
+    assert (again.lender(row), again.lender(0)) == ("d.obo", "")
+    assert [name[1] for name in lent(again.without(again.lent_rows[:1]))] == ["ague", "coughing"]
+    added = again.add([("the ague", ["M:1"]), ("ague", ["M:1"])])
+    assert lent(added) == lent(borrower)
+    assert not len(added.lent_rows[added.lent_rows >= len(again.names)])
+    stats = inspection.stats(again)
+    assert (stats["lent_names"], stats["names"]) == ({"d.obo": 3}, 9)
+    assert "lent_names" not in inspection.stats(ours)
+
+
+def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(
+    ours: Dictionary, diseases: Path
+) -> None:
+    borrower = ours.lend(diseases)
+    own = [row for row in range(len(borrower.names)) if row not in borrower.lent_rows]
+    assert borrower.entry_rank[own].tolist() == ours.entry_rank.tolist()
+    assert borrower.entry_rank[own].max() < borrower.entry_rank[borrower.lent_rows].min()
+    annotated = borrower.add([("ague", ["M:1"])])
+    rank = dict(zip(annotated.names, annotated.entry_rank.tolist(), strict=True))
+    assert rank["ague"] < rank["fever"] < rank["Hot-head"] < rank["pyrexia"]
+
+
+def test_linked_mentions_say_who_lent_the_name(ours: Dictionary, diseases: Path) -> None:
+    linker = Linker.train(ours.lend(diseases), encoder="tfidf")
+    for text, source in (("the ague", "d.obo"), ("fever", "")):
+        (prediction,) = linker.link([text], k=1)
+        best = prediction.parts[0].best
+        assert best
+        assert (best.concept_id, best.source) == ("M:1", source)
+
+
+def test_at_equal_scores_own_names_come_before_lent_ones(tmp_path: Path) -> None:
+    own = saved(tmp_path / "own.tsv", "id\tname\nA:1\tzzz\nB:1\tcold a\n")
+    lender = saved(tmp_path / "l.tsv", "id\tname\txrefs\nL:1\tcold b\tA:1\n")
+    linker = Linker.train(Dictionary.read(own).lend(lender), encoder="tfidf")
+    (prediction,) = linker.with_ranker(None).link(["cold"], k=2)
+    scores = {c.concept_id: round(c.score, 5) for c in prediction.parts[0].candidates}
+    assert scores["A:1"] == scores["B:1"]
+    assert list(scores) == ["B:1", "A:1"]  # though the name of A:1 would come first by its id
+    names = linker.generator.rank([Lookup.of("cold")], 2, "names")[0].names.tolist()
+    assert [linker.generator.table.texts[row] for row in names] == ["cold a", "cold b"]
+
+
+# what is wrong with a lender, where, and what to do
+
+
+def test_a_lender_that_joins_nothing_is_refused(ours: Dictionary, tmp_path: Path) -> None:
+    plain = saved(tmp_path / "plain.tsv", "id\tname\nX:1\tague\n")
+    with pytest.raises(LinkerError) as error:
+        ours.lend(plain)
+    assert str(error.value) == (
+        f"{plain}: none of its concepts joins a concept of the dictionary; it has X 1 ids and "
+        "no cross-references, and M 4, D 1 are wanted; give another file with --lend, "
+        "or also a file of mappings (SSSOM) between the two"
+    )
+    refers = saved(tmp_path / "refers.tsv", "id\tname\txrefs\nX:1\tague\tEFO:1|NCI:C1|NCIT:C2\n")
+    message = "it has X 1 ids and references to NCIT 2, EFO 1, and M 4, D 1 are wanted"
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(refers)
+
+
+def test_mappings_that_nobody_knows_are_refused_alone_and_harmless_beside_others(
+    ours: Dictionary, diseases: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = "subject_id\tpredicate_id\tobject_id\n"
+    cycle = "Y:1\tskos:exactMatch\tZ:1\nZ:1\tskos:exactMatch\tY:1\n"
+    strange = saved(tmp_path / "strange.tsv", header + cycle)
+    message = "strange.tsv: none of its ids joins a concept .* it has Y 1, Z 1 ids, and M 4, D 1"
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(strange)
+    broad = saved(tmp_path / "broad.tsv", header + "X:1\tskos:broadMatch\tM:1\n")
+    message = (
+        "none of its ids joins .*; it has no mapping with owl:equivalentClass or "
+        "skos:exactMatch, but 1 others, and M 4"
+    )
+    with pytest.raises(LinkerError, match=message):
+        ours.lend(broad)
+    with caplog.at_level(logging.WARNING):
+        borrower, account = lend(ours, diseases, strange)
+    assert "strange.tsv: none of its ids joins" in caplog.text
+    assert (account.lenders[1].joined, account.lenders[1].not_joined) == (0, 2)
+    assert len(borrower.lent_rows) == 3
+
+
+def test_lenders_that_have_nothing_new_are_warned_of(
+    ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        itself = ours.lend(tmp_path / "ours.tsv")
+        copy = saved(tmp_path / "copy.tsv", OURS + "\n")
+        ours.lend(copy)
+    assert not len(itself.lent_rows)
+    first, second = caplog.messages
+    assert first.endswith("ours.tsv: lends no name (it is a file of the dictionary itself)")
+    assert "copy.tsv: lends no name (concepts: joined 4, ambiguous 0, not joined 0; " in second
+    assert "names: lent 0, known already 6)" in second
+
+
+def test_mappings_without_labels_only_join(
+    ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    header = "subject_id\tpredicate_id\tobject_id\n"
+    bridge = saved(tmp_path / "b.tsv", header + "X:1\tskos:exactMatch\tM:1\n")
+    lender = saved(tmp_path / "x.tsv", "id\tname\nX:1\tague\n")
+    with caplog.at_level(logging.WARNING):
+        assert lent(ours.lend(lender, bridge)) == [("M:1", "ague", "exact", "x.tsv")]
+    assert not caplog.messages
+
+
+def test_what_is_no_lender_at_all_is_refused(
+    ours: Dictionary, mappings: Path, tmp_path: Path
+) -> None:
+    letter = saved(tmp_path / "letter.txt", "Dear reader,\n")
+    with pytest.raises(InputError, match=r"letter\.txt: is not a dictionary in a format"):
+        ours.lend(letter)
+    with pytest.raises(LinkerError, match=r"nowhere\.obo: there is no such file"):
+        ours.lend(tmp_path / "nowhere.obo")
+    with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
+        ours.lend("-")
+    with pytest.raises(InputError, match=r"m\.sssom\.tsv: holds mappings .*; give it with --lend"):
+        Dictionary.read(mappings)
+
+
+# which concepts are the same
+
+
+def maps(subject: str, target: str, predicate: str = "skos:exactMatch") -> IdMapping:
+    return IdMapping(subject, "", predicate, target, "")
+
+
+@pytest.fixture
+def medic_like(tmp_path: Path) -> Dictionary:
+    """Row 0: MESH:D900001, row 1: MESH:D900002, row 2: OMIM:900003."""
+    (tmp_path / "m.tsv").write_text(
+        "id\tname\talt_ids\txrefs\n"
+        "MESH:D900001\tfever\tDOID:11|DOID:12\tUMLS_CUI:C0000001\n"
+        "MESH:D900002\tcough\tDOID:12\t\n"
+        "MIM:900003\tflu\t\tORPHA:3\n"
+    )
+    return Dictionary.read(tmp_path / "m.tsv")
+
+
+@pytest.mark.parametrize(
+    "spellings",
+    [
+        "MESH:D900001 MSH:D900001 mesh:D900001",
+        "OMIM:900003 MIM:900003 omim:900003",
+        "UMLS:C0000001 UMLS_CUI:C0000001",
+        "ORPHANET:3 ORDO:3 ORPHA:3 Orphanet:3",
+        "NCIT:C3 NCI:C3",
+        "SNOMEDCT_US:3 SNOMEDCT_US_2023_03_01:3 SCTID:3",
+        "plain",
+    ],
+)
+def test_spellings_of_a_vocabulary_are_one(spellings: str) -> None:
+    assert {key(spelling) for spelling in spellings.split()} == {spellings.split()[0]}
+
+
+@pytest.mark.parametrize(
+    ("concept", "rows"),
+    [
+        (Concept("MSH:D900001", "x"), (0,)),
+        (Concept("DOID:11", "x"), (0,)),  # an alternative id of ours
+        (Concept("DOID:12", "x"), (0, 1)),
+        (Concept("DOID:12", "x", xrefs=("MESH:D900002",)), (1,)),  # which is stronger
+        (Concept("X:1", "x", alt_ids=("MESH:D900002",)), (1,)),
+        (Concept("X:1", "x", xrefs=("MIM:900003", "EFO:1")), (2,)),
+        (Concept("X:1", "x", xrefs=("MESH:D900001", "DOID:12")), (0, 1)),
+        (Concept("UMLS:C0000001", "x"), (0,)),  # which ours refers to
+        (Concept("X:1", "x", xrefs=("Orphanet:3",)), (2,)),  # both refer to it: two steps
+        (Concept("X:1", "x", xrefs=("EFO:1",)), ()),
+        (Concept("900003", "x"), ()),  # a bare id is of no known vocabulary
+    ],
+)
+def test_concepts_join_by_ids_and_references(
+    medic_like: Dictionary, concept: Concept, rows: tuple[int, ...]
+) -> None:
+    assert Joins(medic_like.columns, [], steps=2).rows(concept) == rows
+
+
+def test_steps_are_counted(medic_like: Dictionary) -> None:
+    mappings = [maps("MONDO:1", "DOID:1"), maps("MONDO:1", "mesh:D900001"), maps("N:1", "DOID:1")]
+    expected = {"MONDO:1": 1, "DOID:1": 2, "N:1": 3, "MESH:D900001": 0, "DOID:11": 0}
+    for identifier, needed in expected.items():
+        for steps in range(4):
+            rows = Joins(medic_like.columns, mappings, steps).rows(Concept(identifier, "x"))
+            assert rows == ((0,) if steps >= needed else ())
+
+
+def test_the_fewest_steps_decide_and_equal_ones_are_ambiguous(medic_like: Dictionary) -> None:
+    near, far = maps("X:1", "MESH:D900001"), [maps("X:1", "Y:1"), maps("Y:1", "MESH:D900002")]
+    assert Joins(medic_like.columns, [*far, near], 2).rows(Concept("X:1", "x")) == (0,)
+    assert Joins(medic_like.columns, far, 2).rows(Concept("X:1", "x")) == (1,)
+    assert Joins(medic_like.columns, [near, maps("MIM:900003", "X:1")], 2).rows(
+        Concept("X:1", "x")
+    ) == (
+        0,
+        2,
+    )
+
+
+def test_cycles_end(medic_like: Dictionary) -> None:
+    mappings = [
+        maps("X:1", "X:2", "owl:equivalentClass"),
+        maps("X:2", "X:3"),
+        maps("X:3", "X:1"),
+        maps("X:3", "X:3"),
+    ]
+    assert Joins(medic_like.columns, mappings, 9).rows(Concept("X:1", "x")) == ()
+    assert Joins(medic_like.columns, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(
+        Concept("X:1", "x")
+    ) == (1,)
+
+
+def test_prefixes_are_those_that_lead_to_the_dictionary(medic_like: Dictionary) -> None:
+    prefixes = Joins(medic_like.columns, [maps("X:1", "Y:1")], 2).prefixes
+    assert prefixes == {"MESH": 2, "DOID": 2, "OMIM": 1, "UMLS": 1, "ORPHANET": 1}
+
+
+# parents
+
+
+def table(path: Path, text: str) -> Path:
     lines = [line + "\t" * (4 - line.count("\t")) for line in text.splitlines()]
     path.write_text("\n".join(["id\tname\tsynonyms\tparents\talt_ids", *lines]) + "\n")
     return path
 
 
 def read(tmp_path: Path, text: str) -> Dictionary:
-    return Dictionary.read(write(tmp_path / "small.tsv", text))
+    return Dictionary.read(table(tmp_path / "small.tsv", text))
 
 
 def parents(dictionary: Dictionary) -> dict[str, list[str]]:
@@ -23,7 +412,7 @@ def parents(dictionary: Dictionary) -> dict[str, list[str]]:
 
 def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
     borrower = read(tmp_path, "A:1\tfever\nA:2\tflu\nA:30\tswine flu\nA:5\tbird flu\t\t\tA:6\n")
-    lender = write(
+    lender = table(
         tmp_path / "lender.tsv",
         "A:1\tfever\nA:2\tflu\t\tA:1\nA:3\tswine\t\tA:2\tA:30\nA:6\tbird\t\tA:3\n",
     )
@@ -35,35 +424,52 @@ def test_parents_are_lent_by_id_and_by_alternative_id(tmp_path: Path) -> None:
     assert parents(read_so) == parents(lent)
 
 
-def test_lending_climbs_over_parents_that_are_unknown(tmp_path: Path) -> None:
-    borrower = read(tmp_path, "A:1\ttop\nA:2\tside\nA:9\tleaf\n")
-    cycle = "U:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\n"
-    lender = f"A:1\ttop\nA:2\tside\n{cycle}A:9\tleaf\t\tU:1\n"
-    assert parents(borrower.with_parents(read(tmp_path, lender))) == {
-        "A:1": [],
-        "A:2": [],
-        "A:9": ["A:1", "A:2"],
-    }
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        (  # over unknown parents, in a cycle
+            "A:1\ttop\nA:2\tside\nA:9\tleaf\n",
+            "A:1\ttop\nA:2\tside\nU:1\tu\t\tA:1|U:2\nU:2\tv\t\tA:2|U:1\nA:9\tleaf\t\tU:1\n",
+            {"A:1": [], "A:2": [], "A:9": ["A:1", "A:2"]},
+        ),
+        (  # only as far as it must
+            "A:1\ttop\nA:2\tmiddle\nA:3\tleaf\n",
+            "A:1\ttop\nA:2\tmiddle\t\tA:1\nA:3\tleaf\t\tA:2\n",
+            {"A:1": [], "A:2": ["A:1"], "A:3": ["A:2"]},
+        ),
+        (  # over the concept itself under another id
+            "A:1\ttop\nA:2\tmerged\t\t\tA:3\n",
+            "A:1\ttop\nA:2\tspecial\t\tA:3\nA:3\tgeneral\t\tA:1\n",
+            {"A:1": [], "A:2": ["A:1"]},
+        ),
+        (  # concepts that the lender does not know keep their parents
+            "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n",
+            "A:1\ta\nA:2\tb\t\tA:1\n",
+            {"A:1": [], "A:2": ["A:1"], "B:1": [], "B:2": ["B:1"]},
+        ),
+    ],
+)
+def test_the_way_to_a_parent_that_is_known(
+    tmp_path: Path, ours: str, theirs: str, expected: dict[str, list[str]]
+) -> None:
+    lent = read(tmp_path, ours).with_parents(read(tmp_path, theirs))
+    assert parents(lent) == expected
 
 
-def test_lending_climbs_only_as_far_as_it_must(tmp_path: Path) -> None:
-    borrower = read(tmp_path, "A:1\ttop\nA:2\tmiddle\nA:3\tleaf\n")
-    lender = read(tmp_path, "A:1\ttop\nA:2\tmiddle\t\tA:1\nA:3\tleaf\t\tA:2\n")
-    assert parents(borrower.with_parents(lender))["A:3"] == ["A:2"]
-
-
-def test_lending_climbs_over_the_concept_itself_under_another_id(tmp_path: Path) -> None:
-    borrower = read(tmp_path, "A:1\ttop\nA:2\tmerged\t\t\tA:3\n")
-    lender = read(tmp_path, "A:1\ttop\nA:2\tspecial\t\tA:3\nA:3\tgeneral\t\tA:1\n")
-    assert parents(borrower.with_parents(lender)) == {"A:1": [], "A:2": ["A:1"]}
-
-
-def test_lending_leaves_concepts_that_the_lender_does_not_know(tmp_path: Path) -> None:
-    borrower = read(tmp_path, "A:1\ta\nA:2\tb\t\tB:1\nB:1\tc\nB:2\td\t\tB:1\n")
-    lender = read(tmp_path, "A:1\ta\nA:2\tb\t\tA:1\n")
-    assert parents(borrower.with_parents(lender)) == {
-        "A:1": [],
-        "A:2": ["A:1"],
-        "B:1": [],
-        "B:2": ["B:1"],
-    }
+@pytest.mark.data
+def test_real_vocabularies(data: Path) -> None:
+    medic = Dictionary.read(data / "medic" / "CTD_diseases_2017-06-06.tsv.gz")
+    paths = ("ontologies/doid.obo.gz", "mappings/mondo_exactmatch_mesh.sssom.tsv.gz")
+    borrower, account = lend(medic, *(data / path for path in paths))
+    doid, mondo = account.lenders
+    assert (doid.joined, doid.ambiguous, doid.not_joined) == (5240, 330, 5931)
+    assert (doid.names["lent"], mondo.names["lent"]) == (7408, 1788)
+    assert len(borrower.lent_rows) == 7408 + 1788
+    hereditary = [n for n in account.names if n.name.concept_id == "DOID:5683"]
+    assert {n.concepts for n in hereditary} == {("MESH:D061325",)}
+    assert [n.name.text for n in hereditary if n.outcome == "lent"] == [
+        "hereditary breast ovarian cancer syndrome",
+        "BRCA1- and BRCA2-associated hereditary breast and ovarian cancer",
+        "Breast and Ovarian Cancer syndrome",
+        "Hereditary breast and ovarian cancer",
+    ]
