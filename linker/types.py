@@ -32,10 +32,6 @@ Files leave out chapters and tables, and a long book has so many characters.
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
-def _metadata() -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Name:
     """A name of a concept, as written in its source; normalised forms are derived."""
@@ -143,7 +139,7 @@ class Mention:
     document_id: str | None = None
     annotation_id: str = ""  # of this mention in its document
     # what else the file says of the mention, kept for writing it back
-    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     within: Selection | None = None  # what it alone may be answered with; None: no restriction
 
 
@@ -153,7 +149,7 @@ class Passage:
 
     text: str
     offset: int = 0
-    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def parse_spans(pairs: Any) -> tuple[Span, ...]:
@@ -199,7 +195,7 @@ class Relation:
     type: str
     arguments: tuple[tuple[str, str], ...]  # (role, id) pairs
     id: str = ""
-    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +209,7 @@ class Document:
     passages: tuple[Passage, ...] = ()
     mentions: tuple[Mention, ...] = ()
     relations: tuple[Relation, ...] = ()
-    metadata: Mapping[str, str] = field(default_factory=_metadata, hash=False)
+    metadata: Mapping[str, str] = field(default_factory=dict, hash=False)
     within: Selection | None = None  # what its mentions may be answered with; None: no restriction
 
     @property

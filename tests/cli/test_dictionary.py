@@ -211,3 +211,10 @@ def test_columns_that_are_not_read_are_told(run: Run, tmp_path: Path) -> None:
         f"linker: {path}: the column 'sinonym' is not read; did you mean 'synonyms'?",
         f"linker: {path}: the column 'colour' is not read",
     ]
+
+
+def test_tables_with_semicolons(run: Run, tmp_path: Path) -> None:
+    rows = 'id;name;synonyms\nX:1;"Cough; dry";tussis|dry, hacking cough\n'
+    (tmp_path / "t.csv").write_text(rows)
+    lines = run("dictionary", "search", tmp_path / "t.csv", "tussis").out.splitlines()
+    assert lines == ["X:1\tCough; dry", "  also: tussis | dry, hacking cough"]

@@ -115,7 +115,7 @@ def test_a_parent_may_stand_in_a_later_source_or_be_an_old_id() -> None:
     assert parents(dictionary) == {"A:1": ["B:1"], "A:2": ["B:1"], "B:1": []}
 
 
-def test_filters_keep_namespaces_and_types() -> None:
+def test_filters_keep_namespaces_and_types(caplog: pytest.LogCaptureFixture) -> None:
     concepts = [
         concept("A:1", types=("T1", "T2")),
         concept("A:2", types=("T3",), parents=("A:1", "B:1", "B:9"), alt_ids=("A:9",)),
@@ -127,6 +127,8 @@ def test_filters_keep_namespaces_and_types() -> None:
     assert list(build(concepts, types="T2 T3").ids) == ["A:1", "A:2"]
     assert list(build(concepts, types="T1", namespaces="B").ids) == ["B:1"]
     assert build(concepts, namespaces="B").rows("A:9") == ()
+    assert list(build([concept("A:1")], [concept("B:1")], namespaces="B").ids) == ["B:1"]
+    assert caplog.messages == ["folder/1.tsv: holds no concept that the filters keep"]
 
 
 def test_filters_that_keep_nothing_are_an_error() -> None:
@@ -137,11 +139,6 @@ def test_filters_that_keep_nothing_are_an_error() -> None:
         "check --types and --namespaces (there are: B 2, A 1, 9 1)"
     )
     assert str(caught.value) == message
-
-
-def test_a_source_of_which_nothing_is_kept_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    assert list(build([concept("A:1")], [concept("B:1")], namespaces="B").ids) == ["B:1"]
-    assert caplog.messages == ["folder/1.tsv: holds no concept that the filters keep"]
 
 
 @pytest.mark.parametrize("wanted", ["mesh", "MESH:", "Mesh:"])

@@ -131,7 +131,9 @@ def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
     assert not len(ours.lent_rows)  # untouched
 
 
-def test_labels_of_mappings_are_names_over_two_steps(ours: Dictionary, mappings: Path) -> None:
+def test_labels_of_mappings_are_names_over_two_steps(
+    ours: Dictionary, mappings: Path, diseases: Path
+) -> None:
     borrower, account = lend(ours, mappings)
     assert lent(borrower) == [
         ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
@@ -143,14 +145,10 @@ def test_labels_of_mappings_are_names_over_two_steps(ours: Dictionary, mappings:
     (report,) = account.lenders
     assert report.unused_mappings == 1
     assert (report.joined, report.not_joined) == (5, 2)  # M:1 and M:4 too; O:7 and N:7
+    both = outcomes(lend(ours, mappings, diseases)[1])  # the first to have a name lends it
+    assert (both["O:1", "pyrexia"], both["D:1", "pyrexia"]) == ("lent", "lent already")
     _, one_step = lend(ours, mappings, options=LendingOptions(steps=1))
     assert outcomes(one_step)["N:4", "sneezing fit"] == "concept joins none"
-
-
-def test_a_name_is_lent_once(ours: Dictionary, diseases: Path, mappings: Path) -> None:
-    _, account = lend(ours, mappings, diseases)
-    assert outcomes(account)["O:1", "pyrexia"] == "lent"
-    assert outcomes(account)["D:1", "pyrexia"] == "lent already"
 
 
 def test_options_decide_on_kinds_and_one_to_many(ours: Dictionary, diseases: Path) -> None:
@@ -196,23 +194,16 @@ def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(
     assert rank["ague"] < rank["fever"] < rank["Hot-head"] < rank["pyrexia"]
 
 
-def test_linked_mentions_say_who_lent_the_name(ours: Dictionary, diseases: Path) -> None:
-    linker = Linker.train(ours.lend(diseases), encoder="tfidf")
-    for text, source in (("the ague", "d.obo"), ("fever", "")):
-        (prediction,) = linker.link([text], k=1)
-        best = prediction.parts[0].best
-        assert best
-        assert (best.concept_id, best.source) == ("M:1", source)
-
-
 def test_at_equal_scores_own_names_come_before_lent_ones(tmp_path: Path) -> None:
     own = saved(tmp_path / "own.tsv", "id\tname\nA:1\tzzz\nB:1\tcold a\n")
     lender = saved(tmp_path / "l.tsv", "id\tname\txrefs\nL:1\tcold b\tA:1\n")
     linker = Linker.train(Dictionary.read(own).lend(lender), encoder="tfidf")
     (prediction,) = linker.with_ranker(None).link(["cold"], k=2)
-    scores = {c.concept_id: round(c.score, 5) for c in prediction.parts[0].candidates}
-    assert scores["A:1"] == scores["B:1"]
-    assert list(scores) == ["B:1", "A:1"]  # though the name of A:1 would come first by its id
+    first, second = prediction.parts[0].candidates
+    assert round(first.score, 5) == round(second.score, 5)
+    # though the name of A:1 would come first by its id
+    assert (first.concept_id, first.source) == ("B:1", "")
+    assert (second.concept_id, second.source) == ("A:1", "l.tsv")
     names = linker.generator.rank([Lookup.of("cold")], 2, "names")[0].names.tolist()
     assert [linker.generator.table.texts[row] for row in names] == ["cold a", "cold b"]
 
@@ -261,6 +252,12 @@ def test_mappings_that_nobody_knows_are_refused_alone_and_harmless_beside_others
 def test_lenders_that_have_nothing_new_are_warned_of(
     ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    header = "subject_id\tpredicate_id\tobject_id\n"
+    bridge = saved(tmp_path / "b.tsv", header + "X:1\tskos:exactMatch\tM:1\n")
+    lender = saved(tmp_path / "x.tsv", "id\tname\nX:1\tague\n")
+    with caplog.at_level(logging.WARNING):
+        assert lent(ours.lend(lender, bridge)) == [("M:1", "ague", "exact", "x.tsv")]
+    assert not caplog.messages  # mappings without labels only join
     with caplog.at_level(logging.WARNING):
         itself = ours.lend(tmp_path / "ours.tsv")
         copy = saved(tmp_path / "copy.tsv", OURS + "\n")
@@ -270,17 +267,6 @@ def test_lenders_that_have_nothing_new_are_warned_of(
     assert first.endswith("ours.tsv: lends no name (it is a file of the dictionary itself)")
     assert "copy.tsv: lends no name (concepts: joined 4, ambiguous 0, not joined 0; " in second
     assert "names: lent 0, known already 6)" in second
-
-
-def test_mappings_without_labels_only_join(
-    ours: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    header = "subject_id\tpredicate_id\tobject_id\n"
-    bridge = saved(tmp_path / "b.tsv", header + "X:1\tskos:exactMatch\tM:1\n")
-    lender = saved(tmp_path / "x.tsv", "id\tname\nX:1\tague\n")
-    with caplog.at_level(logging.WARNING):
-        assert lent(ours.lend(lender, bridge)) == [("M:1", "ague", "exact", "x.tsv")]
-    assert not caplog.messages
 
 
 def test_what_is_no_lender_at_all_is_refused(
@@ -386,11 +372,6 @@ def test_cycles_end(medic_like: Dictionary) -> None:
     assert Joins(medic_like.columns, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(
         Concept("X:1", "x")
     ) == (1,)
-
-
-def test_prefixes_are_those_that_lead_to_the_dictionary(medic_like: Dictionary) -> None:
-    prefixes = Joins(medic_like.columns, [maps("X:1", "Y:1")], 2).prefixes
-    assert prefixes == {"MESH": 2, "DOID": 2, "OMIM": 1, "UMLS": 1, "ORPHANET": 1}
 
 
 # parents

@@ -178,16 +178,3 @@ def test_random_graphs_against_walks_upward(
     else:
         with pytest.raises(LinkerError, match=r"is empty|no concept of type"):
             selected(made, [selection], np.ones(8, bool))
-
-
-@pytest.mark.parametrize("filters", [{"types": ["T2"]}, {"namespaces": ["a"]}])
-def test_types_and_prefixes_mean_what_they_mean_to_a_reader(
-    filters: dict[str, list[str]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("same") / "d.tsv"
-    path.write_text("id\tname\ttypes\nA:1\tgout\tT1|T2\nB:1\tflu\tT2\nA:2\tcold\tT1\n")
-    whole = Dictionary.read(path)
-    mask = selected(whole, [Selection(**filters)], np.ones(3, bool))  # type: ignore[arg-type]
-    assert [whole.ids[row] for row in np.flatnonzero(mask)] == list(
-        Dictionary.read(path, **filters).ids  # type: ignore[arg-type]
-    )
