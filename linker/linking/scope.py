@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from linker import cancelling
 from linker.candidates.base import Generator, Ranked
 from linker.dictionary import Dictionary
-from linker.dictionary.short_forms import doubt
+from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
 from linker.linking.lists import DEPTH, Batch, Ranking, batch_of, by_probability, by_score, cells
 from linker.linking.requests import Answer, Request, Restrictions
