@@ -100,14 +100,9 @@ class GroundOptions(OptionGroup):
     pool: Count = 10_000
     # how likely a negative is: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
     weighting: Literal["inverse", "wu"] = "inverse"
-    # by which the cosine distance of a negative must exceed that of a positive
-    margin: Annotated[float, Field(ge=0, le=2)] = 0.1
-    # share of a class's names that its prototype leaves out in a step
-    synonym_dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.5
     prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
     # what a prototype is moved to: CCA(u_c) (paper), or u_c (published code)
     target: Literal["projected", "plain"] = "projected"
-    triplet_weight: Weight = 1.0  # of L_syn
     # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
     prototype_weight: Weight = 5.0
     context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
@@ -150,6 +145,8 @@ class LinkerOptions:
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
+# options of earlier releases that training alone read, so that a model links the same without
+_UNREAD = {("ground", "margin"), ("ground", "synonym_dropout"), ("ground", "triplet_weight")}
 # options of earlier releases, and what a model has where one is not 0
 _FORMER = {
     ("rerank", "epochs"): "a second stage",
@@ -402,7 +399,7 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
             current[group] = {
                 former.get(name, name): value
                 for name, value in fields.items()
-                if (group, name) not in _FORMER
+                if (group, name) not in {*_FORMER, *_UNREAD}
             }
     return changed(options, current, encoder)
 

@@ -4,7 +4,7 @@ python scripts/make_wordpieces.py doid.obo.gz hp.obo.gz mondo_exactmatch_doid.ss
 
 It takes all-MiniLM-L6-v2 (the extra `minilm`) and the words of dictionaries and of labels in SSSOM
 files. The table that is shipped was made of those named in its README.md, in five minutes on two
-cores. linker/encoders/wordpieces_making.py says how.
+cores. linker/encoders/static_training.py says how.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from linker import Dictionary, files
-from linker.encoders import wordpieces_making
+from linker.encoders import static_training
 from linker.readers import sssom
 
 TARGET = Path(__file__).resolve().parents[1] / "linker" / "encoders" / "wordpieces_data"
@@ -27,11 +27,11 @@ def main() -> None:
     )
     parser.add_argument("paths", nargs="+", type=Path, help="dictionaries and SSSOM files")
     parser.add_argument("--model", default="", help="another transformer: a folder or a hub id")
-    parser.add_argument("--dim", type=int, default=wordpieces_making.DIM)
+    parser.add_argument("--dim", type=int, default=static_training.DIM)
     parser.add_argument("-o", "--output", type=Path, default=TARGET)
     arguments = parser.parse_args()
     texts = [text for path in arguments.paths for text in names(path)]
-    label, table = wordpieces_making.make(arguments.model, texts, arguments.dim)
+    label, table = static_training.make_table(arguments.model, texts, arguments.dim)
     sources = {path.name: files.sha256(path) for path in arguments.paths}
     config = {"model": label or "all-MiniLM-L6-v2", "dim": table.dim, "words_of": sources}
     table.save(arguments.output, config)

@@ -31,8 +31,14 @@ from linker import Dictionary, Linker, metrics
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders import static
 from linker.encoders.base import Encoder, EncoderContext
-from linker.encoders.static import StaticEncoder, StaticOptions
-from linker.encoders.wordpieces import CONTINUED, Floats, WordPieces, words
+from linker.encoders.static import (
+    CONTINUED,
+    Floats,
+    StaticEncoder,
+    StaticOptions,
+    WordPieces,
+    words,
+)
 from linker.encoders.words import unit
 from linker.evaluation import protocols
 from linker.readers import sssom
@@ -121,11 +127,12 @@ def encoded() -> Mapping[str, Any]:
     path = results.WORK / "minilm-words.npz"
     if not path.exists():
         from linker.encoders import pretrained
-        from linker.encoders.wordpieces_making import _Words
+        from linker.encoders.static_training import vectors_of_words
 
         folder, _ = pretrained.find("")
         transformer, tokenizer = pretrained.load(folder, "all-MiniLM-L6-v2")
-        encode, vocabulary = _Words(transformer, tokenizer), tokenizer.get_vocab()
+        encode = partial(vectors_of_words, transformer, tokenizer)
+        vocabulary = tokenizer.get_vocab()
         pieces = list(WordPieces.shipped().pieces)
         own = encode([[vocabulary[piece]] for piece in pieces])
         texts = sorted({*beginning(pieces), *shipped_words(), *dictionary_words()})
@@ -169,7 +176,7 @@ def composed(of_dictionary: bool) -> tuple[Floats, Floats]:
     Returns:
         (pieces, 384), and the mean of the words.
     """
-    from linker.encoders.wordpieces_making import _PRIOR, _composed
+    from linker.encoders.static_training import _PRIOR, _composed
 
     table, own = WordPieces.shipped(), encoded()["own"]
     distinct = beginning(table.pieces) | (dictionary_words() if of_dictionary else shipped_words())

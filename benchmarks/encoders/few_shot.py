@@ -35,7 +35,7 @@ from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
-from linker.encoders.fewshot_training import TrainableFewShot
+from linker.encoders.grounded import TrainableFewShot
 from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.classes import shots as sample_shots
@@ -104,7 +104,9 @@ def trained(
     options, history = preset("default", "fewshot"), list[Mapping[str, float]]()
     train, validation = sample_shots(large_classes(which), shots, sample)
     start = time.process_time()
-    encoder = TrainableFewShot(FewShotEncoder(base, kind, options.encoder), sample)
+    few_shot = FewShotEncoder(base, kind, options.encoder)
+    few_shot.seed = sample
+    encoder = TrainableFewShot(few_shot)
     grounding = dataclasses.replace(options.ground, shots=shots)
     ground.train(encoder, train, grounding, sample, validation, epochs_to(history))
     related_names = related(encoder.eval().encode)

@@ -44,7 +44,8 @@ from benchmarks.lib.vectors import (
 from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
-from linker.encoders.dan_training import TrainableDan
+from linker.encoders.dan import DanEncoder
+from linker.encoders.grounded import TrainableDan
 from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.phases import ground
@@ -119,7 +120,8 @@ def trained(root: str, name: str, seed: int) -> tuple[Encode, float, list[Mappin
     hidden = 0 if name == "word mean" else options.encoder.hidden
     dan = dataclasses.replace(options.encoder, cca=name.startswith("CCA"), hidden=hidden)
     # levels have too few classes to project to
-    encoder = TrainableDan.of(concepts[0] if dan.cca else names, dan, vectors("fastText"), seed)
+    fitted_to = concepts[0] if dan.cca else names
+    encoder = TrainableDan(DanEncoder.fitted(fitted_to, dan, vectors("fastText"), seed))
     if dan.hidden:
         start = time.process_time()
         ground.train(encoder, names, options.ground, seed, validation, epochs_to(history))

@@ -51,8 +51,8 @@ from benchmarks.lib.vectors import (
 from linker import Dictionary, LinkerOptions, matching
 from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder, BneOptions
-from linker.encoders.dan_training import TrainableDan
-from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.dan import DanEncoder
+from linker.encoders.grounded import GroundedEncoder, TrainableDan
 from linker.options import GroundOptions
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
@@ -108,7 +108,7 @@ def find(run: Run) -> dict[str, Any]:
     if isinstance(asked, BneOptions):
         encoder = BneEncoder.of(names.train.texts, asked, words, run.seed)
     else:
-        encoder = TrainableDan.of(names.train, asked, words, run.seed)
+        encoder = TrainableDan(DanEncoder.fitted(names.train, asked, words, run.seed))
     if asked.hidden:
         listen = epochs_to(history)
         ground.train(encoder, names.train, options, run.seed, names.validation, listen)

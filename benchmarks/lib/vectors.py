@@ -19,7 +19,7 @@ from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from linker.candidates.index import ExactIndex
 from linker.dictionary.classes import Classes
-from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts
+from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts, train
 from linker.encoders.words import WordVectors, tokens, unit
 from linker.training.loop import Epoch
 
@@ -61,7 +61,7 @@ def _trained(options: WordsOptions) -> WordVectors:
     sentences = list(read_texts(sorted(locate("text").glob("*.txt.gz"))))
     if options.tokens != "words":
         sentences = list(marked(sentences, names, options.tokens))
-    return WordVectors.train([*sentences, *map(tokens, names)], options)
+    return train([*sentences, *map(tokens, names)], options)
 
 
 def related(encode: Encode) -> dict[str, float]:

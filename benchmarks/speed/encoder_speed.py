@@ -37,7 +37,8 @@ from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
 from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
-from linker.encoders.dan_training import TrainableDan
+from linker.encoders.dan import DanEncoder
+from linker.encoders.grounded import TrainableDan
 from linker.encoders.trainable import TrainableEncoder
 from linker.options import GroundOptions, changed, preset
 from linker.text.normalize import normalize
@@ -74,7 +75,7 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
         kind = registry.load(name)
         options = preset("default", name).encoder
         context = EncoderContext(options, table, words, sizes.seed)
-        encoders[name] = kind.create(context).eval()
+        encoders[name] = kind.create(context).trainable().eval()
     speeds: dict[str, list[float]] = {name: [] for name in encoders}
     sampled = random.Random(sizes.seed).sample(
         names, sizes.rounds * sizes.sample
@@ -158,7 +159,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
     words = vectors("fastText").pruned(names.texts)
     return {"names": len(names)} | {
         way: drawing_of(
-            TrainableDan.of(names, options.encoder, words, sizes.seed),
+            TrainableDan(DanEncoder.fitted(names, options.encoder, words, sizes.seed)),
             names,
             dataclasses.replace(options.ground, **fields),
             sizes.seed,

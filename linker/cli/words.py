@@ -130,8 +130,8 @@ def trained(
     texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
 ) -> WordVectors:
     """Train word vectors on text files, and on the names of a dictionary if there is one."""
-    from linker.encoders.word_training import dictionary_names, marked, read_texts
-    from linker.encoders.words import WordVectors, tokens
+    from linker.encoders.word_training import dictionary_names, marked, read_texts, train
+    from linker.encoders.words import tokens
 
     shown = progress.Progress()
     sentences = [
@@ -146,7 +146,7 @@ def trained(
             sentences = list(marked(counted, names, options.tokens))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
-    return WordVectors.train(sentences, options, shown.on_activity)
+    return train(sentences, options, shown.on_activity)
 
 
 def _counted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Changes = Mapping[str, Mapping[str, Any]]
 """Options that differ from the defaults: group -> field -> value."""
 
-
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 """In which names are encoded; auto is the fastest that the processor computes natively."""
 
@@ -39,13 +39,11 @@ class Preset:
 
 def merged(*changes: Changes) -> Changes:
     """Merge changes into one; of two values of a field the last counts."""
-    groups = {group: None for mapping in changes for group in mapping}
-    return {
-        group: {
-            name: value for mapping in changes for name, value in mapping.get(group, {}).items()
-        }
-        for group in groups
-    }
+    groups: dict[str, dict[str, Any]] = {}
+    for mapping in changes:
+        for group, fields in mapping.items():
+            groups.setdefault(group, {}).update(fields)
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +94,8 @@ class Encoder(ABC):
         is_grounded: whether the grounding phase trains it, since it starts from vectors of names.
         trained_as: the name in the registry under which gradients train an encoder that is
             otherwise used as `create` makes it; empty: there is none.
+        trainer: "module:Class" of the encoder of torch that gradients train in place of this one,
+            which it is made from; empty: this one itself.
         covers_characters: whether names that are alike by characters are alike by its vectors, so
             that characters need not be searched, too, where vectors find something near.
         presets: settings by name. The one that is called as the encoder is in the registry holds
@@ -110,6 +110,7 @@ class Encoder(ABC):
     has_weights: ClassVar[bool] = False
     is_grounded: ClassVar[bool] = False
     trained_as: ClassVar[str] = ""
+    trainer: ClassVar[str] = ""
     covers_characters: ClassVar[bool] = False
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
@@ -130,7 +131,11 @@ class Encoder(ABC):
 
     def trainable(self) -> Encoder:
         """The `TrainableEncoder` that gradients train, which starts from this encoder."""
-        return self
+        if not self.trainer:
+            return self
+        module, _, name = self.trainer.partition(":")
+        encoder: Encoder = getattr(importlib.import_module(module), name)(self)
+        return encoder
 
     @classmethod
     def needs_words(cls, options: Any) -> bool:

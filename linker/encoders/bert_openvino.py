@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.encoders.base import Precision
-from linker.encoders.bert import Bert, Floats
-from linker.encoders.quantization import INPUTS
+from linker.encoders.bert import INPUTS, Bert, Floats
 
 # OpenVINO's converters, which it imports though nothing is converted here, tell its makers of their
 # use by this package; where it is missing they do not.

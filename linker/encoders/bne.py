@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -18,10 +17,17 @@ from torch.nn import functional
 
 from linker.dictionary.classes import Classes, Floats
 from linker.encoders.base import Changes, EncoderContext, Preset, merged
-from linker.encoders.grounded import GroundedEncoder
-from linker.encoders.presets import ANCHORED, FIVEZ, OF_WORDS
-from linker.encoders.trainable import Batch, Tokens
-from linker.encoders.words import CONCEPT, WordVectors, tokens
+from linker.encoders.grounded import GroundedEncoder, to_arrays
+from linker.encoders.layers import (
+    ANCHORED,
+    FIVEZ,
+    OF_WORDS,
+    read_weights,
+    reading,
+    write_weights,
+)
+from linker.encoders.trainable import Batch, Tokens, pick_device
+from linker.encoders.words import CONCEPT, Pieces, WordVectors, tokens
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
@@ -126,7 +132,7 @@ class BneEncoder(GroundedEncoder):
         super().__init__()
         self.words, self.alphabet, self.options = words, alphabet, options
         self._number = {character: i for i, character in enumerate(alphabet, _FIRST)}
-        self._pieces = lru_cache(_REMEMBERED)(words.pieces)
+        self._pieces_of: dict[str, Pieces] = {}
         # saved with the words, not with the weights
         self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
         if options.train_words:
@@ -142,13 +148,6 @@ class BneEncoder(GroundedEncoder):
             words.dim + 2 * options.hidden * options.characters, options.hidden, **both
         )
         self.out = nn.Linear(2 * options.hidden, words.dim)
-
-    def __getstate__(self) -> dict[str, Any]:  # a copy starts with an empty cache
-        return {name: value for name, value in self.__dict__.items() if name != "_pieces"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._pieces = lru_cache(_REMEMBERED)(self.words.pieces)
 
     @classmethod
     def create(cls, context: EncoderContext) -> BneEncoder:
@@ -254,15 +253,17 @@ class BneEncoder(GroundedEncoder):
             )
         return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
+    def _pieces(self, word: str) -> Pieces:
+        pieces = self._pieces_of.get(word)
+        if pieces is None:
+            pieces = self.words.pieces(word)
+            if len(self._pieces_of) < _REMEMBERED:
+                self._pieces_of[word] = pieces
+        return pieces
+
     def _spelled(self, word: str) -> list[int]:
-        return [
-            _BEGIN,
-            *(
-                self._number.get(character, _UNKNOWN)
-                for character in word[: self.options.max_characters]
-            ),
-            _END,
-        ]
+        read = word[: self.options.max_characters]
+        return [_BEGIN, *(self._number.get(character, _UNKNOWN) for character in read), _END]
 
     def forward(self, batch: Batch) -> Tensor:
         table = self.table + self.change if self.options.train_words else self.table
@@ -270,22 +271,11 @@ class BneEncoder(GroundedEncoder):
             batch["rows"], table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"]
         )
         if self.options.characters:
-            spelled = self.characters(batch["characters"])
-            words = torch.cat(
-                [
-                    words,
-                    _read(
-                        self.spell,
-                        spelled,
-                        batch["word_lengths"],
-                        lambda _, last: torch.cat([*last], -1),
-                    ),
-                ],
-                -1,
-            )
-        names = functional.embedding(
-            batch["names"], self.dropout(words)
-        )  # (n, words of the longest, d)
+            rows, lengths = self.characters(batch["characters"]), batch["word_lengths"]
+            spelled = _read(self.spell, rows, lengths, lambda _, last: torch.cat([*last], -1))
+            words = torch.cat([words, spelled], -1)
+        # (n, words of the longest, d)
+        names = functional.embedding(batch["names"], self.dropout(words))
         read = _read(self.read, names, batch["lengths"], lambda states, _: states.amax(1))
         vectors: Tensor = self.out(self.dropout(read))
         vectors = torch.tanh(vectors) if self.options.tanh else vectors
@@ -302,16 +292,25 @@ class BneEncoder(GroundedEncoder):
             )
         return groups
 
-    def _write(self, folder: Path) -> object:
-        (folder / _WORDS).mkdir()
+    def save(self, folder: Path) -> None:
         self.words.write(folder / _WORDS)
-        return {"alphabet": self.alphabet, "options": dataclasses.asdict(self.options)}
+        saved = {"alphabet": self.alphabet, "options": dataclasses.asdict(self.options)}
+        write_weights(folder, saved, to_arrays(self))
 
     @classmethod
-    def _read(cls, folder: Path, saved: Any) -> BneEncoder:
-        return cls(
-            WordVectors.open(folder / _WORDS), saved["alphabet"], BneOptions(**saved["options"])
-        )
+    def load(cls, folder: Path) -> BneEncoder:
+        """Read a saved encoder, onto a GPU if there is one.
+
+        Raises:
+            LinkerError: a file is missing, or was changed so that the files no longer fit.
+        """
+        with reading(folder, cls) as saved:
+            words, options = WordVectors.open(folder / _WORDS), BneOptions(**saved["options"])
+            encoder = cls(words, saved["alphabet"], options)
+            shapes = {name: tuple(values.shape) for name, values in encoder.state_dict().items()}
+            weights = read_weights(folder, shapes)
+        encoder.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
+        return encoder.eval().to(pick_device("auto"))
 
 
 def _read(

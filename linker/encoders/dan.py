@@ -1,6 +1,6 @@
 """The Deep Averaging Network: the mean of a name's word vectors, through one hidden layer.
 
-Fivez et al. 2021a, and 2021b for higher levels. Linking needs no torch; `dan_training.py` trains.
+Fivez et al. 2021a, and 2021b for higher levels. Linking needs no torch; `grounded.py` trains.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy.sparse import csr_matrix
 
-from linker.dictionary.classes import Classes, Floats, concept_means
-from linker.encoders import cca
-from linker.encoders.base import Encoder, EncoderContext, Preset, merged
-from linker.encoders.layers import NumpyEncoder, network_shapes
-from linker.encoders.presets import ANCHORED, FIVEZ, LARGE_CLASSES, OF_WORDS
+from linker.dictionary.classes import Classes, Floats, concept_means, of_concepts
+from linker.encoders.base import EncoderContext, Preset, merged
+from linker.encoders.layers import ANCHORED, FIVEZ, LARGE_CLASSES, OF_WORDS, NumpyEncoder
 from linker.encoders.words import WordVectors, unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
@@ -29,6 +28,7 @@ from linker.fields import OptionGroup
 logger = logging.getLogger(__name__)
 
 _WORDS = "words"
+_SMALL = 1e-6  # share of the largest variance below which a direction counts as having none
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,13 @@ class DanEncoder(NumpyEncoder):
     Args:
         words: the word vectors.
         options: which of the parts there are.
-        weights: of the projection, `cca_mean` and `cca_weights`, and of the network.
+
+    Attributes:
+        concept_projection: the projection of concepts, for training; one that was loaded has none.
     """
 
     Options = DanOptions
+    trainer = "linker.encoders.grounded:TrainableDan"
     presets: ClassVar[Mapping[str, Preset]] = {
         "dan": Preset(
             "Dense: the mean of a name's word vectors through one hidden layer (DAN), small and "
@@ -91,26 +94,30 @@ class DanEncoder(NumpyEncoder):
         ),
     }
 
-    def __init__(
-        self, words: WordVectors, options: DanOptions, weights: Mapping[str, Floats] | None = None
-    ) -> None:
-        self.words, self.options, self.weights = words, options, weights or {}
-        self.concept_projection: cca.Projection | None = None  # of the concepts, for training
+    concept_projection: Projection
+
+    def __init__(self, words: WordVectors, options: DanOptions) -> None:
+        self.words, self.options, self.weights = words, options, {}
 
     @classmethod
-    def create(cls, context: EncoderContext) -> Encoder:
-        """Fit the projection to the names of a dictionary; torch trains what is returned.
+    def create(cls, context: EncoderContext) -> DanEncoder:
+        """Fit the projection to the names of a dictionary; the network is to be trained.
 
         Raises:
-            LinkerError: there are no word vectors.
+            LinkerError: there are no word vectors, or none of a word of a name.
         """
-        from linker.encoders.dan_training import TrainableDan
-
-        return TrainableDan.create(context)
+        if context.words is None:
+            raise LinkerError(
+                "the encoder dan is made of word vectors; name some with --words, or train them"
+            )
+        names = of_concepts(context.table)
+        return cls.fitted(names, context.options, context.words, context.seed)
 
     @classmethod
-    def fitted(cls, names: Classes, options: DanOptions, words: WordVectors) -> DanEncoder:
-        """Fit the projection to the names of some classes; the network has no weights yet.
+    def fitted(
+        cls, names: Classes, options: DanOptions, words: WordVectors, seed: int = 0
+    ) -> DanEncoder:
+        """As `create`, for the names of any classes.
 
         With too few names for a projection it is left out, with a warning.
 
@@ -118,6 +125,7 @@ class DanEncoder(NumpyEncoder):
             names: the names and their classes.
             options: which of the parts there are.
             words: the word vectors.
+            seed: of the network.
 
         Raises:
             LinkerError: no name has a word with a vector.
@@ -145,21 +153,16 @@ class DanEncoder(NumpyEncoder):
             )
             options = dataclasses.replace(options, cca=False)
         encoder = cls(words, options)
+        encoder.seed = seed
         if options.cca:
-            of_names, encoder.concept_projection = cca.fit(
-                x, concept_means(means, names.labels)[names.labels[known]]
-            )
+            y = concept_means(means, names.labels)[names.labels[known]]
+            of_names, encoder.concept_projection = fit_cca(x, y)
             encoder.weights = {"cca_mean": of_names.mean, "cca_weights": of_names.weights}
         return encoder
 
     @classmethod
     def needs_words(cls, options: DanOptions) -> bool:
         return True
-
-    def trainable(self) -> Encoder:
-        from linker.encoders.dan_training import TrainableDan
-
-        return TrainableDan(self)
 
     @property
     def dim(self) -> int:
@@ -169,8 +172,7 @@ class DanEncoder(NumpyEncoder):
         means = self._means(names)
         known, vectors = means.any(axis=1), unit(means)
         if self.options.cca:
-            mean, weights = self.weights["cca_mean"], self.weights["cca_weights"]
-            vectors = cca.Projection(mean, weights)(vectors)
+            vectors = Projection(self.weights["cca_mean"], self.weights["cca_weights"])(vectors)
         if self.options.hidden:
             vectors = self.network(vectors)
         vectors[~known] = 0
@@ -192,13 +194,80 @@ class DanEncoder(NumpyEncoder):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         dim = self.dim
         projection = {"cca_mean": (dim,), "cca_weights": (dim, dim)} if self.options.cca else {}
-        return projection | network_shapes(dim, self.options.hidden)
+        return projection | (super().shapes() if self.options.hidden else {})
 
     def _write(self, folder: Path) -> object:
-        (folder / _WORDS).mkdir()
         self.words.write(folder / _WORDS)
         return dataclasses.asdict(self.options)
 
     @classmethod
     def _read(cls, folder: Path, saved: Any) -> DanEncoder:
         return cls(WordVectors.open(folder / _WORDS), DanOptions(**saved))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Projection:
+    """A linear map: `(x - mean) @ weights`. Arrays: mean (dim,), weights (dim, dim), float32."""
+
+    mean: Floats
+    weights: Floats
+
+    def __call__(self, vectors: Floats) -> Floats:
+        return np.asarray((vectors - self.mean) @ self.weights, np.float32)
+
+
+def fit_cca(x: Floats, y: Floats) -> tuple[Projection, Projection]:
+    """Find the projections of two views that correlate best, with as many components as dim.
+
+    This is canonical correlation analysis, the linear constraint of Fivez et al. 2021a (section
+    3.2). The components are scaled as by scikit-learn's `CCA`, which the published code calls: it
+    finds one component after another and takes each out of the data. Its weight vectors have length
+    1 and are at right angles to the earlier canonical directions a_1, ..., so that they are the
+    columns of Q in the QR decomposition of these, and the scores are those of the closed form
+    divided by the diagonal of R. One decomposition takes the place of hundreds of fits; a test
+    compares it with scikit-learn's values.
+
+    Args:
+        x: (n, dim) name vectors.
+        y: (n, dim) the vector of each name's concept.
+
+    Returns:
+        The projections of x and of y. Directions without variance project to 0.
+    """
+    (mean_x, scale_x, x64), (mean_y, scale_y, y64) = _standardised(x), _standardised(y)
+    white_x, white_y = _whitening(x64), _whitening(y64)
+    left, _, right = np.linalg.svd((x64 @ white_x).T @ (y64 @ white_y))
+    count = min(len(left), len(right))
+    directions_x, directions_y = white_x @ left[:, :count], white_y @ right[:count].T
+    return _projection(directions_x, mean_x, scale_x), _projection(directions_y, mean_y, scale_y)
+
+
+def _standardised(
+    values: Floats,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean, standard deviation (1 where it is 0) and the values with mean 0 and deviation 1."""
+    wide = values.astype(np.float64)
+    mean, scale = wide.mean(0), wide.std(0, ddof=1)
+    scale[scale == 0] = 1
+    return mean, scale, (wide - mean) / scale
+
+
+def _whitening(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Directions in which the values are uncorrelated with variance 1/n: (dim, rank).
+
+    Directions without variance are left out.
+    """
+    variance, axes = np.linalg.eigh(values.T @ values)
+    kept = variance > _SMALL * variance[-1]
+    whitening: NDArray[np.float64] = axes[:, kept] / np.sqrt(variance[kept])
+    return whitening
+
+
+def _projection(
+    directions: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]
+) -> Projection:
+    """Scale the canonical directions as scikit-learn does; columns of zeros make it square."""
+    lengths = np.abs(np.diag(np.linalg.qr(directions, mode="r")))
+    weights = np.zeros((len(directions), len(directions)))
+    weights[:, : directions.shape[1]] = directions / lengths / scale[:, None]
+    return Projection(mean.astype(np.float32), weights.astype(np.float32))

@@ -1,30 +1,30 @@
 """The few-shot encoder: a small network on top of another encoder (Fivez et al. 2021c).
 
-Linking needs no torch, unless the encoder below does; `fewshot_training.py` trains.
+Linking needs no torch, unless the encoder below does; `grounded.py` trains.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from linker import registry
-from linker.dictionary.classes import Floats
-from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
-from linker.encoders.layers import NumpyEncoder, network_shapes
-from linker.encoders.presets import FIVEZ, LARGE_CLASSES, OF_WORDS
+from linker import files, persistence, registry
+from linker.dictionary.classes import Floats, of_concepts
+from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, SparseEncoder, merged
+from linker.encoders.dan import DanEncoder, DanOptions
+from linker.encoders.layers import FIVEZ, LARGE_CLASSES, OF_WORDS, NumpyEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, Units
 
-BASE = "base"
-OF_WORD_VECTORS = ("cca", "words")
-
+_BASE = "base"
+_OF_WORD_VECTORS = ("cca", "words")
 _SHOTS: Changes = {
     "ground": {
         "classes": "parts",
@@ -71,10 +71,10 @@ class FewShotEncoder(NumpyEncoder):
         base: the encoder below.
         kind: its name in the registry.
         options: of the network.
-        weights: of the network.
     """
 
     Options = FewShotOptions
+    trainer = "linker.encoders.grounded:TrainableFewShot"
     presets: ClassVar[Mapping[str, Preset]] = {
         "fewshot": Preset(
             "Dense: any encoder's vectors, moved by a network that a few names of each large class "
@@ -93,35 +93,25 @@ class FewShotEncoder(NumpyEncoder):
         ),
     }
 
-    def __init__(
-        self,
-        base: Encoder,
-        kind: str,
-        options: FewShotOptions,
-        weights: Mapping[str, Floats] | None = None,
-    ) -> None:
-        self.base, self.kind, self.options, self.weights = base, kind, options, weights or {}
+    def __init__(self, base: Encoder, kind: str, options: FewShotOptions) -> None:
+        self.base, self.kind, self.options, self.weights = base, kind, options, {}
 
     @classmethod
-    def create(cls, context: EncoderContext) -> Encoder:
-        """Put a network of random weights on an encoder; torch trains what is returned.
+    def create(cls, context: EncoderContext) -> FewShotEncoder:
+        """Make or load the encoder below; the network is to be trained.
 
         Raises:
             LinkerError: there are no word vectors, no such encoder, or no such model, or its
                 encoder is not dense.
         """
-        from linker.encoders.fewshot_training import TrainableFewShot
-
-        return TrainableFewShot.create(context)
+        base, kind, label, provenance = _base(context)
+        encoder = cls(base, kind, dataclasses.replace(context.options, base=label))
+        encoder.seed, encoder.provenance = context.seed, provenance
+        return encoder
 
     @classmethod
     def needs_words(cls, options: FewShotOptions) -> bool:
-        return options.base in OF_WORD_VECTORS
-
-    def trainable(self) -> Encoder:
-        from linker.encoders.fewshot_training import TrainableFewShot
-
-        return TrainableFewShot(self)
+        return options.base in _OF_WORD_VECTORS
 
     @property
     def dim(self) -> int:
@@ -138,14 +128,60 @@ class FewShotEncoder(NumpyEncoder):
         vectors[~start.any(axis=1)] = 0  # names that the encoder below does not know
         return unit(vectors) if self.options.normalize else vectors
 
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return network_shapes(self.dim, self.options.hidden)
-
     def _write(self, folder: Path) -> object:
-        self.base.save(folder / BASE)
+        self.base.save(folder / _BASE)
         return {"base": self.kind, "options": dataclasses.asdict(self.options)}
 
     @classmethod
     def _read(cls, folder: Path, saved: Any) -> FewShotEncoder:
-        base = registry.load(saved["base"]).load(folder / BASE)
+        base = registry.load(saved["base"]).load(folder / _BASE)
         return cls(base, saved["base"], FewShotOptions(**saved["options"]))
+
+
+def _base(context: EncoderContext) -> tuple[Encoder, str, str, str]:
+    """Make or load the encoder that the options ask for.
+
+    Returns:
+        The encoder, its name in the registry, the value of the option `base` that is saved, which
+        holds no path of this machine, and a fingerprint of the encoder's weights; this is empty
+        for word vectors, which have one already.
+    """
+    name = context.options.base
+    if name in _OF_WORD_VECTORS:
+        if context.words is None:
+            raise LinkerError(
+                "the encoder fewshot stands on word vectors here; "
+                "name some with --words, or set fewshot.base"
+            )
+        options = DanOptions(cca=name == "cca", hidden=0)
+        means = DanEncoder.fitted(of_concepts(context.table), options, context.words)
+        return means, "dan", name, ""
+    kind, _, model = name.partition(":")
+    if kind == "transformer":
+        # importing these takes seconds
+        from linker.encoders.trainable import checksum
+        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
+
+        encoder = TransformerEncoder.pretrained(TransformerOptions(model=model)).eval()
+        label = f"{kind}:{encoder.options.model}".removesuffix(":")
+        return encoder, kind, label, checksum(encoder)
+    if not Path(name).is_dir():
+        raise LinkerError(
+            f"fewshot.base is {name!r}; "
+            "expected: cca, words, transformer, transformer:ID, or the folder of a model"
+        )
+    label = Path(name).resolve().name
+    return persistence.load(name, "model", partial(_of_model, label))
+
+
+def _of_model(label: str, folder: Path, config: Mapping[str, Any]) -> tuple[Encoder, str, str, str]:
+    """The dense encoder of a model, with what `_base` gives beside it."""
+    name = config["encoder"]
+    kind = registry.load(name)
+    if issubclass(kind, SparseEncoder):
+        raise LinkerError(
+            f"{folder}: is a model of the encoder {name}, which is sparse; "
+            "expected: one of a dense encoder"
+        )
+    provenance = files.sha256(folder / persistence.MANIFEST)
+    return kind.load(folder / "dense"), name, label, provenance

@@ -1,23 +1,30 @@
-"""The base class of encoders that start from pretrained vectors of names, anchored to them."""
+"""Encoders that grounding trains, by torch, from the pretrained vectors of names.
+
+`TrainableDan` and `TrainableFewShot` train the network of an encoder that links without torch.
+"""
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
-from safetensors.numpy import save_file
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 
-from linker import persistence
 from linker.dictionary.classes import Classes, Floats, concept_means
-from linker.encoders.layers import OPTIONS, UNREADABLE, WEIGHTS, not_written, read_weights
-from linker.encoders.trainable import TrainableEncoder, pick_device
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from linker.encoders.base import Encoder
+from linker.encoders.dan import DanEncoder
+from linker.encoders.fewshot import FewShotEncoder
+from linker.encoders.layers import NumpyEncoder
+from linker.encoders.trainable import Batch, Tokens, TrainableEncoder
+from linker.encoders.words import unit
 
 
 class GroundedEncoder(TrainableEncoder):
@@ -50,36 +57,166 @@ class GroundedEncoder(TrainableEncoder):
         """
         return [{"params": [*self.parameters()], "lr": learning_rate, "weight_decay": weight_decay}]
 
-    @abstractmethod
-    def _write(self, folder: Path) -> object:
-        """Write all but the weights; return the values for `_read`, which go into a JSON file."""
 
-    @classmethod
-    @abstractmethod
-    def _read(cls, folder: Path, saved: Any) -> Self:
-        """Make the encoder from what `_write` wrote and returned; its weights are set later."""
+class Dropout(nn.Module):
+    """Dropout that takes one random byte for each unit, so that the share is a multiple of 1/256.
+
+    `nn.Dropout` takes most of the time of a step on a CPU.
+
+    Args:
+        share: of the units that are set to 0 in training.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = round(share * 256) / 256
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Set a share of the values to 0 in training, and make up for it in the others."""
+        if not (self.training and self.share):
+            return values
+        words = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),), device=values.device)
+        kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= round(
+            self.share * 256
+        )
+        return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
+
+
+class TrainableNetwork(GroundedEncoder):
+    """A network of one hidden layer in training, with the vectors of the encoder that links.
+
+    Args:
+        encoder: gives the vectors that go into the network, and its weights; a new one without
+            these gives the seed of random ones.
+    """
+
+    step = 2048  # names at once, also on a CPU
+
+    def __init__(self, encoder: NumpyEncoder) -> None:
+        super().__init__()
+        self.linking, self.options = encoder, encoder.options
+        hidden, dim = self.options.hidden, encoder.dim
+        torch.manual_seed(encoder.seed)
+        if hidden:
+            into, out = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
+            self.layers = nn.Sequential(into, nn.ReLU(), Dropout(self.options.dropout), out)
+        weights = {name: torch.tensor(values) for name, values in encoder.weights.items()}
+        self.load_state_dict(weights, strict=False)
+
+    def finished(self) -> NumpyEncoder:
+        encoder = copy.copy(self.linking)
+        encoder.weights = to_arrays(self)
+        return encoder
+
+    @property
+    def dim(self) -> int:
+        return self.linking.dim
 
     def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        saved = self._write(folder)
-        save_file(to_arrays(self), folder / WEIGHTS)
-        persistence.save_json(folder / OPTIONS, saved)
+        self.finished().save(folder)
+
+
+class TrainableDan(TrainableNetwork):
+    """The Deep Averaging Network that gradients train."""
+
+    linking: DanEncoder
+
+    def __init__(self, encoder: DanEncoder) -> None:
+        super().__init__(encoder)
+        # saved with the words, not with the weights
+        vectors = torch.from_numpy(np.asarray(encoder.words.vectors))
+        self.table = nn.Buffer(vectors, persistent=False)
+        if self.options.cca:
+            self.cca_mean, self.cca_weights = (
+                nn.Buffer(torch.tensor(encoder.weights[name]))
+                for name in ("cca_mean", "cca_weights")
+            )
 
     @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read a saved encoder, with its base encoder if it has one, onto a GPU if there is one.
+    def load(cls, folder: Path) -> TrainableDan:
+        return cls(DanEncoder.load(folder))
 
-        Raises:
-            LinkerError: a file is missing, or was changed so that the files no longer fit.
+    @property
+    def device(self) -> torch.device:
+        return self.table.device
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        return [self.linking.words.pieces(name) for name in names]
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        rows, weights = array("i"), array("f")
+        for name_rows, name_weights in tokens:
+            rows.extend(name_rows)
+            weights.extend(name_weights)
+        offsets = [0, *accumulate(len(name_rows) for name_rows, _ in tokens)][:-1]
+        arrays = {
+            "rows": np.asarray(rows, np.int64),
+            "offsets": np.asarray(offsets, np.int64),
+            "weights": np.asarray(weights, np.float32),
+        }
+        return {name: torch.from_numpy(values) for name, values in arrays.items()}
+
+    def forward(self, batch: Batch) -> Tensor:
+        rows, offsets, weights = batch["rows"], batch["offsets"], batch["weights"]
+        means = functional.embedding_bag(
+            rows, self.table, offsets, mode="sum", per_sample_weights=weights
+        )
+        vectors, known = functional.normalize(means, dim=-1), means.any(dim=-1, keepdim=True)
+        if self.options.cca:
+            vectors = (vectors - self.cca_mean) @ self.cca_weights
+        if self.options.hidden:
+            vectors = self.layers(vectors)
+        return known * (
+            functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
+        )
+
+    def pretrained(self, names: Sequence[str]) -> Floats:
+        return unit(self.linking.words.means(names))
+
+    def prototypes(self, names: Classes, projected: bool) -> Floats:
+        """As for any grounded encoder; projected: CCA(u_c) (Fivez et al. 2021a, eq. 4).
+
+        Else it is u_c, as in the published code.
         """
-        try:
-            encoder = cls._read(folder, persistence.load_json(folder / OPTIONS))
-            state = encoder.state_dict()
-            arrays = read_weights(folder, {name: tuple(state[name].shape) for name in state})
-        except UNREADABLE as error:
-            raise not_written(folder, cls, error) from None
-        encoder.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()})
-        return encoder.eval().to(pick_device("auto"))
+        means = super().prototypes(names, projected)
+        return self.linking.concept_projection(means) if projected and self.options.cca else means
+
+
+class TrainableFewShot(TrainableNetwork):
+    """The few-shot encoder that gradients train; the encoder below stays as it is."""
+
+    linking: FewShotEncoder
+    cached = 20_000  # names whose vectors are kept, 1 to 3 KB each
+
+    @classmethod
+    def load(cls, folder: Path) -> TrainableFewShot:
+        return cls(FewShotEncoder.load(folder))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> TrainableFewShot:
+        """Move the encoder below as well, when `to` moves this one."""
+        if isinstance(self.base, nn.Module):
+            self.base._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    @property
+    def base(self) -> Encoder:
+        """The encoder below."""
+        return self.linking.base
+
+    def pretrained(self, names: Sequence[str]) -> Floats:
+        return unit(self.base.encode(names))
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        return [row.copy() for row in self.pretrained(names)]  # a view would keep all of them
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        return {"vectors": torch.from_numpy(np.stack(tokens))}
+
+    def forward(self, batch: Batch) -> Tensor:
+        moved = (self.layers(batch["vectors"]) + batch["vectors"]) / 2
+        known = batch["vectors"].any(dim=-1, keepdim=True)  # to the encoder below
+        return known * (functional.normalize(moved, dim=-1) if self.options.normalize else moved)
 
 
 def to_arrays(module: nn.Module) -> dict[str, Floats]:

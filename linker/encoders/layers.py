@@ -1,54 +1,74 @@
-"""Encoders whose weights are arrays of numpy, which link without torch; torch trains them before.
-
-The files are those that `grounded.GroundedEncoder` writes, so that either reads what the other
-wrote.
-"""
+"""What encoders made of word vectors share without torch: presets, a network, files of weights."""
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save_file
 
 from linker import persistence
-from linker.encoders.base import Encoder
+from linker.dictionary.classes import Floats
+from linker.encoders.base import Changes, Encoder
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-WEIGHTS = "weights.safetensors"
-OPTIONS = "options.json"
-UNREADABLE = (SafetensorError, OSError, RuntimeError, TypeError, LookupError)
-"""What reading an encoder raises where its files were changed."""
-
+_WEIGHTS, _OPTIONS = "weights.safetensors", "options.json"
 _CELLS = 4_000_000  # units of the hidden layer in memory at once, 16 MB
 _NAMES = 2048  # names that are encoded at once, at most
 
-Floats = NDArray[np.float32]
+# The defaults of encoders that are made from word vectors. λ is large here, and would take long to
+# grow. A word of a single name identifies its concept, so that no word is too rare.
+OF_WORDS: Changes = {
+    "words": {"min_count": 1},
+    "align": {"epochs": 0},
+    "training": {"epochs": 10, "batch_size": 64, "learning_rate": 1e-3, "sparse_weight": 8},
+}
+# Names stay near the vectors of the name and of the concept that they start from.
+ANCHORED: Changes = {"ground": {"prototype_weight": 0, "context_weight": 1, "concept_weight": 1}}
+# No training on lists: it would separate the concepts of one large class.
+LARGE_CLASSES: Changes = {"training": {"dictionary_queries": 0}}
+# What the papers on encoders made from word vectors share: triplets of all names, Adam at a
+# constant rate, no annotated mentions.
+FIVEZ: Changes = {
+    "words": {"dim": 300, "max_n": 6, "buckets": 200_000},
+    "align": {"epochs": 0},
+    "ground": {
+        "loss": "triplet",
+        "epochs": 100,
+        "patience": 1,
+        "triplets": 0,
+        "pool": 0,
+        "prototype_names": 0,
+        "prototype_weight": 1,
+        "batch_size": 64,
+        "learning_rate": 1e-3,
+        "warmup": 0,
+    },
+    "training": {"epochs": 0},
+}
 
 
 class NumpyEncoder(Encoder):
-    """An encoder of names whose weights are arrays of numpy; gradients train its twin of torch.
+    """Fixed vectors of names through a network of one hidden layer, without torch.
 
     Attributes:
-        weights: the arrays by the names that the twin gives them. Those of its network of one
-            hidden layer are `layers.0` and `layers.3`.
+        weights: arrays by the names that the encoder in training gives them. Those of its network
+            are `layers.0` and `layers.3`; a new encoder has none of these.
+        seed: of the random weights of the network that the training of a new encoder starts from.
     """
 
     has_weights = True
     is_grounded = True
     weights: Mapping[str, Floats]
-
-    @abstractmethod
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of each of the weights."""
+    seed: int = 0
 
     @abstractmethod
     def transform(self, names: Sequence[str]) -> Floats:
@@ -81,12 +101,15 @@ class NumpyEncoder(Encoder):
         moved += self.weights["layers.3.bias"]
         return np.asarray(moved, np.float32)
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each of the weights."""
+        dim, hidden = self.dim, self.options.hidden
+        first = {"layers.0.weight": (hidden, dim), "layers.0.bias": (hidden,)}
+        return first | {"layers.3.weight": (dim, hidden), "layers.3.bias": (dim,)}
+
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        saved = self._write(folder)
-        weights = {name: np.ascontiguousarray(values) for name, values in self.weights.items()}
-        save_file(weights, folder / WEIGHTS)
-        persistence.save_json(folder / OPTIONS, saved)
+        write_weights(folder, self._write(folder), self.weights)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -95,29 +118,32 @@ class NumpyEncoder(Encoder):
         Raises:
             LinkerError: a file is missing, or was changed so that the files no longer fit.
         """
-        try:
-            encoder = cls._read(folder, persistence.load_json(folder / OPTIONS))
+        with reading(folder, cls) as saved:
+            encoder = cls._read(folder, saved)
             encoder.weights = read_weights(folder, encoder.shapes())
-        except UNREADABLE as error:
-            raise not_written(folder, cls, error) from None
         return encoder
 
 
-def network_shapes(dim: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights of a network with one hidden layer.
+def write_weights(folder: Path, saved: object, weights: Mapping[str, Floats]) -> None:
+    """Write the weights of an encoder, and values that JSON can hold."""
+    arrays = {name: np.ascontiguousarray(values) for name, values in weights.items()}
+    save_file(arrays, folder / _WEIGHTS)
+    persistence.save_json(folder / _OPTIONS, saved)
 
-    Args:
-        dim: components of the vectors that go in and come out.
-        hidden: units of the hidden layer; 0: there is no network.
+
+@contextlib.contextmanager
+def reading(folder: Path, kind: type) -> Iterator[Any]:
+    """Give the values that `write_weights` wrote, to make an encoder of them.
+
+    Raises:
+        LinkerError: the folder does not hold such an encoder, as a `with` block finds out.
     """
-    if not hidden:
-        return {}
-    return {
-        "layers.0.weight": (hidden, dim),
-        "layers.0.bias": (hidden,),
-        "layers.3.weight": (dim, hidden),
-        "layers.3.bias": (dim,),
-    }
+    try:
+        yield persistence.load_json(folder / _OPTIONS)
+    except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
+        raise LinkerError(
+            f"{folder}: holds no {kind.__name__} as linker writes it ({error}); train again"
+        ) from None
 
 
 def read_weights(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
@@ -131,7 +157,7 @@ def read_weights(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[st
         LinkerError: a shape is another one, or a number is not finite.
     """
     # the bytes, since safetensors opens paths in UTF-8 only
-    weights: dict[str, Floats] = load((folder / WEIGHTS).read_bytes())
+    weights: dict[str, Floats] = load((folder / _WEIGHTS).read_bytes())
     for name, shape in shapes.items():
         if weights[name].shape != shape:
             actual, expected = ("×".join(map(str, s)) for s in (weights[name].shape, shape))
@@ -142,12 +168,5 @@ def read_weights(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[st
     if other := sorted(weights.keys() - shapes.keys()):
         raise LinkerError(f"{folder}: holds weights that are not of its encoder ({other[0]})")
     if not all(np.isfinite(values).all() for values in weights.values()):
-        raise LinkerError(f"{folder / WEIGHTS}: its weights are not finite; train again")
+        raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
     return weights
-
-
-def not_written(folder: Path, kind: type, error: BaseException) -> LinkerError:
-    """The error that a folder holds no encoder of a class, and why."""
-    return LinkerError(
-        f"{folder}: holds no {kind.__name__} as linker writes it ({error}); train again"
-    )

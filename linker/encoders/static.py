@@ -1,35 +1,44 @@
 """Static vectors: a name is the sum of the vectors of its sub-words; needs neither torch nor hub.
 
 The vectors are those that a sentence encoder makes of single words, brought to sub-words once and
-for all (`wordpieces_making.py`). They are fitted to a dictionary by two closed forms.
+for all (`static_training.py`). They are fitted to a dictionary by two closed forms.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
+import re
+import unicodedata
+from array import array
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
+from scipy.sparse import csr_matrix
 
-from linker import persistence
+from linker import files, persistence
 from linker.dictionary import NameTable
-from linker.dictionary.classes import of_concepts
+from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
-from linker.encoders.wordpieces import WordPieces
 from linker.encoders.words import unit
-from linker.errors import LinkerError
+from linker.errors import LinkerError, of_package
 from linker.fields import OptionGroup, Share
+from linker.persistence import Strings
 from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
-_OPTIONS = "static.json"
+CONTINUED = "##"  # what begins a sub-word that does not begin a word, as in BERT's vocabularies
+
+_KIND, _OPTIONS = "wordpieces", "static.json"
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST = 64  # characters of a word that are cut into sub-words
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
 _SMALL = 1e-6  # variance that rounding alone makes
@@ -39,8 +48,6 @@ _TUNED: Changes = {
     "align": {"learning_rate": 1e-2, "temperature": 0.1, "hard_negatives": False},
     "training": {"epochs": 1, "learning_rate": 3e-3, "weight_decay": 0, "dictionary_queries": 0},
 }
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,156 @@ class StaticOptions(OptionGroup):
     # share of the identity in the covariance of names of one concept, which vectors are whitened
     # by; 1: they are not
     shrinkage: Share = 0.5
+
+
+class WordPieces:
+    """A table of sub-words (WordPieces) with a vector for each.
+
+    A word is cut into the longest sub-words from its beginning, as BERT does (Wu et al. 2016,
+    section 4.1). The vector of a name is the sum of the vectors of all its sub-words.
+
+    Args:
+        pieces: the sub-words; those that do not begin a word begin with `##`.
+        vectors: int8 (pieces, dim); may be memory-mapped.
+        scales: float32 (pieces,), by which the vectors are multiplied.
+
+    Raises:
+        ValueError: the arrays do not fit together.
+    """
+
+    def __init__(self, pieces: Sequence[str], vectors: NDArray[np.int8], scales: Floats) -> None:
+        if vectors.dtype != np.int8 or vectors.shape[:-1] != (len(pieces),):
+            raise ValueError(
+                f"they are {vectors.dtype} {vectors.shape}, expected: int8 ({len(pieces)}, dim)"
+            )
+        if scales.dtype != np.float32 or scales.shape != (len(pieces),):
+            raise ValueError(f"the scales are {scales.dtype} {scales.shape}")
+        if not np.isfinite(scales).all():
+            raise ValueError("the scales are not finite")
+        self.pieces, self.vectors, self.scales = pieces, np.asarray(vectors), scales
+        self._row = {piece: row for row, piece in enumerate(pieces)}
+
+    @classmethod
+    def of(cls, pieces: Sequence[str], vectors: Floats) -> WordPieces:
+        """Round each vector to 8 bits a component.
+
+        Args:
+            pieces: the sub-words.
+            vectors: float32 (pieces, dim), finite.
+        """
+        largest = np.abs(vectors).max(axis=1, initial=0)
+        scales = np.asarray(largest / 127, np.float32)
+        scales[scales == 0] = 1
+        return cls(pieces, np.rint(vectors / scales[:, None]).astype(np.int8), scales)
+
+    @classmethod
+    def shipped(cls) -> WordPieces:
+        """The table that comes with the package (scripts/make_wordpieces.py makes it).
+
+        Raises:
+            LinkerError: it is missing or damaged.
+        """
+        with resources.as_file(resources.files("linker.encoders") / "wordpieces_data") as folder:
+            try:
+                return cls.read(folder)
+            except LinkerError as error:
+                raise of_package("the table of sub-words", error) from None
+
+    @property
+    def dim(self) -> int:
+        """The number of components of a vector."""
+        return int(self.vectors.shape[1])
+
+    def cut(self, word: str) -> list[int]:
+        """The rows of the sub-words of a word; none where a part of it is no sub-word."""
+        rows: list[int] = []
+        start, word = 0, word[:_LONGEST]
+        while start < len(word):
+            prefix = CONTINUED if start else ""
+            for end in range(len(word), start, -1):
+                row = self._row.get(prefix + word[start:end])
+                if row is not None:
+                    rows.append(row)
+                    start = end
+                    break
+            else:
+                return []
+        return rows
+
+    def counts(self, names: Sequence[str]) -> tuple[csr_matrix, NDArray[np.int64]]:
+        """Count the sub-words of names.
+
+        Returns:
+            float32 (names, used): how often each name has each sub-word, and the rows of these in
+            the table (used,).
+        """
+        known: dict[str, list[int]] = {}
+        rows, ends = array("q"), array("q", [0])
+        for name in names:
+            for word in words(name):
+                if word not in known:
+                    known[word] = self.cut(word)
+                rows.extend(known[word])
+            ends.append(len(rows))
+        used, columns = np.unique(np.asarray(rows, np.int64), return_inverse=True)
+        ones = np.ones(len(columns), np.float32)
+        shape = len(names), len(used)
+        return csr_matrix((ones, columns, np.asarray(ends)), shape=shape), used
+
+    def floats(self, rows: NDArray[np.int64] | slice = slice(None)) -> Floats:
+        """The vectors of some sub-words, float32 (rows, dim)."""
+        return np.asarray(self.vectors[rows] * self.scales[rows][:, None], np.float32)
+
+    def sums(self, names: Sequence[str]) -> Floats:
+        """The sum of the vectors of each name's sub-words, float32 (names, dim)."""
+        counts, used = self.counts(names)
+        return np.asarray(counts @ self.floats(used), np.float32)
+
+    def projected(self, weights: Floats) -> WordPieces:
+        """The table with each vector multiplied by weights (dim, new dim)."""
+        return WordPieces.of(self.pieces, self.floats() @ weights)
+
+    def write(self, folder: Path) -> None:
+        """Write what `open` needs into a folder that is being saved."""
+        columns = Strings.of(self.pieces).arrays("piece")
+        arrays = {**columns, "vectors": self.vectors, "scales": self.scales}
+        persistence.save_arrays(folder, arrays)
+
+    @classmethod
+    def open(cls, folder: Path) -> WordPieces:
+        """Memory-map what `write` wrote."""
+        arrays = persistence.load_arrays(folder)
+        try:
+            pieces = Strings.from_arrays(arrays, "piece")
+            pieces.check()
+            return cls(list(pieces), arrays["vectors"], arrays["scales"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise LinkerError(
+                f"{folder}: holds no sub-words as linker writes them ({error}); make it again"
+            ) from None
+
+    def save(self, folder: files.Pathlike, config: Mapping[str, Any]) -> None:
+        """Write the table to a folder of its own.
+
+        Args:
+            folder: the folder.
+            config: what it was made of, for `config.json`.
+        """
+        with persistence.saving(folder, _KIND, config, lambda aside, _: self.open(aside)) as aside:
+            self.write(aside)
+
+    @classmethod
+    def read(cls, folder: files.Pathlike) -> WordPieces:
+        """Memory-map a table that `save` wrote."""
+        return persistence.load(folder, _KIND, lambda inside, _: cls.open(inside))
+
+
+def words(name: str) -> list[str]:
+    """The words of a name: lower case, without accents and punctuation."""
+    if not name.isascii():
+        letters = unicodedata.normalize("NFD", name)
+        name = "".join(c for c in letters if not unicodedata.combining(c))
+    return _WORD.findall(name.lower())
 
 
 class StaticEncoder(Encoder):
@@ -84,6 +241,7 @@ class StaticEncoder(Encoder):
         ),
     }
     trained_as = "static-tuned"
+    trainer = "linker.encoders.static_training:TrainableStatic"
     covers_characters = True
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
@@ -100,9 +258,9 @@ class StaticEncoder(Encoder):
         """
         options = context.options
         if options.model:
-            from linker.encoders import wordpieces_making
+            from linker.encoders.static_training import make_table
 
-            label, table = wordpieces_making.make(options.model, context.table.texts)
+            label, table = make_table(options.model, context.table.texts)
             options = dataclasses.replace(options, model=label)
         else:
             table = WordPieces.shipped()
@@ -123,11 +281,6 @@ class StaticEncoder(Encoder):
             pretrained.load(folder, label or options.model)
         else:
             WordPieces.shipped()
-
-    def trainable(self) -> Encoder:
-        from linker.encoders.static_training import TrainableStatic
-
-        return TrainableStatic(self)
 
     @property
     def dim(self) -> int:

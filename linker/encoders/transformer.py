@@ -1,7 +1,7 @@
 """Names through a transformer: tokens, a vector for each token, a vector for the name.
 
 A plain BERT links on a CPU without torch and transformers, by the pass of `bert.py`. Everything
-else is done by `transformer_training.py`: training, other architectures, and linking on a GPU.
+else is done by `pretrained.py`: training, other architectures, and linking on a GPU.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from tqdm import tqdm
 
 from linker import persistence
 from linker.encoders.base import Encoder, EncoderContext, Precision, Preset
-from linker.encoders.bert import Bert
-from linker.encoders.quantization import Quantization
+from linker.encoders.bert import Bert, Floats, Quantization
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
@@ -35,8 +34,6 @@ from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.bert_openvino import OpenVinoBert
-
-Floats = NDArray[np.float32]
 
 _STEP = 64  # names that are encoded at once; more do not fit the caches of a CPU
 _TOKENIZER = "tokenizer.json"
@@ -108,7 +105,7 @@ class TransformerEncoder(Encoder):
     @classmethod
     def pretrained(cls, options: TransformerOptions) -> Any:
         """Load a pretrained encoder, which torch trains (`TrainableTransformer.pretrained`)."""
-        from linker.encoders.transformer_training import TrainableTransformer
+        from linker.encoders.pretrained import TrainableTransformer
 
         return TrainableTransformer.pretrained(options)
 
@@ -215,7 +212,7 @@ class TransformerEncoder(Encoder):
         options = read_options(folder)
         encoder = None if _has_gpu() else cls._without_torch(folder / "model", options)
         if encoder is None:
-            from linker.encoders.transformer_training import TrainableTransformer
+            from linker.encoders.pretrained import TrainableTransformer
 
             return TrainableTransformer.load(folder)
         encoder.quantization = Quantization.read(folder, encoder.bert.sizes)

@@ -32,12 +32,12 @@ Pieces = tuple[Any, Any]
 They are an array "i" and an array "f".
 """
 
-KIND = "words"  # of the folder
-FREQUENT = (
-    20_000  # words that a model keeps besides those of its names, since mentions have them too
-)
+# words that a model keeps besides those of its names, since mentions have them too
+FREQUENT = 20_000
 # prefixes of tokens that are no words; words are lower case, without spaces
 NAME, CONCEPT = "NAME ", "CONCEPT "
+
+_KIND = "words"  # of the folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +159,13 @@ class WordVectors:
             return (row,)
         if self.subwords is None:
             return ()
-        hashes = np.array(self.subwords.hashes(word), np.int64)
-        places = np.searchsorted(self.buckets, hashes)
-        places_of_ngrams = [
-            p
-            for p, h in zip(places.tolist(), hashes.tolist(), strict=True)
-            if p < len(self.buckets) and self.buckets[p] == h
+        first, buckets, hashes = len(self.words), self.buckets, self.subwords.hashes(word)
+        places = np.searchsorted(buckets, np.array(hashes, np.int64)).tolist()
+        return [
+            first + place
+            for place, wanted in zip(places, hashes, strict=True)
+            if place < len(buckets) and buckets[place] == wanted
         ]
-        return [len(self.words) + place for place in places_of_ngrams]
 
     def means(self, names: Sequence[str]) -> Floats:
         """The mean word vector u_n of each name (Fivez et al. 2021a, eq. 1).
@@ -268,30 +267,26 @@ class WordVectors:
             provenance: a fingerprint of the text and the options that they were trained with.
         """
         config = {"words": len(self.words), "dim": self.dim, "made_of": provenance}
-        with persistence.saving(folder, KIND, config, self._loaded) as aside:
+        with persistence.saving(folder, _KIND, config, lambda aside, _: self.open(aside)) as aside:
             self.write(aside)
 
     @staticmethod
     def provenance_of(folder: files.Pathlike) -> str:
         """The provenance that `save` wrote to a folder."""
-        return persistence.load(folder, KIND, lambda _, config: str(config.get("made_of", "")))
+        return persistence.load(folder, _KIND, lambda _, config: str(config.get("made_of", "")))
 
     @classmethod
     def read(cls, path: files.Pathlike) -> WordVectors:
-        """Read a folder that `save` wrote, or a file of another program (`word_files.read`).
+        """Read a folder that `save` wrote, or a file of another program (`word_training.read`).
 
         Raises:
             LinkerError: it is neither, or a line of it is broken.
         """
-        from linker.encoders import word_files
+        from linker.encoders import word_training
 
         if Path(path).is_dir():
-            return persistence.load(path, KIND, cls._loaded)
-        return word_files.read(path)
-
-    @classmethod
-    def _loaded(cls, folder: Path, _: dict[str, Any]) -> WordVectors:
-        return cls.open(folder)
+            return persistence.load(path, _KIND, lambda folder, _: cls.open(folder))
+        return word_training.read(path)
 
     @classmethod
     def of_names(
@@ -300,29 +295,19 @@ class WordVectors:
         options: WordsOptions,
         on_activity: Callable[[Activity], None] = lambda part: None,
     ) -> WordVectors:
-        """Train vectors on nothing but names; see `train`.
+        """Train vectors on nothing but names; see `word_training.train`.
 
         Raises:
             LinkerError: the options require texts, or as for `train`.
         """
+        from linker.encoders import word_training
+
         if options.tokens != "words":
             raise LinkerError(
                 f"words.tokens={options.tokens} finds names in texts, and there are none; "
                 "give some with --text"
             )
-        return cls.train(map(tokens, names), options, on_activity)
-
-    @classmethod
-    def train(
-        cls,
-        sentences: Iterable[Sequence[str]],
-        options: WordsOptions,
-        on_activity: Callable[[Activity], None] = lambda part: None,
-    ) -> WordVectors:
-        """Train vectors on tokenised sentences; see `word_training.train`."""
-        from linker.encoders import word_training
-
-        return word_training.train(sentences, options, on_activity)
+        return word_training.train(map(tokens, names), options, on_activity)
 
 
 def _checked(vectors: NDArray[Any]) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders.base import Precision
-from linker.encoders.quantization import Quantization
+from linker.encoders.bert import Quantization
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.evaluation.run import evaluate

@@ -13,7 +13,7 @@ from linker.dictionary.classes import Classes
 from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
 from linker.options import GroundOptions
-from linker.training.randomness import Stream, rng
+from linker.training.sampling import Stream, rng
 
 logger = logging.getLogger(__name__)
 

@@ -26,14 +26,12 @@ from __future__ import annotations
 from accelerate import Accelerator
 
 from linker.encoders.trainable import TrainableEncoder
-from linker.training import start
 from linker.training.checkpoints import Checkpoints
 from linker.training.creation import Trained, create_encoder
 from linker.training.data import TrainingData
-from linker.training.loop import Epoch, run
-from linker.training.model import ModelInTraining, Validate
+from linker.training.loop import Epoch, Phase, run
+from linker.training.model import ModelInTraining, Validate, clear_checkpoints, place
 from linker.training.phases import align, ground, rank
-from linker.training.phases.base import Phase
 from linker.training.plan import TrainingPlan
 from linker.training.settings import Record, RunSettings
 from linker.types import Activity
@@ -59,9 +57,9 @@ def train(
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
     options = rank.checked_options(plan, encoder, data)
 
-    accelerator, options = start.place(encoder, options)  # on its device
+    accelerator, options = place(encoder, options)  # on its device
     if not settings.resume and accelerator.is_main_process:
-        start.clear_checkpoints(settings)
+        clear_checkpoints(settings)
     # of each batch this process takes every n-th query, where there are n processes
     share = slice(accelerator.process_index, None, accelerator.num_processes)
     model = ModelInTraining(encoder, data, options, settings, provenance, validate, share)

@@ -10,7 +10,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -28,9 +28,7 @@ from linker.training.checkpoints import (
     load_optimizer_state,
     optimizer_state,
 )
-
-if TYPE_CHECKING:
-    from linker.training.phases.base import Phase
+from linker.training.settings import PhaseName
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +68,19 @@ class Plan:
     minimize: bool = False  # whether the best epoch has the lowest number, instead of the highest
     patience: int = 0  # epochs without a better one before training stops; 0: never stops
     seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of a training: what is trained, on which batches, for how long, to what end."""
+
+    name: PhaseName  # of its records and checkpoints
+    module: nn.Module  # has `embed(names)`, and all that is trained
+    parameter_groups: Sequence[dict[str, Any]]  # with a learning rate and a weight decay each
+    batches: Callable[[int], Sequence[Batch]]  # makes those of an epoch (from 1)
+    plan: Plan  # epochs, steps, optimizer, what the best epoch is
+    validate: Callable[[int], Mapping[str, float]]  # measures the weights after an epoch
+    fingerprint: Mapping[str, object]  # of all that its checkpoints depend on
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +141,6 @@ def run(
             loop.stop_on_sigterm()
     loop.module.load_state_dict(loop.best_weights or loop.epoch_weights)
     loop.module.eval()
-
-
-class _Embedder(Protocol):
-    def embed(self, names: Sequence[str]) -> Tensor: ...
 
 
 class _Loop:
@@ -305,7 +312,8 @@ class _Loop:
         entropy = (self.plan.seed, progress.epoch, progress.step, process, part)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0]))
         with self.accelerator.autocast():
-            return cast(_Embedder, self.module).embed(names).float()
+            vectors: Tensor = cast(Any, self.module).embed(names)
+        return vectors.float()
 
     def average_over_processes(self, loss: float, weight: float) -> float:
         """Average the gradients and the loss over the processes, each with its weight."""

@@ -1,24 +1,34 @@
-"""The model in training, and what all phases ask of it: vectors of names, and fingerprints."""
+"""The model in training, and what all phases ask of it: vectors, scores and fingerprints."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
+from accelerate import Accelerator
 from accelerate.utils import gather_object
+from torch import Tensor, nn
 
 from linker import persistence
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats
 from linker.encoders.base import PROBE, Encoder, is_unit
-from linker.encoders.trainable import Precision, TrainableEncoder, checksum
+from linker.encoders.trainable import (
+    Precision,
+    TrainableEncoder,
+    checksum,
+    pick_device,
+    resolve_precision,
+)
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
-from linker.ranker.model import ListwiseRanker
+from linker.training.checkpoints import Checkpoints
 from linker.training.data import TrainingData
-from linker.training.settings import RunSettings, flat
+from linker.training.settings import PhaseName, RunSettings, flat
 from linker.types import Activity
 
 Validate = Callable[[HybridGenerator], Mapping[str, float]]
@@ -27,8 +37,11 @@ Validate = Callable[[HybridGenerator], Mapping[str, float]]
 _SHARED = ("seed", "device", "precision", "weight_decay")  # options that phases on names depend on
 
 
-class ModelInTraining:
-    """An encoder and λ in training.
+class ModelInTraining(nn.Module):
+    """An encoder and λ in training, and what they are trained on.
+
+    The score of a candidate e of a mention m is `z = scale · (v_m · v_e) + λ · sparse(m, e)`
+    (BioSyn eq. 1-4, BCNH eq. 1-3). Its parameters are those of the encoder, and λ.
 
     Args:
         encoder: of names; its weights are trained.
@@ -50,23 +63,37 @@ class ModelInTraining:
         validate: Validate | None = None,
         share: slice = slice(None),
     ) -> None:
+        super().__init__()
         self.data, self.options, self.settings = data, options, settings
         self.validate, self.share = validate, share
-        scale = options.training.scale(is_unit(encoder))
-        self.ranker = ListwiseRanker(encoder, scale, options.training.sparse_weight)
+        self.encoder, self.scale = encoder, options.training.scale(is_unit(encoder))
+        self.sparse_weight = nn.Parameter(torch.tensor(float(options.training.sparse_weight)))
         self.is_pretrained = False  # whether a phase has trained the encoder
         self._provenance = provenance
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
 
     @property
-    def encoder(self) -> TrainableEncoder:
-        """The encoder of names, with the weights of the moment."""
-        return self.ranker.encoder
-
-    @property
     def seed(self) -> int:
         """Where all random numbers come from."""
         return self.options.training.seed
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        """Encode names to (len(names), dim), with gradients."""
+        return self.encoder.embed(names)
+
+    def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
+        """Score the candidates of mentions.
+
+        Args:
+            mentions: v_m, (B, d).
+            candidates: v_e, (B, K, d).
+            sparse: the sparse scores, (B, K).
+
+        Returns:
+            z, (B, K).
+        """
+        dense = self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+        return dense + self.sparse_weight * sparse
 
     def generator(self, precision: Precision) -> HybridGenerator:
         """Index the names with the weights of the moment.
@@ -77,7 +104,7 @@ class ModelInTraining:
         return self._generator(self.encoder, self.indexed_vectors())
 
     def _generator(self, encoder: Encoder, vectors: Floats | None = None) -> HybridGenerator:
-        sparse_weight = float(self.ranker.sparse_weight.detach()) / self.ranker.scale
+        sparse_weight = float(self.sparse_weight.detach()) / self.scale
         return self.data.generator(encoder, sparse_weight, self.options.training, vectors)
 
     def generator_of_all_names(self, finished: Encoder) -> HybridGenerator:
@@ -88,10 +115,10 @@ class ModelInTraining:
         """Give the encoder's parameters, then λ, which has its own learning rate and no decay."""
         options = self.options.training
         weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]
-        λ = [self.ranker.sparse_weight]
+        rate = options.sparse_learning_rate
         return [
             {"params": weights, "lr": learning_rate, "weight_decay": options.weight_decay},
-            {"params": λ, "lr": options.sparse_learning_rate, "weight_decay": 0.0},
+            {"params": [self.sparse_weight], "lr": rate, "weight_decay": 0.0},
         ]
 
     def encode(self, names: Sequence[str], progress: bool = False) -> Floats:
@@ -162,3 +189,31 @@ class ModelInTraining:
     def mentions_fingerprint(self, *groups: str) -> dict[str, object]:
         """Fingerprint what a phase on annotated mentions depends on; `groups` as above."""
         return self._of_names | self._of_mentions | flat(self.options, "training", *groups)
+
+
+def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
+    """Put an encoder on the device to train on; the options name the precision that it computes in.
+
+    Raises:
+        LinkerError: this process has trained on another kind of device before.
+    """
+    device = pick_device(options.training.device)
+    precision = encoder.precision = resolve_precision(device, options.training.precision)
+    accelerator = Accelerator(cpu=device.type == "cpu")
+    if accelerator.device.type != device.type:  # accelerate decides it once for a process
+        raise LinkerError(
+            f"this process has trained on the {accelerator.device.type} before; "
+            "train on another device in a new one"
+        )
+    encoder.to(accelerator.device)
+    if options.training.precision != precision:
+        training = dataclasses.replace(options.training, precision=precision)
+        options = dataclasses.replace(options, training=training)
+    return accelerator, options
+
+
+def clear_checkpoints(settings: RunSettings) -> None:
+    """Remove those of an earlier training, which a later --resume must not find."""
+    if settings.checkpoints is not None:  # what several trainings share stays
+        for phase in PhaseName:
+            Checkpoints(settings.checkpoints / phase.value, {}).clear()

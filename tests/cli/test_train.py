@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linker import Linker, LinkerOptions
-from linker.encoders.wordpieces import WordPieces
+from linker.encoders.static import WordPieces
 from linker.errors import LinkerError
 
 Run = Callable[..., Any]

@@ -55,12 +55,13 @@ class EncoderCase:
         self.words: WordVectors | None = WordVectors(sorted(vocabulary), vectors)
 
     def make(self, seed: int = 0) -> Any:
-        """A new encoder with the defaults of its name, made small."""
+        """A new encoder with the defaults of its name, made small; what gradients train if any do."""
         table = Dictionary.read(self.folder / "d.txt", format="biosyn").table(normalize)
         options = changed(preset("default", self.name), {"encoder": self.small}, self.name)
-        return registry.load(self.name).create(
-            EncoderContext(options.encoder, table, self.words, seed)
-        )
+        context = EncoderContext(options.encoder, table, self.words, seed)
+        encoder = registry.load(self.name).create(context)
+        is_trained = encoder.has_weights or encoder.trained_as == self.name
+        return encoder.trainable() if is_trained else encoder
 
     def test_alone_or_in_a_batch(self) -> None:
         encoder = self.make()

@@ -19,9 +19,9 @@ if "OPENVINO_TESTS" not in os.environ:
     pytest.skip("runs in a process of its own, see test_openvino.py", allow_module_level=True)
 
 from linker.encoders import transformer
+from linker.encoders.bert import Quantization
 from linker.encoders.bert_openvino import smooth
 from linker.encoders.dan import DanEncoder, DanOptions
-from linker.encoders.quantization import Quantization
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 from linker.encoders.words import WordVectors
 from linker.errors import LinkerError

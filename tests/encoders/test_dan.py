@@ -13,10 +13,9 @@ torch = pytest.importorskip("torch")
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.dictionary.classes import Classes, concept_means  # noqa: E402
-from linker.encoders import cca  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
-from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
-from linker.encoders.dan_training import Dropout, TrainableDan  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions, fit_cca  # noqa: E402
+from linker.encoders.grounded import Dropout, TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import preset  # noqa: E402
@@ -59,7 +58,8 @@ def make(
     dictionary: Dictionary, words: WordVectors | None, seed: int = 0, **options: object
 ) -> TrainableDan:
     record = DanOptions(**options)  # type: ignore[arg-type]
-    return TrainableDan.create(EncoderContext(record, dictionary.table(normalize), words, seed))
+    context = EncoderContext(record, dictionary.table(normalize), words, seed)
+    return TrainableDan(DanEncoder.create(context))
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -109,7 +109,7 @@ def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_wo
     labels = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3])
     u = unit(words.means(names))
     means = np.stack([u[labels == label].mean(0) for label in range(4)])
-    of_names, of_concepts = cca.fit(u, means[labels])
+    of_names, of_concepts = fit_cca(u, means[labels])
     np.testing.assert_allclose(encoder.encode(names), of_names(u), atol=1e-4)
     np.testing.assert_allclose(
         encoder.prototypes(Classes(names, labels), projected=True), of_concepts(means), atol=1e-4
@@ -254,16 +254,6 @@ def test_names_without_known_words_are_counted(
         make(dictionary, WordVectors(["Breast"], np.ones((1, 2), np.float32)))
 
 
-def test_a_loaded_encoder_has_no_projection_of_concepts(
-    dictionary: Dictionary, words: WordVectors, tmp_path: Path
-) -> None:
-    make(dictionary, words).save(tmp_path / "e")
-    loaded, labels = TrainableDan.load(tmp_path / "e"), np.array([0])
-    assert loaded.prototypes(Classes(["skin"], labels), projected=False).shape == (1, 3)
-    with pytest.raises(ValueError, match="make a new one"):
-        loaded.prototypes(Classes(["skin"], labels), projected=True)
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)]
 )
@@ -296,3 +286,39 @@ def test_numpy_makes_the_vectors_of_torch(
     again = linking.trainable()
     assert isinstance(again, TrainableDan)
     np.testing.assert_array_equal(again.eval().encode(names), trained.encode(names))
+
+
+@pytest.mark.parametrize(("dim", "seed"), [(2, 0), (4, 1), (6, 2)])
+def test_the_scores_are_those_of_scikit_learn(dim: int, seed: int) -> None:
+    decomposition = pytest.importorskip("sklearn.cross_decomposition")
+    random = np.random.default_rng(seed)
+    common = random.normal(size=(300, dim))
+    x, y = (
+        (
+            common @ random.normal(size=(dim, dim)) + noise * random.normal(size=(300, dim)) + 3
+        ).astype(np.float32)
+        for noise in (0.5, 1)
+    )
+    theirs = decomposition.CCA(dim, max_iter=100_000, tol=1e-14).fit(x, y).transform(x, y)
+    for ours, expected in zip(
+        (p(v) for p, v in zip(fit_cca(x, y), (x, y), strict=True)), theirs, strict=True
+    ):
+        signs = np.sign(
+            (ours * expected).sum(0)
+        )  # of a component, which is the same for both views
+        np.testing.assert_allclose(ours * signs, expected, atol=1e-4)
+
+
+def test_two_views_of_the_same_correlate_in_full() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    of_x, of_y = fit_cca(x, 2 * x + 1)
+    np.testing.assert_allclose(of_x(x), of_y(2 * x + 1), atol=1e-4)
+
+
+def test_a_direction_without_variance_projects_to_nothing() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
+    x[:, 2] = 1
+    of_x, _ = fit_cca(x, x)
+    assert of_x.weights.shape == (3, 3)
+    assert np.isfinite(of_x(x)).all()
+    assert not of_x(x)[:, 2].any()

@@ -15,7 +15,7 @@ from linker.dictionary import Dictionary, NameTable  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
 from linker.encoders.fewshot import FewShotEncoder, FewShotOptions  # noqa: E402
-from linker.encoders.fewshot_training import TrainableFewShot  # noqa: E402
+from linker.encoders.grounded import TrainableFewShot  # noqa: E402
 from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
@@ -54,10 +54,10 @@ TABLE = NameTable(
 )
 
 
-def make(base: str, words: WordVectors | None, hidden: int = 5) -> TrainableFewShot:
-    return TrainableFewShot.create(
-        EncoderContext(FewShotOptions(base, hidden=hidden, dropout=0), TABLE, words, 0)
-    ).eval()
+def make(base: str, words: WordVectors | None) -> TrainableFewShot:
+    options = FewShotOptions(base, hidden=5, dropout=0)
+    encoder = FewShotEncoder.create(EncoderContext(options, TABLE, words, 0))
+    return TrainableFewShot(encoder).eval()
 
 
 def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
@@ -117,12 +117,12 @@ def test_a_stack_is_one_model(model: Path, tmp_path: Path) -> None:
 
 
 def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
-    before = make(str(model), None).provenance
-    assert make(str(model), None).provenance == before
+    before = make(str(model), None).linking.provenance
+    assert make(str(model), None).linking.provenance == before
     linker = Linker.load(model)
     linker.generator.encoder.weights["layers.0.bias"][:] = 1
     linker.save(model)
-    assert make(str(model), None).provenance != before
+    assert make(str(model), None).linking.provenance != before
 
 
 def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("safetensors")
 from safetensors.numpy import load_file, save_file
 
-from linker.encoders.bert import Bert, BertSizes
-from linker.encoders.quantization import Quantization
+from linker.encoders.bert import Bert, BertSizes, Quantization
 from linker.errors import LinkerError
 
 SIZES = BertSizes(dim=4, inner=6, layers=2, heads=2, tokens=9, positions=5, epsilon=1e-12)

@@ -14,9 +14,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary, Linker, LinkerOptions, Mention  # noqa: E402
-from linker.encoders.static import StaticEncoder, StaticOptions  # noqa: E402
+from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
 from linker.encoders.static_training import TrainableStatic  # noqa: E402
-from linker.encoders.wordpieces import WordPieces  # noqa: E402
 from linker.errors import UsageError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.readers import mentions as readers  # noqa: E402
@@ -138,11 +137,11 @@ def test_both_phases_train_it(
 
 def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
     again = Linker.train(dictionary, encoder="static-tuned", options=options)
-    assert table(again).checksum == table(model).checksum
+    np.testing.assert_array_equal(table(again).vectors, table(model).vectors)
     assert answers(again) == answers(model)
     other = changed(options, {"training": {"seed": 1}})
     changed_seed = Linker.train(dictionary, encoder="static-tuned", options=other)
-    assert table(changed_seed).checksum != table(model).checksum
+    assert not np.array_equal(table(changed_seed).vectors, table(model).vectors)
 
 
 def test_mentions_train_it_further(
@@ -173,7 +172,7 @@ def test_an_interrupted_training_goes_on_to_the_same_model(
     settings = RunSettings(tmp_path, resume=True)
     again = Linker.train(dictionary, encoder="static-tuned", options=options, settings=settings)
     assert again.history == model.history
-    assert table(again).checksum == table(model).checksum
+    np.testing.assert_array_equal(table(again).vectors, table(model).vectors)
     assert answers(again) == answers(model)
 
 

@@ -29,8 +29,8 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker.encoders import pretrained  # noqa: E402
 from linker.encoders.bert import Bert  # noqa: E402
+from linker.encoders.pretrained import TrainableTransformer  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
-from linker.encoders.transformer_training import TrainableTransformer  # noqa: E402
 
 NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(
     st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.encoders import wordpieces
-from linker.encoders.wordpieces import WordPieces, is_kept, words
+from linker.encoders import static
+from linker.encoders.static import WordPieces, words
 from linker.errors import LinkerError
 
 PIECES = ["a", "an", "anem", "ca", "##a", "##cer", "##emia", "##i", "##n", "can", "β", "##ia"]
@@ -49,11 +49,6 @@ def random(*shape: int) -> np.ndarray:
 )
 def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
     assert words(name) == expected
-
-
-def test_which_sub_words_are_kept() -> None:
-    assert all(map(is_kept, [*"a0β", "##a", "##β", "cancer", "##emia", "2a"]))
-    assert not any(map(is_kept, ["é", "##é", "a-b", "[CLS]", "##", "", "癌", "A", "aβ"]))
 
 
 # ------------------------------------------------------------------------------------------------------------- the cut
@@ -188,7 +183,6 @@ def test_what_is_saved_is_read_bit_for_bit_and_memory_mapped(
     assert list(loaded.pieces) == PIECES
     np.testing.assert_array_equal(loaded.vectors, table.vectors)
     np.testing.assert_array_equal(loaded.scales, table.scales)
-    assert loaded.checksum == table.checksum
     assert is_mapped(loaded.vectors)
 
 
@@ -197,16 +191,6 @@ def is_mapped(values: np.ndarray) -> bool:
     while isinstance(values, np.ndarray) and not isinstance(values, np.memmap):
         values = values.base
     return isinstance(values, np.memmap)
-
-
-def test_a_checksum_is_of_all_there_is(table: WordPieces) -> None:
-    others = [
-        WordPieces(PIECES, table.vectors.copy(), table.scales.copy()),
-        WordPieces([*PIECES[:-1], "##ic"], table.vectors, table.scales),
-        WordPieces(PIECES, -table.vectors, table.scales),
-        WordPieces(PIECES, table.vectors, 2 * table.scales),
-    ]
-    assert [other.checksum == table.checksum for other in others] == [True, False, False, False]
 
 
 def damaged(table: WordPieces) -> dict[str, dict[str, np.ndarray]]:
@@ -259,7 +243,6 @@ def test_the_shipped_table() -> None:
     table = shipped()
     assert is_mapped(table.vectors)
     assert len(set(table.pieces)) == len(table.pieces)
-    assert all(map(is_kept, table.pieces))
     assert table.floats().any(axis=1).all()
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 8_000_000
     assert (SHIPPED / "README.md").is_file()
@@ -292,8 +275,8 @@ def test_a_shipped_table_that_is_missing_or_damaged(
     """One sentence, which says to install again."""
     folder = tmp_path / "wordpieces_data"
     shutil.copytree(SHIPPED, folder)
-    monkeypatch.setattr(wordpieces.resources, "files", lambda _: tmp_path)
-    assert WordPieces.shipped().checksum == shipped().checksum
+    monkeypatch.setattr(static.resources, "files", lambda _: tmp_path)
+    np.testing.assert_array_equal(WordPieces.shipped().vectors, shipped().vectors)
     data = (folder / "vectors.npy").read_bytes()
     if change == "gone":
         shutil.rmtree(folder)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.encoders.word_training import WordsOptions, marked, read_texts
+from linker.encoders.word_training import WordsOptions, _is_binary, marked, read_texts, train
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
 from linker.errors import LinkerError, Skip
 from linker.types import Activity
@@ -99,7 +99,7 @@ def test_a_folder_that_was_changed(tmp_path: Path) -> None:
 
 
 def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> None:
-    made = WordVectors.train([["alpha", "alpha", "beta", "gamma"]], TINY)
+    made = train([["alpha", "alpha", "beta", "gamma"]], TINY)
     kept = made.pruned(["gamma"], frequent=1)
     assert set(kept.words) == {"alpha", "gamma"}
     assert set(kept.buckets) == {
@@ -132,8 +132,6 @@ def test_word2vec_files(tmp_path: Path, binary: bool) -> None:
 @given(st.lists(st.floats(-4, 4, width=32), min_size=6, max_size=6))
 def test_any_numbers_in_a_binary_file(numbers: list[float]) -> None:
     import io
-
-    from linker.encoders.word_files import _is_binary
 
     made = io.BytesIO()
     made.write(b"3 2\n")
@@ -236,11 +234,9 @@ def test_a_pickle_is_never_read(tmp_path: Path) -> None:
 
 
 def test_the_seed_decides() -> None:
-    one, same = (WordVectors.train(TEXT * 20, TINY) for _ in range(2))
+    one, same = (train(TEXT * 20, TINY) for _ in range(2))
     np.testing.assert_array_equal(one.vectors, same.vectors)
-    other = WordVectors.train(
-        TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1)
-    )
+    other = train(TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1))
     assert not np.array_equal(one.vectors, other.vectors)
 
 
@@ -250,14 +246,14 @@ def test_training_tells_how_far_it_is_and_gives_the_same(
 ) -> None:
     options = dataclasses.replace(TINY, epochs=2, subwords=subwords)
     expected, log = (
-        WordVectors.train(TEXT * 3000, options),
+        train(TEXT * 3000, options),
         logging.getLogger("gensim.models.word2vec"),
     )
     before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Activity]()
     monkeypatch.setattr(
         "gensim.models.word2vec.default_timer", lambda: float(next(seconds))
     )  # it reports once a second
-    made = WordVectors.train(TEXT * 3000, options, told.append)
+    made = train(TEXT * 3000, options, told.append)
     np.testing.assert_array_equal(made.vectors, expected.vectors)
     assert told[0] == Activity("training word vectors", 0.0, "epoch 1 of 2")
     assert {part.at for part in told} == {"epoch 1 of 2", "epoch 2 of 2"}
@@ -275,7 +271,7 @@ def test_no_word_is_frequent_enough() -> None:
         LinkerError,
         match=r"no word of the text occurs 3 times \(words.min_count\): it holds 4 distinct words",
     ):
-        WordVectors.train(TEXT, WordsOptions())
+        train(TEXT, WordsOptions())
 
 
 def test_an_empty_text_file(tmp_path: Path) -> None:
@@ -323,7 +319,7 @@ def test_names_and_concepts_stand_to_the_left_and_to_the_right() -> None:
 
 
 def test_names_and_concepts_get_vectors() -> None:
-    made = WordVectors.train(
+    made = train(
         marked([["no", "breast", "cancer"]], NAMES, "concepts"),
         WordsOptions(tokens="concepts", dim=4, min_count=1),
     )

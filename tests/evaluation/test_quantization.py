@@ -14,7 +14,7 @@ if "OPENVINO_TESTS" not in os.environ:
     pytest.skip("runs in a process of its own, see test_openvino.py", allow_module_level=True)
 
 from linker import Dictionary, Linker, Mention
-from linker.encoders.quantization import Quantization
+from linker.encoders.bert import Quantization
 from linker.encoders.transformer import TransformerEncoder
 from linker.errors import LinkerError
 from linker.evaluation import quantization

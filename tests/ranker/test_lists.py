@@ -17,7 +17,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.ranker.lists import ListMaker, Lists, Query
 from linker.ranker.options import TrainingOptions
-from linker.training.randomness import Stream, rng
+from linker.training.sampling import Stream, rng
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
 SMALL = """

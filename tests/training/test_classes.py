@@ -23,7 +23,6 @@ ALL = GroundOptions(
     held_out=0,
     pool=0,
     triplets=0,
-    synonym_dropout=0,
     prototype_names=0,
     batch_size=4,
 )

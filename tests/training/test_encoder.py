@@ -22,7 +22,8 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.training.checkpoints import Interrupted  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.training.model import Validate  # noqa: E402
+from linker.training.model import Validate, clear_checkpoints  # noqa: E402
+from linker.training.settings import RunSettings  # noqa: E402
 from linker.types import Lookup  # noqa: E402
 
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, outcome, read, trained  # noqa: E402
@@ -360,3 +361,13 @@ def test_weights_that_a_last_step_broke_are_never_kept(
     with pytest.raises(LinkerError, match=r"not finite.*try a lower learning rate"):
         fit(Letters(normalize=False), data_of(dictionary), setup)
     assert kept(tmp_path / phase) == ["00000-00000000"]
+
+
+def test_checkpoints_of_all_phases_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    phases = ["align", "ground", "rank", "refit"]
+    for phase in phases:
+        (tmp_path / phase / "00001-00000000").mkdir(parents=True)
+        (tmp_path / phase / "mine").mkdir()
+    clear_checkpoints(RunSettings(tmp_path))
+    assert [path.name for phase in phases for path in (tmp_path / phase).iterdir()] == ["mine"] * 4
+    clear_checkpoints(RunSettings())  # keeps none

@@ -31,8 +31,7 @@ from torch.nn import functional  # noqa: E402
 
 from linker.errors import LinkerError  # noqa: E402
 from linker.training.checkpoints import Checkpoints, Interrupted  # noqa: E402
-from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run  # noqa: E402
-from linker.training.phases.base import Phase  # noqa: E402
+from linker.training.loop import Batch, Epoch, Loss, Phase, Plan, Step, run  # noqa: E402
 from linker.training.settings import PhaseName  # noqa: E402
 
 NAMES = [a + b + c for a in "abc" for b in "xyz" for c in "kq"] + ["aa", "bb", "cc"]  # 21

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linker import registry
-from linker.encoders.wordpieces import WordPieces
+from linker.encoders.static import WordPieces
 from linker.errors import LinkerError, UsageError
 from linker.training.plan import TrainingRequest, make
 

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from linker.dictionary import NameTable
 from linker.training import losses, sampling
-from linker.training.loop import Batch, Loss, Plan
+from linker.training.loop import Batch, Loss, Phase, Plan
 from linker.training.model import ModelInTraining
-from linker.training.phases.base import Phase
 from linker.training.settings import PhaseName
 
 
@@ -29,7 +28,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     steps = -(-count // options.batch_size)
     return Phase(
         PhaseName.ALIGN,
-        model.ranker,
+        model,
         model.parameter_groups(options.learning_rate)[:1],
         partial(_batches, model),
         Plan(options.epochs, steps, warmup=options.warmup, clip=1.0, seed=seed),

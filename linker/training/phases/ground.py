@@ -27,13 +27,16 @@ from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.options import GroundOptions
 from linker.training import classes, losses, sampling
-from linker.training.loop import Batch, Epoch, Loss, Plan, Step, run
+from linker.training.loop import Batch, Epoch, Loss, Phase, Plan, Step, run
 from linker.training.model import ModelInTraining
-from linker.training.phases.base import Phase
-from linker.training.randomness import Stream, rng
+from linker.training.sampling import Stream, rng
 from linker.training.settings import PhaseName
 
 logger = logging.getLogger(__name__)
+
+# by which the cosine distance of a negative must exceed that of a positive, as in the papers
+_MARGIN = 0.1
+_SHARE_OF_NAMES = 0.5  # of a class, which its prototype is the mean of in a step, as in the papers
 
 Encode = Callable[[Sequence[str]], Floats]
 """Encodes n names with the weights of the moment: float32 (n, dim)."""
@@ -42,10 +45,10 @@ Encode = Callable[[Sequence[str]], Floats]
 def prepare(model: ModelInTraining) -> Phase | None:
     """Sample pairs or triplets of names of a class, with names of other classes as negatives."""
     options, encoder = model.options.ground, model.encoder
-    grounded = isinstance(encoder, GroundedEncoder) and [*encoder.parameters()]
-    if not (options.epochs and grounded):
+    if not isinstance(encoder, GroundedEncoder):
         return None
-    assert isinstance(encoder, GroundedEncoder)  # noqa: S101 - as seen above
+    if not (options.epochs and [*encoder.parameters()]):
+        return None
     names, validation = classes.select(options, model.data.table, model.data.dictionary, model.seed)
     grounding = Grounding(encoder, names, options, model.seed, model.encode, validation)
     if lone := len(grounding.lone):
@@ -55,7 +58,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         logger.info(text, lone, grounding.names.count)
     return Phase(
         PhaseName.GROUND,
-        model.ranker,
+        model,
         encoder.groups(options.learning_rate, options.weight_decay),
         partial(grounding.batches, share=model.share),
         grounding.plan(),
@@ -94,7 +97,7 @@ def train(
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """The names of a batch. All but `concepts` and `owner` are rows of names."""
+    """The names of a batch, as rows of names where nothing else is said."""
 
     synonyms: Sequence[Rows]  # anchors, positives and, of triplets, negatives
     concepts: Rows  # labels of the classes in the batch
@@ -105,15 +108,9 @@ class _Sample:
     shifts: Rows  # for each loss of pairs, how far behind a name its wrong partner stands
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> list[Rows]:
         """All names, in the order in which they are encoded."""
-        return np.concatenate([*self.synonyms, self.members, self.anchored])
-
-    def split(self, vectors: Tensor) -> tuple[Sequence[Tensor], Tensor, Tensor]:
-        """Split the vectors of `rows` into those of `synonyms`, `members` and `anchored`."""
-        sizes = [*map(len, self.synonyms), len(self.members), len(self.anchored)]
-        parts = torch.split(vectors, sizes)
-        return parts[:-2], parts[-2], parts[-1]
+        return [*self.synonyms, self.members, self.anchored]
 
 
 class Grounding:
@@ -291,25 +288,27 @@ class Grounding:
             sizes = [len(synonyms[0]), *[len(anchored)] * 3]
             shifts = random.integers(1, [max(2, size) for size in sizes])
         sample = _Sample(synonyms, concepts, owner, members, member_of, anchored, shifts)
-        return Batch([names.texts[row] for row in sample.rows], partial(self._loss, sample))
+        rows = np.concatenate(sample.rows)
+        return Batch([names.texts[row] for row in rows], partial(self._loss, sample))
 
     def _prototype_names(self, concepts: Rows, random: np.random.Generator) -> tuple[Rows, Rows]:
         """Sample names of each concept; the names, and the place of the concept of each."""
         samples = [concepts[:0]]
         for rows in self.names.of(concepts):
             shuffled = random.permutation(rows)
-            kept = max(1, round(len(rows) * (1 - self.options.synonym_dropout)))
+            kept = max(1, round(len(rows) * _SHARE_OF_NAMES))
             samples.append(shuffled[: min(kept, self.options.prototype_names or kept)])
         sizes = np.array([len(sample) for sample in samples[1:]], np.int64)
         return np.concatenate(samples), np.repeat(np.arange(len(concepts)), sizes)
 
     def _loss(self, sample: _Sample, vectors: Tensor) -> Loss:
         options, device = self.options, vectors.device
-        synonyms, members, anchored = sample.split(vectors)
+        sizes = [len(rows) for rows in sample.rows]
+        *synonyms, members, anchored = torch.split(vectors, sizes)
         terms: dict[str, tuple[float, Tensor, int]] = {}  # weight, mean, of how many
         if count := len(sample.synonyms[0]):
             mean = self._synonym_loss(sample.synonyms, synonyms, sample.shifts[:1])
-            terms["synonym_loss"] = options.triplet_weight, mean, count
+            terms["synonym_loss"] = 1.0, mean, count
         if options.prototype_weight and len(sample.owner):
             targets = torch.from_numpy(self._targets[sample.concepts]).to(device)
             member_of = torch.from_numpy(sample.member_of).to(device)
@@ -320,7 +319,11 @@ class Grounding:
         if count := len(sample.anchored):
             for i, (name, weight, fixed) in enumerate(self._anchors_of(sample.anchored), 1):
                 targets = torch.from_numpy(fixed).to(device)
-                mean = self._anchor_loss(sample, anchored, targets, i)
+                if options.loss == "logistic":
+                    rows, shift = sample.anchored, int(sample.shifts[i])
+                    mean = self._pair_loss(anchored, targets, rows, rows, shift)
+                else:
+                    mean = losses.cosine_distance(anchored, targets).mean()
                 terms[name] = weight, mean, count
         value = sum((weight * mean for weight, mean, _ in terms.values()), vectors.sum() * 0)
         numbers = {
@@ -332,7 +335,7 @@ class Grounding:
         """L_syn: triplets, InfoNCE, or pairs told from pairs with names of other classes."""
         options, names = self.options, self.names
         if options.loss == "triplet":
-            return losses.triplet(vectors[0], vectors[1], vectors[2], options.margin).mean()
+            return losses.triplet(vectors[0], vectors[1], vectors[2], _MARGIN).mean()
         anchor, positive = rows
         if options.loss == "logistic":
             return self._pair_loss(vectors[0], vectors[1], anchor, positive, int(shift[0]))
@@ -352,12 +355,6 @@ class Grounding:
             ("between_loss", options.between_weight, unit(unit(means) + unit(starts))),
         )
         return [term for term in terms if term[1]]
-
-    def _anchor_loss(self, sample: _Sample, vectors: Tensor, targets: Tensor, term: int) -> Tensor:
-        if self.options.loss == "logistic":
-            rows, shift = sample.anchored, int(sample.shifts[term])
-            return self._pair_loss(vectors, targets, rows, rows, shift)
-        return losses.cosine_distance(vectors, targets).mean()
 
     def _pair_loss(
         self, left: Tensor, right: Tensor, left_rows: Rows, right_rows: Rows, shift: int

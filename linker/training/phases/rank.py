@@ -23,15 +23,12 @@ from linker.encoders.trainable import TrainableEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.ranker.lists import ListMaker, Lists, Query
-from linker.ranker.model import spread
 from linker.training import losses
 from linker.training.data import TrainingData
-from linker.training.loop import Batch, Loss, Plan
+from linker.training.loop import Batch, Loss, Phase, Plan
 from linker.training.model import ModelInTraining
-from linker.training.phases.base import Phase
 from linker.training.plan import TrainingPlan
-from linker.training.randomness import Stream, rng
-from linker.training.sampling import dictionary_queries, with_synonyms
+from linker.training.sampling import Stream, dictionary_queries, rng, with_synonyms
 from linker.training.settings import PhaseName
 
 logger = logging.getLogger(__name__)
@@ -64,7 +61,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     """Make candidate lists of the annotated mentions, or of names of the dictionary."""
     options, data = model.options.training, model.data
     with torch.no_grad():  # a checkpoint of an earlier phase may hold another λ
-        model.ranker.sparse_weight.fill_(options.sparse_weight)
+        model.sparse_weight.fill_(options.sparse_weight)
     if not options.epochs or (data.queries is None and not options.dictionary_queries):
         return None
     if data.queries is None and model.is_pretrained and not len(with_synonyms(data.table)):
@@ -87,7 +84,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     grounded = ["ground"] if isinstance(model.encoder, GroundedEncoder) else []
     return Phase(
         PhaseName.REFIT if model.settings.refit else PhaseName.RANK,
-        model.ranker,
+        model,
         model.parameter_groups(options.learning_rate),
         _list_batches(model),
         plan,
@@ -97,7 +94,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
 
 
 def _validate(model: ModelInTraining, epoch: int) -> Mapping[str, float]:
-    metrics = {**model.check(epoch), "sparse_weight": float(model.ranker.sparse_weight.detach())}
+    metrics = {**model.check(epoch), "sparse_weight": float(model.sparse_weight.detach())}
     if model.validate is not None:
         metrics |= model.validate(model.generator(model.options.training.precision))
     return metrics
@@ -180,7 +177,7 @@ def _loss(model: ModelInTraining, lists: Lists, has_hypernym: np.ndarray, vector
     above = torch.from_numpy(has_hypernym).to(device)
     mentions = vectors[: len(mask)]
     candidates, hypernyms = spread(vectors[len(mask) :], mask, above)
-    scores = model.ranker.scores(mentions, candidates, sparse)
+    scores = model.scores(mentions, candidates, sparse)
     if options.loss == "listwise":
         each = losses.listwise(scores, relevance, mask, options.relevance_temperature)
         counted = np.ones(len(mask), bool) if options.keep_unjudged else lists.has_relevant
@@ -194,3 +191,23 @@ def _loss(model: ModelInTraining, lists: Lists, has_hypernym: np.ndarray, vector
         numbers["norm_loss"] = (float(norm.detach()), float(above.any(-1).sum()))
         value = value + options.norm_weight * norm
     return Loss(value, float(counted.sum()), numbers)
+
+
+def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
+    """Put a sequence of vectors into the places where masks are True, and zeros elsewhere.
+
+    Args:
+        vectors: (n, d), for the places of the first mask in row order, then of the next one.
+        masks: bool (B, K), each with its own K.
+
+    Returns:
+        (B, K, d) for each mask.
+    """
+    padded, start = [], 0
+    for mask in masks:
+        places = mask.nonzero(as_tuple=True)
+        count = len(places[0])
+        empty = vectors.new_zeros(*mask.shape, vectors.shape[-1])
+        padded.append(empty.index_put(places, vectors[start : start + count]))
+        start += count
+    return padded

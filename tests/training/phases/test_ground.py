@@ -17,13 +17,14 @@ from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
-from linker.encoders.dan import DanOptions  # noqa: E402
-from linker.encoders.dan_training import TrainableDan  # noqa: E402
+from linker.encoders.dan import DanEncoder, DanOptions  # noqa: E402
+from linker.encoders.grounded import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training.loop import Epoch  # noqa: E402
+from linker.training.phases import ground  # noqa: E402
 from linker.training.phases.ground import Grounding, train  # noqa: E402
 
 ALL = GroundOptions(
@@ -32,7 +33,6 @@ ALL = GroundOptions(
     held_out=0,
     pool=0,
     triplets=0,
-    synonym_dropout=0,
     prototype_names=0,
     batch_size=4,
 )
@@ -55,9 +55,17 @@ def encoder(tmp_path: Path) -> TrainableDan:
     words = WordVectors(
         vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32)
     )
-    made = TrainableDan.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
+    made = TrainableDan(
+        DanEncoder.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
+    )
     made.names = classes.of_concepts(table)
     return made
+
+
+@pytest.fixture(autouse=True)
+def _whole_prototypes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prototypes are means of all names of a class, unless a test says otherwise."""
+    monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 1)
 
 
 def grounding(
@@ -79,7 +87,7 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
     names = made.names
     u = {
         text: vector / np.linalg.norm(vector)
-        for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)
+        for text, vector in zip(names.texts, encoder.linking.words.means(names.texts), strict=True)
     }
     seen = alone = 0
     for batch in made.batches(1):
@@ -102,12 +110,12 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
                 )
             )
             members = [text for text in names.texts if label[text] == label[anchor]]
-            target = encoder.concept_projection(
+            target = encoder.linking.concept_projection(
                 np.mean([u[text] for text in members], axis=0)[None]
             )[0]
             proto.append(cosine_distance(np.mean(encoder.encode(members), axis=0), target))
         if "skin" in texts[3 * count :]:
-            target = encoder.concept_projection(u["skin"][None])[0]
+            target = encoder.linking.concept_projection(u["skin"][None])[0]
             proto.append(cosine_distance(f["skin"], target))
             alone += 1
         assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
@@ -221,9 +229,11 @@ def test_a_concept_with_one_name_is_no_anchor_and_may_be_a_negative(encoder: Tra
     }  # the only name of another class
 
 
-def test_a_share_of_the_synonyms_makes_a_prototype(encoder: TrainableDan) -> None:
-    half = dataclasses.replace(ALL, synonym_dropout=0.5)
-    made = grounding(encoder, half)
+def test_a_share_of_the_synonyms_makes_a_prototype(
+    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # half of them
+    made = grounding(encoder)
     chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
     assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
     assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
@@ -372,7 +382,7 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
     names, label = made.names, dict(zip(made.names.texts, made.names.labels, strict=True))
     u = {
         text: vector / np.linalg.norm(vector)
-        for text, vector in zip(names.texts, encoder.words.means(names.texts), strict=True)
+        for text, vector in zip(names.texts, encoder.linking.words.means(names.texts), strict=True)
     }
     seen = []
     for batch in made.batches(1):

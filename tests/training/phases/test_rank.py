@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from linker.ranker.lists import ListMaker, Lists  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
+from linker.training.model import ModelInTraining  # noqa: E402
 from linker.types import Lookup  # noqa: E402
 
 from ..small import (  # noqa: E402
@@ -334,3 +337,18 @@ def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> Non
         match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids",
     ):
         fit(Letters(), data_of(dictionary, far), a_setup(top_k=2, dense_ratio=0.0))
+
+
+def test_scores_by_hand() -> None:
+    λ = torch.tensor(0.5, requires_grad=True)
+    score = partial(ModelInTraining.scores, SimpleNamespace(scale=2.0, sparse_weight=λ))
+    mentions = torch.tensor([[1.0, 2.0], [0.0, -1.0]])
+    candidates = torch.tensor([[[3.0, 4.0], [1.0, 0.0]], [[5.0, 6.0], [0.0, 2.0]]])
+    sparse = torch.tensor([[0.25, 0.0], [1.0, 0.5]])
+    expected = [
+        [2 * (1 * 3 + 2 * 4) + 0.5 * 0.25, 2 * 1 + 0],
+        [2 * -6 + 0.5 * 1, 2 * -2 + 0.5 * 0.5],
+    ]
+    assert score(mentions, candidates, sparse).tolist() == expected
+    score(mentions, candidates, sparse).sum().backward()
+    assert λ.grad == 0.25 + 0 + 1 + 0.5
