@@ -117,17 +117,8 @@ class ListMaker:
         Args:
             dense_rows: (queries, m) rows of the name table, best first; -1 where there are no
                 more. m is `dense_wanted` or more, or the number of all names if that is smaller.
-
-        Raises:
-            ValueError: the shape is another.
         """
         count, width = len(self.queries), self._options.top_k
-        enough = min(self.dense_wanted, len(self._sparse.table))
-        if len(dense_rows) != count or dense_rows.shape[1] < enough:
-            raise ValueError(
-                f"dense rows are {dense_rows.shape}; "
-                f"expected: {count} by {self.dense_wanted} or more"
-            )
         rows, grades = np.full((count, width), -1, np.int32), np.zeros((count, width), np.int8)
         for i, dense in enumerate(dense_rows.tolist()):
             names = dict.fromkeys((*self._sparse_rows[i], *dense))

@@ -93,12 +93,6 @@ def test_a_copy_encodes_the_same(words: WordVectors, copied: Any) -> None:
     )
 
 
-def test_characters_that_were_never_seen_are_one(words: WordVectors) -> None:
-    one, other, seen = make(words).encode(["sk日n", "sk月n", "skan"])
-    np.testing.assert_array_equal(one, other)
-    assert np.abs(one - seen).max() > 1e-4
-
-
 def test_what_it_is_held_to(words: WordVectors) -> None:
     names = Classes(
         ["skin cancer", "skin", "breast cancer", "breast"], np.array([0, 0, 1, 1]), ["D:2", "D:1"]
@@ -137,9 +131,7 @@ def test_word_vectors_that_change(words: WordVectors) -> None:
     assert torch.nonzero(encoder.change.grad.abs().sum(1)).flatten().tolist() == [2]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("hidden", 0), ("max_words", 0), ("dropout", 1.0), ("targets", "names")]
-)
-def test_wrong_options(name: str, value: object) -> None:
-    with pytest.raises(LinkerError, match=f"bne.{name} is"):
-        BneOptions(**{name: value})  # type: ignore[arg-type]
+def test_networks_that_also_read_characters_are_no_wider_than_memory_is() -> None:
+    with pytest.raises(LinkerError, match=r"bne.hidden is 2001; expected: 1 to 2000, or bne.char"):
+        BneOptions(hidden=2001)
+    BneOptions(hidden=2001, characters=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.dictionary.classes import Classes, concept_means  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
@@ -66,10 +64,6 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def test_the_registry_has_it() -> None:
-    assert registry.load("dan") is DanEncoder
-
-
 @pytest.mark.parametrize("name", ["dan", "dan-higher"])
 def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(
     name: str, dictionary: Dictionary, words: WordVectors
@@ -83,14 +77,6 @@ def test_names_are_told_apart_where_word_vectors_are_nearly_parallel(
         alike[cca_] = float((vectors @ vectors.T)[np.triu_indices(4, 1)].mean())
     assert alike[False] > 0.99
     assert alike[True] < 0.5
-
-
-def test_without_network_and_projection_it_is_the_mean_of_the_words(
-    dictionary: Dictionary, words: WordVectors
-) -> None:
-    encoder = make(dictionary, words, cca=False, hidden=0)
-    names = ["breast cancer", "skin", "the heart attack"]
-    np.testing.assert_allclose(encoder.encode(names), unit(words.means(names)), atol=1e-6)
 
 
 def test_the_projection_is_fitted_to_each_name_of_one_concept_once_per_bag_of_words(
@@ -131,30 +117,6 @@ def test_slow_twin(dictionary: Dictionary, words: WordVectors) -> None:
     )
 
 
-def test_alone_or_in_a_batch(dictionary: Dictionary, words: WordVectors) -> None:
-    encoder = make(dictionary, words, hidden=7).eval()
-    names = ["breast cancer", "", "xyz", "the the the heart", "skin"] * 3
-    together = encoder.encode(names)
-    assert np.isfinite(together).all()
-    np.testing.assert_allclose(
-        together, np.concatenate([encoder.encode([name]) for name in names]), atol=1e-5
-    )
-    np.testing.assert_array_equal(together[1], together[2])  # nothing is known of either
-
-
-def test_a_name_without_known_words_is_finite_and_has_a_gradient(
-    dictionary: Dictionary, words: WordVectors
-) -> None:
-    encoder = make(dictionary, words, cca=False, hidden=0)
-    assert encoder.encode(["xyz"]).tolist() == [[0, 0, 0]]
-    trained = make(dictionary, words, hidden=4)
-    assert trained.eval().encode(["xyz"]).tolist() == [
-        [0, 0, 0]
-    ]  # like no name, not like all others without known words
-    trained.embed(["xyz", "skin"]).sum().backward()
-    assert all(torch.isfinite(parameter.grad).all() for parameter in trained.parameters())
-
-
 def test_the_words_and_the_projection_are_not_trained(
     dictionary: Dictionary, words: WordVectors
 ) -> None:
@@ -162,52 +124,6 @@ def test_the_words_and_the_projection_are_not_trained(
         tuple(parameter.shape) for parameter in make(dictionary, words, hidden=4).parameters()
     ]
     assert shapes == [(4, 3), (4,), (3, 4), (3,)]
-
-
-def test_the_seed_decides(dictionary: Dictionary, words: WordVectors) -> None:
-    one, same, other = (
-        make(dictionary, words, seed, hidden=4).eval().encode(["skin"]) for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(one, same)
-    assert not np.array_equal(one, other)
-
-
-def test_saving_and_loading(dictionary: Dictionary, words: WordVectors, tmp_path: Path) -> None:
-    encoder = make(dictionary, words, hidden=4).eval()
-    encoder.save(tmp_path / "e")
-    names = ["skin pain", "xyz", "", "heart attack of the skin", "skin pain"]
-    for kind in (DanEncoder, TrainableDan):
-        loaded = kind.load(tmp_path / "e")
-        np.testing.assert_allclose(loaded.encode(names), encoder.encode(names), atol=1e-6)
-    assert {path.suffix for path in (tmp_path / "e").rglob("*") if path.is_file()} == {
-        ".npy",
-        ".json",
-        ".safetensors",
-    }
-
-
-@pytest.mark.parametrize("change", ["dim", "weights", "options", "nan"])
-def test_a_folder_that_was_changed(
-    dictionary: Dictionary, words: WordVectors, tmp_path: Path, change: str
-) -> None:
-    from safetensors.torch import load_file, save_file
-
-    folder = tmp_path / "e"
-    make(dictionary, words, hidden=4).save(folder)
-    if change == "dim":
-        np.save(folder / "words" / "vectors.npy", np.zeros((len(VOCABULARY), 4), np.float32))
-    elif change == "weights":
-        (folder / "weights.safetensors").write_bytes(b"no")
-    elif change == "options":
-        (folder / "options.json").write_text(json.dumps({"depth": 3}))
-    else:
-        state = load_file(folder / "weights.safetensors")
-        save_file(
-            {name: tensor * float("nan") for name, tensor in state.items()},
-            folder / "weights.safetensors",
-        )
-    with pytest.raises(LinkerError, match="train again"):
-        DanEncoder.load(folder)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5])
@@ -224,11 +140,6 @@ def test_dropout_leaves_the_mean_and_depends_on_the_seed(share: float) -> None:
     )  # units are dropped one by one
     assert torch.equal(layer.eval()(ones), ones)
     assert torch.equal(Dropout(0)(ones), ones)
-
-
-def test_no_words(dictionary: Dictionary) -> None:
-    with pytest.raises(LinkerError, match="name some with --words"):
-        make(dictionary, None)
 
 
 def test_with_fewer_names_than_components_the_projection_is_left_out(
@@ -252,14 +163,6 @@ def test_names_without_known_words_are_counted(
         LinkerError, match="none of the 11 names of the dictionary has a word with a vector"
     ):
         make(dictionary, WordVectors(["Breast"], np.ones((1, 2), np.float32)))
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("hidden", -1), ("dropout", 1.0), ("dropout", 0.999), ("dropout", -0.1)]
-)
-def test_wrong_options(name: str, value: float) -> None:
-    with pytest.raises(LinkerError, match=f"dan.{name} is {value}"):
-        DanOptions(**{name: value})  # type: ignore[arg-type]
 
 
 def test_means_of_concepts() -> None:
@@ -307,12 +210,6 @@ def test_the_scores_are_those_of_scikit_learn(dim: int, seed: int) -> None:
             (ours * expected).sum(0)
         )  # of a component, which is the same for both views
         np.testing.assert_allclose(ours * signs, expected, atol=1e-4)
-
-
-def test_two_views_of_the_same_correlate_in_full() -> None:
-    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    of_x, of_y = fit_cca(x, 2 * x + 1)
-    np.testing.assert_allclose(of_x(x), of_y(2 * x + 1), atol=1e-4)
 
 
 def test_a_direction_without_variance_projects_to_nothing() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -95,24 +93,6 @@ def test_the_whitening_is_the_inverse_root_of_the_shrunk_covariance(
     np.testing.assert_allclose(weights @ shrunk @ weights, np.eye(4), atol=1e-4)
 
 
-def test_with_many_concepts_names_of_one_differ_alike_in_all_directions() -> None:
-    vectors, labels = grouped(20_000)
-    whitened = vectors @ _whitening(vectors, labels, 0)
-    np.testing.assert_allclose(covariance_within(whitened, labels), np.eye(4), atol=0.02)
-    assert not np.allclose(covariance_within(vectors, labels), np.eye(4), atol=0.5)
-
-
-def test_the_order_of_names_and_the_numbers_of_concepts_do_not_matter() -> None:
-    vectors, labels = grouped(50)
-    order = np.random.default_rng(1).permutation(len(labels))
-    np.testing.assert_allclose(
-        _whitening(vectors[order], 7 * labels[order] + 3, 0.5),
-        _whitening(vectors, labels, 0.5),
-        rtol=1e-4,
-        atol=1e-5,
-    )
-
-
 def test_without_synonyms_or_without_differences_nothing_is_whitened() -> None:
     vectors, labels = grouped(20)
     identity = np.eye(4, dtype=np.float32)
@@ -155,23 +135,6 @@ def test_only_the_first_concepts_are_fitted_to(
     np.testing.assert_array_equal(create(dictionary).table.vectors, part.table.vectors)
     monkeypatch.undo()
     assert not np.array_equal(create(dictionary).table.vectors, part.table.vectors)
-
-
-def test_synonyms_come_nearer_by_the_fit(sample: Path) -> None:
-    """The share of a name's product with its synonyms in those with all names is larger after the whitening."""
-    table = Dictionary.read(sample).table(normalize)
-    single = np.flatnonzero(np.diff(table.indptr) == 1)
-    names = [table.texts[row] for row in single.tolist()]
-    concepts = table.concepts[table.indptr[single]]
-    alike = concepts[:, None] == concepts
-    np.fill_diagonal(alike, False)
-
-    def gap(shrinkage: float) -> float:
-        vectors = create(Dictionary.read(sample), shrinkage=shrinkage).encode(names)
-        products = vectors @ vectors.T
-        return float((products[alike].mean() - products.mean()) / products.std())
-
-    assert gap(0.5) > gap(1)
 
 
 # -------------------------------------------------------------------------------------------------- names without vectors
@@ -238,43 +201,13 @@ def test_a_model_links_as_before_it_was_saved(dictionary: Dictionary, model: Pat
     assert links(loaded)[0][0] == "D1"
 
 
-def test_copies_link_alike(model: Path) -> None:
-    linker = Linker.load(model)
-    expected = links(linker)
-    assert links(copy.deepcopy(linker)) == expected
-    assert links(pickle.loads(pickle.dumps(linker))) == expected
-
-
-def test_a_model_needs_no_other_table(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It carries its own, whatever became of that of the package."""
-    expected = links(Linker.load(model))
-    monkeypatch.setattr(WordPieces, "shipped", lambda: 1 / 0)
-    assert links(Linker.load(model)) == expected
-
-
-def test_a_model_links_without_torch(model: Path) -> None:
-    code = (
-        "import sys\n"
-        "for name in ('torch', 'transformers', 'tokenizers', 'huggingface_hub', 'accelerate'):\n"
-        "    sys.modules[name] = None\n"
-        "from linker import Linker\n"
-        f"linker = Linker.load({str(model)!r})\n"
-        "print(linker.encoder, next(linker.link(['mammary tumour'])).parts[0].best.concept_id)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout == "static D1\n", done.stderr
-
-
 @pytest.mark.parametrize(
     ("file", "value"),
     [
         ("vectors", np.zeros((3, 256), np.int8)),
-        ("vectors", np.zeros((27608, 256), np.float16)),
         ("scales", np.full(27608, np.nan, np.float32)),
         ("scales", None),
-        ("vectors", None),
         ("piece.data", None),
-        ("static.json", []),
         ("static.json", {"dim": 0}),
         ("static.json", {"colour": 1}),
         ("static.json", None),
@@ -303,12 +236,6 @@ def test_vectors_of_another_length_than_those_of_the_names(model: Path, tmp_path
     with pytest.raises(LinkerError, match=r"cannot be loaded .*dense vectors do not fit the names"):
         linker.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
-
-
-def test_options_say_what_is_possible() -> None:
-    for wrong in ({"dim": 0}, {"shrinkage": 1.5}, {"shrinkage": -0.1}, {"dim": 5000}):
-        with pytest.raises((ValueError, LinkerError)):
-            StaticOptions(**wrong)  # type: ignore[arg-type]
 
 
 # --------------------------------------------------------------------------------------------------- other transformers

@@ -109,14 +109,6 @@ def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEn
     np.testing.assert_allclose(finished.encode(NAMES), encoder.encode(NAMES), atol=0.01)
 
 
-def test_saving_and_loading(static: StaticEncoder, tmp_path: Path) -> None:
-    encoder = TrainableStatic(static)
-    encoder.save(tmp_path / "e")
-    expected = encoder.encode(NAMES)
-    for kind in (StaticEncoder, TrainableStatic):
-        np.testing.assert_allclose(kind.load(tmp_path / "e").encode(NAMES), expected, atol=1e-5)
-
-
 def test_the_vectors_of_names_are_those_of_the_finished_encoder(model: Linker) -> None:
     """What links is what was saved: none is of the vectors before they were rounded."""
     generator: Any = model.generator

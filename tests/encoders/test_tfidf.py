@@ -111,47 +111,6 @@ def test_terms_are_the_ngrams(options: TfidfOptions, names: list[str], queries: 
         assert sorted(terms) == sorted(gram.ljust(options.ngram_min) for gram in expected)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@given(names=NAMES, queries=NAMES)
-@settings(deadline=None, max_examples=8)
-def test_scikit_learn(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    if not any(grams(name, options) for name in names):
-        return  # scikit-learn refuses an empty vocabulary
-    sizes = (options.ngram_min, options.ngram_max)
-    theirs = text.TfidfVectorizer(
-        analyzer=options.analyzer,
-        ngram_range=sizes,
-        sublinear_tf=options.sublinear,
-        lowercase=False,
-    )
-    expected = theirs.fit_transform(names)
-    ours = fitted(names, options)
-    products = (ours.encode(queries) @ ours.encode(names).T).toarray()
-    assert products == pytest.approx((theirs.transform(queries) @ expected.T).toarray(), abs=1e-5)
-
-
-@pytest.mark.parametrize("sizes", [(4, 4), (4, 6), (5, 5)])
-def test_scikit_learn_on_words_shorter_than_an_n_gram(sizes: tuple[int, int]) -> None:
-    text = pytest.importorskip("sklearn.feature_extraction.text")
-    names = ["a", "a b", "type a a", "ab c", "fever", "hepatitis b", "b hepatitis", ""]
-    theirs = text.TfidfVectorizer(
-        analyzer="char_wb", ngram_range=sizes, lowercase=False, sublinear_tf=True
-    )
-    expected = theirs.fit_transform(names)
-    ours = fitted(names, TfidfOptions("char_wb", *sizes, sublinear=True))
-    vectors = ours.encode(names)
-    assert vectors.shape == expected.shape
-    assert vectors.getnnz(axis=1).tolist() == expected.getnnz(axis=1).tolist()
-    for row in range(len(names)):
-        assert sorted(vectors[[row]].data.tolist()) == pytest.approx(
-            sorted(expected[[row]].data.tolist()), abs=1e-6
-        )
-    assert (vectors @ vectors.T).toarray() == pytest.approx(
-        (expected @ expected.T).toarray(), abs=1e-6
-    )
-
-
 def test_a_short_word_is_one_term() -> None:
     vectors = fitted(["a", "b", "fever"], TfidfOptions("char_wb", 4, 4)).encode(
         ["a", "b", "a b", "fever"]
@@ -184,11 +143,6 @@ def test_a_name_in_many_batches_counts_the_same(monkeypatch: pytest.MonkeyPatch)
     whole = fitted(names, TfidfOptions("char", 1, 2))
     monkeypatch.setattr("linker.encoders.tfidf._BATCH", 2)
     assert (fitted(names, TfidfOptions("char", 1, 2)).encode(names) != whole.encode(names)).nnz == 0
-
-
-def test_no_names_to_encode() -> None:
-    encoder = fitted(["ab"], TfidfOptions("char", 1, 2))
-    assert encoder.encode([]).shape == (0, 3)
 
 
 def test_saving_and_loading(tmp_path: Path) -> None:

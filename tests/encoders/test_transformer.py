@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import json
 import logging
@@ -18,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import persistence, registry
+from linker import persistence
 from linker.errors import LinkerError
 from linker.version import install_hint
 
@@ -74,10 +73,6 @@ def create(folder: Path | str, **options: Any) -> TrainableTransformer:
     return TrainableTransformer.pretrained(TransformerOptions(model=str(folder), **options))
 
 
-def test_the_registry_has_it() -> None:
-    assert registry.load("transformer") is TransformerEncoder
-
-
 @pytest.mark.parametrize(("pooling", "normalize"), POOLINGS)
 def test_slow_twin(
     encoder: TrainableTransformer, tiny_bert: Path, pooling: str, normalize: bool
@@ -128,47 +123,6 @@ def test_long_names_are_cut(encoder: TrainableTransformer) -> None:
     assert not np.allclose(long, shorter, atol=1e-4)
 
 
-def test_a_batch_is_padded_to_its_longest_name(encoder: TrainableTransformer) -> None:
-    batch = encoder.collate(encoder.tokenize(["fever", "breast cancer"]))
-    pad, cls, sep, breast, cancer, fever = encoder.tokenizer.convert_tokens_to_ids(
-        ["[PAD]", "[CLS]", "[SEP]", "breast", "cancer", "fever"]
-    )
-    assert batch["input_ids"].tolist() == [[cls, fever, sep, pad], [cls, breast, cancer, sep]]
-    assert batch["attention_mask"].tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]]
-
-
-def test_a_zero_vector_stays_zero_and_has_a_gradient(tiny_bert: Path) -> None:
-    encoder = create(tiny_bert)
-    last = encoder.model.encoder.layer[-1].output.LayerNorm
-    torch.nn.init.zeros_(last.weight)
-    assert not encoder.eval().encode(["fever"]).any()
-    encoder.embed(["fever"]).sum().backward()
-    assert torch.isfinite(last.weight.grad).all()
-
-
-def test_dropout_in_training_only(tiny_bert: Path) -> None:
-    encoder = create(tiny_bert).train()
-    vectors = encoder.embed(["breast cancer"]), encoder.embed(["breast cancer"])
-    assert not torch.equal(*vectors)
-    assert np.array_equal(encoder.encode(["breast cancer"]), encoder.encode(["breast cancer"]))
-    assert encoder.training
-
-
-def test_a_step_of_training_moves_the_vectors(tiny_bert: Path) -> None:
-    encoder = create(tiny_bert).eval()
-    optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
-    assert all(values.requires_grad for values in encoder.parameters())
-    before = encoder.encode(["fever", "cancer"])
-    one, other = encoder.embed(["fever", "cancer"])
-    (-one @ other).backward()
-    assert all(
-        values.grad is not None for values in encoder.parameters()
-    )  # none is there that does not take part
-    optimizer.step()
-    after = encoder.encode(["fever", "cancer"])
-    assert after[0] @ after[1] > before[0] @ before[1] + 1e-4
-
-
 def test_bf16_is_near_fp32(tiny_bert: Path) -> None:
     encoder = create(tiny_bert)
     exact = encoder.encode(["breast cancer", "fever"])
@@ -211,14 +165,6 @@ def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
         for file in saved:
             assert str(tiny_bert.parent).encode() not in file.read_bytes()
             assert str(tmp_path).encode() not in file.read_bytes()
-
-
-def test_a_folder_is_remembered_by_its_own_name(
-    encoder: TrainableTransformer, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert encoder.options.model == "tiny-bert"
-    monkeypatch.chdir(tiny_bert)
-    assert create(".").options.model == "tiny-bert"
 
 
 def test_the_packaged_model() -> None:
@@ -396,15 +342,11 @@ def refused(folder: Path | str, message: str, **options: Any) -> None:
     ("files", "message"),
     [
         ({"config": {"model_type": "no-such-type"}}, "is no encoder that transformers can load (The checkpoint you are trying to load has"),
-        ({"config": {"model_type": None, "architectures": None}}, "is no encoder that transformers can load ("),
-        ({"config": {"hidden_size": "wide"}}, "is no encoder that transformers can load ("),
         ({"config": {"num_attention_heads": 5}}, "is no encoder that transformers can load ("),
         ({"config": {"num_hidden_layers": 3}}, "16 of its weights are missing (encoder.layer.2."),
         ({"config": {"intermediate_size": 65}}, "(encoder.layer.0.intermediate.dense.bias: (64,) for (65,)); fetch the model again"),
         ({"config": {"model_type": "gpt2"}}, "is a model that generates text (gpt2); take an encoder, such as BERT"),
-        ({"config": {"model_type": "t5"}}, "is a model that generates text (t5)"),
         ({"config": {"is_decoder": True}}, "is a model that generates text (bert)"),
-        ({"config": {"model_type": "vit"}}, "of its weights are missing"),
         ({"config": {"max_position_embeddings": 24}}, "reads at most 24 tokens; transformer.max_length is 25, set it to 24 or less"),
         ({"tokenizer_config": {"pad_token": None, "tokenizer_class": "PreTrainedTokenizerFast"}}, "its tokenizer has no padding token"),
     ],
@@ -423,10 +365,8 @@ def test_a_changed_configuration(
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("config.json", b"{", "is no encoder that transformers can load ("),
         ("config.json", b"[]", "is no encoder that transformers can load ("),
         ("config.json", None, "is no encoder (no config.json in "),
-        ("model.safetensors", b"", "its weights cannot be read ("),
         ("model.safetensors", b"\x80\x04\x95" + bytes(100), "its weights cannot be read ("),
         (
             "model.safetensors",
@@ -498,16 +438,6 @@ def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
         folder,
         "a name's vector depends on the names beside it (padding is not masked); take another encoder",
     )
-
-
-def test_a_model_of_pictures_and_text(of_kind: Callable[..., Path]) -> None:
-    sizes = {
-        "hidden_size": 32,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-    }
-    refused(of_kind("clip", text_config=sizes, vision_config=sizes), "does not encode text (")
 
 
 def test_a_tokenizer_of_another_model(edited: Callable[..., Path]) -> None:
@@ -585,30 +515,10 @@ def test_what_is_no_plain_bert_is_left_to_torch(
     assert Bert.open(path.parent) is None
 
 
-def test_weights_that_are_not_finite_are_refused(
-    encoder: TrainableTransformer, tmp_path: Path
-) -> None:
-    broken = copy.deepcopy(encoder)
-    with torch.no_grad():
-        broken.model.embeddings.LayerNorm.bias[0] = float("nan")
-    broken.save(tmp_path / "m")
-    with pytest.raises(LinkerError, match="its vectors are not finite"):
-        TransformerEncoder.load(tmp_path / "m")
-
-
 # The hub
 
 
-def test_a_file_is_no_model(tiny_bert: Path) -> None:
-    refused(
-        tiny_bert / "config.json",
-        "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub",
-    )
-
-
-@pytest.mark.parametrize(
-    "model", ["./no-such-folder", "/no/such/folder", "a/b/c", "two words", "../x"]
-)
+@pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder", "two words"])
 def test_a_folder_that_is_not_there(model: str) -> None:
     refused(
         model,

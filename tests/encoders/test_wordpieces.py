@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import string
-from configparser import ConfigParser
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,23 +124,6 @@ def test_a_vector_is_the_sum_over_the_sub_words_of_all_words(table: WordPieces) 
     np.testing.assert_allclose(sums[1], 2 * sums[7], rtol=1e-6)
 
 
-def test_alone_or_with_others(table: WordPieces) -> None:
-    for names in (NAMES, [], ["—"]):
-        alone = [table.sums([name]) for name in names]
-        np.testing.assert_array_equal(table.sums(names), np.concatenate([np.empty((0, 3)), *alone]))
-
-
-def test_counts_of_sub_words(table: WordPieces) -> None:
-    counts, used = table.counts(["cancer can", "", "canβ xyz", "anana a"])
-    assert [PIECES[row] for row in used] == ["a", "an", "##a", "##cer", "##n", "can"]
-    assert counts.toarray().tolist() == [
-        [0, 0, 0, 1, 0, 2],
-        [0, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0, 0],
-        [1, 1, 2, 0, 1, 0],
-    ]
-
-
 # ------------------------------------------------------------------------------------------------------------ rounding
 
 
@@ -158,11 +141,6 @@ def test_rounding_loses_half_a_step_of_the_largest_component_at_most(
     step = np.abs(vectors).max(axis=1, keepdims=True) / 127
     assert np.isfinite(table.floats()).all()
     assert (np.abs(table.floats() - vectors) <= 0.5001 * step + 1e-37).all()
-
-
-def test_zeros_stay_zeros() -> None:
-    assert not WordPieces.of(["a", "b"], np.zeros((2, 3), np.float32)).floats().any()
-    assert WordPieces.of([], np.zeros((0, 3), np.float32)).sums(["a"]).tolist() == [[0, 0, 0]]
 
 
 def test_a_projected_table_sums_to_projected_sums(table: WordPieces) -> None:
@@ -193,19 +171,19 @@ def is_mapped(values: np.ndarray) -> bool:
     return isinstance(values, np.memmap)
 
 
-def damaged(table: WordPieces) -> dict[str, dict[str, np.ndarray]]:
+def damaged(table: WordPieces) -> dict[str, dict[str, Any]]:
     """Arrays that replace those of a table."""
     scales = table.scales.copy()
     scales[2] = np.nan
     return {
         "a row is missing": {"vectors": table.vectors[1:]},
-        "one axis": {"vectors": table.vectors[:, 0]},
         "three axes": {"vectors": table.vectors[:, :, None]},
         "floats": {"vectors": table.vectors.astype(np.float32)},
         "fewer scales": {"scales": table.scales[1:]},
         "double scales": {"scales": table.scales.astype(float)},
         "nan": {"scales": scales},
         "no text": {"piece.data": np.array([255, 255], np.uint8)},
+        "no vectors": {"vectors": None},
     }
 
 
@@ -214,16 +192,9 @@ def test_arrays_that_do_not_fit_are_refused(table: WordPieces, tmp_path: Path, c
     table.write(tmp_path)
     WordPieces.open(tmp_path)
     for name, values in damaged(table)[change].items():
-        np.save(tmp_path / f"{name}.npy", values)
+        path = tmp_path / f"{name}.npy"
+        path.unlink() if values is None else np.save(path, values)
     with pytest.raises(LinkerError, match="holds no sub-words as linker writes them"):
-        WordPieces.open(tmp_path)
-
-
-@pytest.mark.parametrize("missing", ["vectors", "scales", "piece.data", "piece.offsets"])
-def test_an_array_that_is_missing(table: WordPieces, tmp_path: Path, missing: str) -> None:
-    table.write(tmp_path)
-    (tmp_path / f"{missing}.npy").unlink()
-    with pytest.raises(LinkerError, match="holds no sub-words"):
         WordPieces.open(tmp_path)
 
 
@@ -248,18 +219,6 @@ def test_the_shipped_table() -> None:
     assert (SHIPPED / "README.md").is_file()
 
 
-def test_the_table_is_in_what_is_installed() -> None:
-    """`package_data` names each of its files."""
-    root = SHIPPED.parents[2]
-    if not (root / "setup.cfg").is_file():
-        pytest.skip("linker is installed without its setup.cfg")
-    setup = ConfigParser()
-    setup.read(root / "setup.cfg")
-    patterns = setup["options.package_data"]["linker.encoders"].split()
-    packaged = {path for pattern in patterns for path in SHIPPED.parent.glob(pattern)}
-    assert packaged == set(SHIPPED.iterdir())
-
-
 def test_words_that_mean_the_same_are_near() -> None:
     """Each word is nearer to its synonym than to the other words' synonyms."""
     pairs = [("kidney", "renal"), ("liver", "hepatic"), ("tumor", "neoplasm"), ("fever", "pyrexia")]
@@ -268,7 +227,7 @@ def test_words_that_mean_the_same_are_near() -> None:
     assert (left @ right.T).argmax(axis=1).tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("change", ["gone", "shortened", "changed", "empty", "no manifest"])
+@pytest.mark.parametrize("change", ["gone", "changed", "no manifest"])
 def test_a_shipped_table_that_is_missing_or_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
@@ -280,12 +239,8 @@ def test_a_shipped_table_that_is_missing_or_damaged(
     data = (folder / "vectors.npy").read_bytes()
     if change == "gone":
         shutil.rmtree(folder)
-    elif change == "shortened":
-        (folder / "vectors.npy").write_bytes(data[:-1])
     elif change == "changed":
         (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    elif change == "empty":
-        (folder / "scales.npy").write_bytes(b"")
     else:
         (folder / "manifest.json").unlink()
     with pytest.raises(LinkerError) as caught:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.encoders.word_training import WordsOptions, _is_binary, marked, read_texts, train
+from linker.encoders.word_training import WordsOptions, marked, read_texts, train
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
 from linker.errors import LinkerError, Skip
 from linker.types import Activity
@@ -55,23 +55,6 @@ def test_an_unknown_word_is_the_mean_of_its_ngrams_and_without_any_it_is_left_ou
     made = vectors().means(["zz", "a zz", "a qq", "qq", ""])
     assert made.tolist() == [[4, 4], [2.5, 2], [1, 0], [0, 0], [0, 0]]
     assert vectors(subwords=False).means(["a zz", "zz"]).tolist() == [[1, 0], [0, 0]]
-
-
-@given(st.lists(st.sampled_from(["a", "bc", "zz", "qq"]), max_size=5))
-def test_pieces_sum_to_the_mean(words: list[str]) -> None:
-    name = " ".join(words)
-    rows, weights = vectors().pieces(name)
-    known = {"a": [1, 0], "bc": [0, 2], "zz": [4, 4]}
-    expected = (
-        np.mean([known[word] for word in words if word in known], axis=0)
-        if {*words} & {*known}
-        else [0, 0]
-    )
-    np.testing.assert_allclose(
-        sum((w * vectors().vectors[r] for r, w in zip(rows, weights, strict=True)), np.zeros(2)),
-        expected,
-        atol=1e-6,
-    )
 
 
 @pytest.mark.parametrize("factor", [1, 0.1])
@@ -129,27 +112,10 @@ def test_word2vec_files(tmp_path: Path, binary: bool) -> None:
     assert read.vectors.tolist() == [[1, 0.5], [-2, 3]]
 
 
-@given(st.lists(st.floats(-4, 4, width=32), min_size=6, max_size=6))
-def test_any_numbers_in_a_binary_file(numbers: list[float]) -> None:
-    import io
-
-    made = io.BytesIO()
-    made.write(b"3 2\n")
-    for word, row in zip(("a", "b", "c"), np.array(numbers, np.float32).reshape(3, 2), strict=True):
-        made.write(word.encode() + b" " + row.tobytes() + b"\n")
-    printable = all(byte >= 32 or byte in b"\t\r\n" for byte in made.getvalue())
-    assert _is_binary(made.getvalue()) == (not printable)
-
-
 def test_capitals_are_read_as_small_letters_and_the_first_word_counts(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_text("3 1\nApple 1\nAPPLE 2\npear 3\n")
-    assert WordVectors.read(tmp_path / "v.txt").means(["apple", "Pear"]).tolist() == [[1], [3]]
-
-
-def test_a_compressed_word2vec_file(tmp_path: Path) -> None:
     path = tmp_path / "v.txt.gz"
-    path.write_bytes(gzip.compress(b"1 2\na 1 2\n"))
-    assert WordVectors.read(path).means(["a"]).tolist() == [[1, 2]]
+    path.write_bytes(gzip.compress(b"3 1\nApple 1\nAPPLE 2\npear 3\n"))
+    assert WordVectors.read(path).means(["apple", "Pear"]).tolist() == [[1], [3]]
 
 
 def test_a_fasttext_file(tmp_path: Path) -> None:
@@ -193,11 +159,8 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"2 2\na 1 2\nb 1\n", "v.txt, line 3: the line is no word vector"),
         (b"1 2\na 1 x\n", "line 2"),
         (b"1 2\na 1 2\nb 1 2\n", "line 3"),
-        (b"a 1 2\nb 1 2\n", "line 1: the first line is no header"),
-        (b"", "the first line is no header"),
-        (b"2 0\na\nb\n", "the first line is no header"),
+        (b"", "line 1: the first line is no header"),
         ("² 3\n".encode(), "the first line is no header"),
-        (b"99999999999 300\na 1\n", "line 2: the line is no word vector"),
         (b"999999999999999999 300\na 1\n", "the first line is no header"),
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
         (b"1 2\na nan 2\n", "v.txt, line 2: the line is no word vector"),
@@ -231,13 +194,6 @@ def test_a_pickle_is_never_read(tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match="is a pickle"):
         WordVectors.read(path)
     assert not (tmp_path / "ran").exists()
-
-
-def test_the_seed_decides() -> None:
-    one, same = (train(TEXT * 20, TINY) for _ in range(2))
-    np.testing.assert_array_equal(one.vectors, same.vectors)
-    other = train(TEXT * 20, WordsOptions(dim=4, min_count=1, epochs=1, buckets=50, seed=1))
-    assert not np.array_equal(one.vectors, other.vectors)
 
 
 @pytest.mark.parametrize("subwords", [True, False])
@@ -274,13 +230,10 @@ def test_no_word_is_frequent_enough() -> None:
         train(TEXT, WordsOptions())
 
 
-def test_an_empty_text_file(tmp_path: Path) -> None:
+def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n \n")
     with pytest.raises(LinkerError, match=r"t.txt: holds no words"):
         list(read_texts([tmp_path / "t.txt"]))
-
-
-def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_bytes(b"fever\nna\xefve\ncold\n")
     with pytest.raises(LinkerError, match=r"t.txt, line 2: byte 0xef is not UTF-8"):
         list(read_texts([tmp_path / "t.txt"]))

@@ -15,7 +15,7 @@ from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.ranker.lists import ListMaker, Lists, Query
+from linker.ranker.lists import ListMaker, Query
 from linker.ranker.options import TrainingOptions
 from linker.training.sampling import Stream, rng
 
@@ -145,40 +145,6 @@ def names(row: Iterable[int]) -> list[str]:
     return [BY_ROW[r] for r in row if r >= 0]
 
 
-def test_the_best_sparse_names_come_first_and_dense_ones_that_are_new_fill_up(small: Small) -> None:
-    scores = {"q": {"burkitt": 0.5, "mass": 0.9, "fever": 0.1, "lymphoma": 0.2}}
-    lists = maker(small, [query("q", "D:3")], scores).make(
-        rows(["mass", "lymphoma", "burkitt", "growth"])
-    )
-    assert names(lists.rows[0]) == ["mass", "burkitt", "lymphoma", "growth"]
-    assert lists.sparse[0].tolist() == pytest.approx(
-        [0.9, 0.5, 0.2, 0]
-    )  # known for dense names too
-    assert lists.relevance[0].tolist() == [0, 2, 1, 1]  # growth is a name of the parent D:2 as well
-    assert lists.mask.all()
-    assert (lists.rows.dtype, lists.sparse.dtype, lists.relevance.dtype) == (
-        np.int32,
-        np.float32,
-        np.int8,
-    )
-
-
-@pytest.mark.parametrize(
-    ("ratio", "expected"),
-    [
-        (0, ["fever", "pyrexia", "tumor", "mass"]),
-        (0.25, ["fever", "pyrexia", "tumor", "burkitt"]),
-        (0.49, ["fever", "pyrexia", "tumor", "burkitt"]),  # int(4 * 0.49) = 1 dense
-        (0.5, ["fever", "pyrexia", "burkitt", "tumor"]),
-        (1, ["burkitt", "tumor", "illness", "disease"]),
-    ],
-)
-def test_the_share_of_dense_names(small: Small, ratio: float, expected: list[str]) -> None:
-    scores = {"q": {"fever": 0.9, "pyrexia": 0.8, "tumor": 0.7, "mass": 0.6, "growth": 0.5}}
-    made = maker(small, [query("q", "D:5")], scores, dense_ratio=ratio)
-    assert names(made.make(rows(["burkitt", "tumor", "illness", "disease"])).rows[0]) == expected
-
-
 def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small) -> None:
     made = maker(
         small,
@@ -203,42 +169,6 @@ def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small)
     assert lists.gold_share == pytest.approx(2 / 3)
 
 
-def test_masked_places_have_no_score_even_if_the_first_name_has(small: Small) -> None:
-    made = maker(
-        small, [query("q", "D:0")], {"q": {"disease": 0.7}}
-    )  # row 0 stands for the masked rows in the question
-    lists = made.make(rows(["disease"], width=4))
-    assert lists.sparse.tolist() == [[pytest.approx(0.7), 0, 0, 0]]
-
-
-def test_a_list_with_hypernyms_alone_is_judged_without_gold(small: Small) -> None:
-    lists = maker(small, [query("q", "D:2"), query("r", "D:5")], {}).make(
-        rows(["mass", "fever"], ["mass", "burkitt"], width=4)
-    )
-    assert lists.relevance.tolist() == [[1, 0, 0, 0], [0, 0, 0, 0]]
-    assert (lists.has_relevant.tolist(), lists.with_gold.tolist(), lists.gold_share) == (
-        [True, False],
-        [False, False],
-        0,
-    )
-
-
-def test_the_own_name_is_kept_out_and_replaced(small: Small) -> None:
-    scores = {"fever": {"fever": 1.0, "pyrexia": 0.4, "mass": 0.3, "growth": 0.2}}
-    dense = rows(["fever", "pyrexia", "mass", "tumor", "illness"])
-    own = [query("fever", "D:5")]
-    made = maker(small, own, scores, exclude_own=True)
-    assert made.dense_wanted == 5
-    assert names(made.make(dense).rows[0]) == ["pyrexia", "mass", "tumor", "illness"]
-    with_own = maker(small, own, scores)
-    assert with_own.dense_wanted == 4
-    assert names(with_own.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
-    other = maker(
-        small, [query("high fever", "D:5")], {"high fever": scores["fever"]}, exclude_own=True
-    )  # is no name itself
-    assert names(other.make(dense).rows[0]) == ["fever", "pyrexia", "mass", "tumor"]
-
-
 def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     sparse = Fixed(*small, {"q": {"fever": 1.0}})
     made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
@@ -251,23 +181,10 @@ def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     assert asked == sparse.asked > 0
 
 
-@pytest.mark.parametrize("shape", [(1, 3), (2, 4), (0, 4)])
-def test_dense_rows_of_another_shape_are_refused(small: Small, shape: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="expected: 1 by 4 or more"):
-        maker(small, [query("q", "D:5")], {}).make(np.zeros(shape, np.int32))
-
-
 def test_dense_rows_of_all_names_are_enough_where_the_dictionary_is_small(small: Small) -> None:
     made = maker(small, [query("fever", "D:5")], {}, exclude_own=True, top_k=50)
     lists = made.make(np.arange(12, dtype=np.int32)[None])
     assert names(lists.rows[0]) == [name for name in BY_ROW if name != "fever"]
-
-
-def test_no_queries(small: Small) -> None:
-    made = maker(small, [], {})
-    lists = made.make(np.zeros((0, 4), np.int32))
-    assert (lists.rows.shape, lists.sparse.shape, lists.gold_share) == ((0, 4), (0, 4), 0)
-    assert hypernyms(made, 0).shape == (0, 10)
 
 
 @pytest.mark.parametrize(
@@ -400,13 +317,3 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
         assert len(drawn) == len(set(drawn)) == min(2, len(pool))
         assert set(drawn) <= pool
         assert not {"disease", "illness"} & set(drawn)
-
-
-def test_lists_know_their_gold() -> None:
-    relevance = np.array([[0, 1], [2, 0], [0, 0], [2, 1]], np.int8)
-    lists = Lists(
-        np.zeros((4, 2), np.int32), np.zeros((4, 2), np.float32), relevance, np.ones((4, 2), bool)
-    )
-    assert lists.has_relevant.tolist() == [True, True, False, True]
-    assert lists.with_gold.tolist() == [False, True, False, True]
-    assert lists.gold_share == 0.5

@@ -234,20 +234,6 @@ def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
     assert not toy.training
 
 
-def test_without_a_measure_the_last_weights_stay_and_patience_means_nothing() -> None:
-    toy, last = Toy(), list[Any]()
-    plan = replace(PLAN, best_by=None, patience=1)
-    records = run_alone(phase(toy, toy.batches, plan, lambda _: last.append(weights(toy)) or {}))
-    assert sum(isinstance(record, Epoch) for record in records) == len(last) == PLAN.epochs
-    assert weights(toy) == last[-1]
-
-
-def test_no_epochs_leave_the_module_alone() -> None:
-    toy = Toy()
-    assert list(train(toy, replace(PLAN, epochs=0))) == []
-    assert weights(toy) == weights(Toy())
-
-
 @pytest.mark.parametrize(
     ("bad", "said"),
     [("loss", "the loss is nan"), ("gradient", "the loss is 0 and the norm of its gradient ")],
@@ -286,14 +272,6 @@ def test_a_batch_without_names_or_without_a_gradient_changes_nothing() -> None:
         toy = Toy()
         one_step(toy, batch)
         assert weights(toy) == weights(Toy())
-
-
-def test_a_caller_who_errs_is_told() -> None:
-    toy = Toy()
-    with pytest.raises(ValueError, match="epoch 1 has 6 batches; the schedule was made for 7"):
-        list(train(toy, replace(PLAN, steps=7)))
-    with pytest.raises(ValueError, match="not the module's"):
-        run_alone(replace(phase(toy, toy.batches, PLAN), parameter_groups=Toy().groups()))
 
 
 def test_bf16_encodes_in_bf16_and_the_loss_gets_float32() -> None:
@@ -367,13 +345,6 @@ def test_both_passes_of_a_part_drop_the_same_and_the_gradient_is_that_of_all_par
         assert gradients(tight)[name] == pytest.approx(gradient, abs=1e-6)
 
 
-def test_the_small_parts_stay_for_the_rest_of_the_run(caplog: pytest.LogCaptureFixture) -> None:
-    toy = Toy(room=6)
-    with caplog.at_level(logging.WARNING):
-        list(train(toy))
-    assert len(caplog.records) == 2  # 20 names or so, 10, 5
-
-
 def test_no_room_for_a_single_name_is_an_error() -> None:
     with pytest.raises(
         LinkerError, match="out of memory with one name at a time; take a smaller batch_size"
@@ -384,11 +355,7 @@ def test_no_room_for_a_single_name_is_an_error() -> None:
 # checkpoints
 
 
-def test_checkpoints_change_nothing(tmp_path: Path, whole: dict[str, Any]) -> None:
-    assert trained(checkpoints=Checkpoints(tmp_path / "run", {})) == whole
-
-
-@pytest.mark.parametrize("records", [1, STEPS, STEPS + 1, STEPS + 2, 2 * STEPS + 5, 4 * STEPS + 3])
+@pytest.mark.parametrize("records", [1, STEPS + 1, 2 * STEPS + 5])
 def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(
     tmp_path: Path, whole: dict[str, Any], records: int
 ) -> None:
@@ -401,7 +368,7 @@ def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(
     assert trained(checkpoints=replace(checkpoints, resume=True)) == whole
 
 
-@pytest.mark.parametrize(("epoch", "step"), [(1, 1), (2, 3), (3, STEPS), (2, 0), (4, 0)])
+@pytest.mark.parametrize(("epoch", "step"), [(2, 3), (3, STEPS), (2, 0)])
 def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(
     tmp_path: Path, whole: dict[str, Any], epoch: int, step: int
 ) -> None:
@@ -434,16 +401,6 @@ def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(
         isinstance(record, Step) for record in rest
     )
     assert steps == PLAN.epochs * STEPS  # none was made twice
-
-
-def test_a_finished_run_returns_at_once(tmp_path: Path, whole: dict[str, Any]) -> None:
-    checkpoints = Checkpoints(tmp_path / "run", {})
-    trained(checkpoints=checkpoints)
-    toy = Toy(0.2)
-    records = list(train(toy, checkpoints=replace(checkpoints, resume=True)))
-    assert len(records) == PLAN.epochs
-    assert not toy.calls
-    assert outcome(toy, records) == whole
 
 
 def test_a_new_run_replaces_what_another_left(tmp_path: Path, whole: dict[str, Any]) -> None:

@@ -40,23 +40,6 @@ def listed(pairs: Pairs) -> list[tuple[int, int, int]]:
     return list(zip(pairs.left.tolist(), pairs.right.tolist(), pairs.concept.tolist(), strict=True))
 
 
-def test_the_names_of_a_concept_are_paired_and_the_odd_one_meets_the_first_again() -> None:
-    names = [
-        frozenset({1}),
-        frozenset({0}),
-        frozenset({1}),
-        frozenset({2}),
-        frozenset({1}),
-        frozenset(),
-    ]
-    (first, second, concept), (odd, again, same) = listed(
-        sampling.synonym_pairs(table(names), 0, 1)
-    )
-    assert concept == same == 1
-    assert {first, second, odd} == {0, 2, 4}
-    assert again == first
-
-
 @given(names=NAMES, seed=SEEDS, epoch=st.integers(1, 9))
 @settings(deadline=None, max_examples=100)
 def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
@@ -111,25 +94,6 @@ def test_of_names_with_the_same_words_one_is_drawn() -> None:
     assert {row for pairs in drawn for pair in pairs for row in pair[:2]} == {0, 1, 2, 3}
 
 
-def test_every_two_synonyms_meet_about_equally_often() -> None:
-    names = table([frozenset({0})] * 4)
-    met = Counter(
-        frozenset(pair[:2])
-        for epoch in range(600)
-        for pair in listed(sampling.synonym_pairs(names, 0, epoch))
-    )
-    assert len(met) == 6
-    assert all(
-        150 < times < 250 for times in met.values()
-    )  # 200 expected, with a standard deviation of 12
-
-
-def test_pairs_are_cut_by_rows() -> None:
-    pairs = Pairs(np.array([1, 2, 3]), np.array([4, 5, 6]), np.array([7, 8, 9]))
-    assert len(pairs) == 3
-    assert listed(pairs[np.array([2, 0])]) == [(3, 6, 9), (1, 4, 7)]
-
-
 def line(n: int, seed: int) -> np.ndarray:
     """Vectors of one component, 0 to n - 1, in any order."""
     return np.random.default_rng(seed).permutation(n).astype(np.float32)[:, None]
@@ -167,21 +131,6 @@ def test_any_vectors_come_back_as_a_permutation(
     )
     assert sorted(found.tolist()) == list(range(len(rows)))
     assert found.tolist() == again.tolist()
-
-
-def test_runs_follow_one_another_at_random() -> None:
-    vectors = line(64, 0)
-    firsts = [
-        tuple(
-            run[0]
-            for run in runs(
-                vectors[sampling.similar_together(vectors, 4, np.random.default_rng(s))], 4
-            )
-        )
-        for s in range(9)
-    ]
-    assert len(set(firsts)) == 9
-    assert all(sorted(first) == list(range(0, 64, 4)) != list(first) for first in firsts)
 
 
 @pytest.mark.parametrize("vectors", [None, line(48, 1)], ids=["at random", "similar together"])
@@ -269,20 +218,6 @@ def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either()
     } == {(0, 3), (1, 3)}
 
 
-def test_all_ordered_pairs_of_synonyms() -> None:
-    drawn = sampling.triplets(
-        classes_of(np.array([0, 1, 0, 0])), 0, all_near(np.arange(4)), inverse_weights, drawing(0)
-    )
-    assert sorted(zip(drawn.anchor.tolist(), drawn.positive.tolist(), strict=True)) == [
-        (0, 2),
-        (0, 3),
-        (2, 0),
-        (2, 3),
-        (3, 0),
-        (3, 2),
-    ]
-
-
 def test_near_names_are_likelier_negatives() -> None:
     labels = np.array([0, 0, 1, 2, 3])
     cosines = np.array([1, 1, 0.9, 0.5, 0.0], np.float32)  # weights 10, 2, 1 for the others
@@ -351,20 +286,6 @@ def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(aged: Dicti
     assert first != sampling.dictionary_queries(aged.table(str), aged, 6, seed=2, epoch=2)
 
 
-def test_names_that_are_the_same_once_normalised_are_no_synonyms(aged: Dictionary) -> None:
-    merged = aged.table(lambda text: {"illness": "disease", "pyrexia": "fever"}.get(text, text))
-    texts = {q.text for q in sampling.dictionary_queries(merged, aged, 99, seed=0, epoch=0)}
-    assert texts == {
-        "tumor",
-        "mass",
-        "growth",
-        "lymphoma",
-        "lymphoid mass",
-        "burkitt",
-        "burkitt tumor",
-    }
-
-
 def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
     aged: Dictionary,
 ) -> None:
@@ -390,19 +311,13 @@ def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
         sampling.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 5, 11, 2**32, 2**40 + 3])
+@pytest.mark.parametrize("seed", [0, 11, 2**40 + 3])
 def test_no_two_streams_or_epochs_of_a_seed_give_the_same_numbers(seed: int) -> None:
     draws = {
         (stream, epoch): tuple(rng(seed, stream, epoch).integers(2**63, size=2).tolist())
         for stream, epoch in itertools.product(Stream, range(21))
     }
     assert len({*draws.values()}) == len(draws) == len(Stream) * 21
-
-
-def test_a_stream_starts_anew_each_time() -> None:
-    for stream in Stream:
-        first, again = (rng(3, stream, 2).permutation(50).tolist() for _ in range(2))
-        assert first == again != rng(4, stream, 2).permutation(50).tolist()
 
 
 def test_the_streams_of_earlier_versions_are_the_same() -> None:

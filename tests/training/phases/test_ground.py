@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -184,27 +182,6 @@ def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
     assert loss.item() == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_batch_of_the_contrast_holds_names_that_are_alike_and_some_that_are_not(
-    encoder: TrainableDan,
-) -> None:
-    """64 concepts along an arc, in batches of a quarter of all pairs: each holds a few neighbourhoods of four concepts."""
-    names = Classes([f"{i} {j}" for i in range(64) for j in range(2)], np.repeat(np.arange(64), 2))
-
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        angles = np.array([int(text.split()[0]) / 64 for text in texts])
-        return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-
-    options = dataclasses.replace(
-        ALL, loss="contrast", prototype_weight=0, triplets=1, batch_size=32
-    )
-    found = []
-    for batch in Grounding(encoder, names, options, 0, encode).batches(1):
-        concepts = sorted({int(text.split()[0]) for text in batch.names})
-        found.append(1 + sum(b - a > 1 for a, b in itertools.pairwise(concepts)))
-        assert len(concepts) == 16
-    assert 1 < max(found) <= 4  # 13 by chance, 1 in the order of the concepts
-
-
 def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) -> None:
     one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
     for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
@@ -257,15 +234,6 @@ def test_a_process_without_a_share_of_a_batch_has_no_names(encoder: TrainableDan
     ]  # a triplet and two names each; one more of the concept alone
 
 
-def test_without_prototypes_only_triplets_are_encoded(encoder: TrainableDan) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0))
-    batch = made.batches(1)[0]
-    assert len(batch.names) == 3 * 4
-    assert set(batch.loss(torch.from_numpy(encoder.encode(batch.names))).numbers) == {
-        "synonym_loss"
-    }
-
-
 def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
     rows, cosines = made.nearest(1)(np.array([0, 5]))
@@ -295,23 +263,6 @@ def test_more_negatives_than_names(encoder: TrainableDan) -> None:
     assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
 
 
-def test_negatives_of_large_classes_are_near_ones(encoder: TrainableDan) -> None:
-    """Where the nearest names are all of one's own class, those of other classes behind them are drawn from."""
-    names = Classes(
-        [f"{text} {i}" for text in ("heart", "heart attack", "skin") for i in range(30)],
-        np.repeat([0, 1, 2], 30),
-    )
-    made = grounding(encoder, dataclasses.replace(ALL, triplets=1, negatives=5), names)
-    vectors, labels = encoder.encode(names.texts), names.labels
-    between = (vectors[::30] @ vectors[::30].T).round(6)
-    nearest = [
-        max((0, 1, 2), key=lambda other: (other != own, between[own, other])) for own in range(3)
-    ]
-    anchors, _, negatives = made._synonyms(1)
-    assert len(anchors) == len(names)
-    assert labels[negatives].tolist() == [nearest[labels[row]] for row in anchors]
-
-
 def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> None:
     made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
     assert len(made.validation) == 1  # half of the two concepts with three names
@@ -328,33 +279,6 @@ def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> 
     ]
     expected = np.mean([i / rank for i, rank in enumerate(ranks, 1)])
     assert made.validate(1)["dev_map"] == pytest.approx(expected)
-
-
-def test_without_held_out_names_all_epochs_are_made(encoder: TrainableDan) -> None:
-    plan = grounding(encoder).plan()
-    assert (plan.best_by, plan.patience) == (None, 0)
-    assert grounding(encoder).validate(1) == {}
-
-
-@pytest.mark.parametrize("loss", ["contrast", "triplet", "logistic"])
-def test_training_draws_names_together(encoder: TrainableDan, loss: str) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, loss=loss, triplets=4, prototype_weight=0))
-    optimizer = torch.optim.Adam(encoder.parameters(), 1e-2)
-
-    def mean_loss() -> float:
-        losses = [
-            batch.loss(torch.from_numpy(encoder.encode(batch.names))).value.item()
-            for batch in made.batches(1)
-        ]
-        return sum(losses) / len(losses)
-
-    before = mean_loss()
-    for epoch in range(1, 11):
-        for batch in made.batches(epoch):
-            optimizer.zero_grad()
-            batch.loss(encoder.embed(batch.names)).value.backward()
-            optimizer.step()
-    assert mean_loss() < before / 2
 
 
 def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
@@ -494,18 +418,6 @@ def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: Trainab
         LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
     ):
         grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
-
-
-def test_prototypes_are_projected_and_other_targets_are_not(encoder: TrainableDan) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, concept_weight=1, triplets=1))
-    batch = made.batches(1)[0]
-    loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-    (sample,) = batch.loss.args
-    f, plain = encoder.encode(made.names.texts), encoder.prototypes(made.names, False)
-    expected = np.mean(
-        [cosine_distance(f[row], plain[made.names.labels[row]]) for row in sample.anchored]
-    )
-    assert loss.numbers["concept_loss"][0] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])

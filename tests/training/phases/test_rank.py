@@ -149,17 +149,6 @@ def test_the_loss_of_a_batch_is_that_of_the_formulas(
     assert steps[1]["loss"] == pytest.approx(expected, rel=1e-5)
 
 
-def test_some_lists_of_the_formulas_hold_nothing_right(dictionary: Dictionary) -> None:
-    """Otherwise the test above would not see whether they count."""
-    options = {"epochs": 1, "top_k": 3, "dense_ratio": 0.7, "batch_size": 10}
-    losses = [
-        trained(data_of(dictionary), a_setup(keep_unjudged=keep, **options), normalize=False)[3]
-        for keep in (False, True)
-    ]
-    assert losses[0][0]["loss"] != losses[1][0]["loss"]
-    assert losses[0][0]["gold_share"] == losses[1][0]["gold_share"] < 1
-
-
 def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
     """A first step of Adam moves each weight by its learning rate."""
     before = Letters().state_dict()
@@ -178,13 +167,6 @@ def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
     assert max(
         float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before
     ) == pytest.approx(0.001, rel=1e-2)
-
-
-def test_lambda_stays_where_it_starts_without_a_learning_rate(dictionary: Dictionary) -> None:
-    assert (
-        trained(data_of(dictionary), a_setup(sparse_learning_rate=0.0, sparse_weight=1.5))[1]
-        == 1.5 / 20
-    )
 
 
 def test_lambda_does_not_decay(tmp_path: Path) -> None:
@@ -281,13 +263,6 @@ def test_a_mention_that_is_a_name_may_find_itself(
     assert made[0][0] is made[1][0]  # so that sparse rankings are computed once
 
 
-def test_dense_candidates_follow_the_weights(
-    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
-) -> None:
-    fit(Letters(), data_of(dictionary), a_setup(learning_rate=0.1, dense_ratio=1.0))
-    assert made[0][1].rows.tolist() != made[1][1].rows.tolist()
-
-
 def test_the_empty_name_is_no_candidate(
     tmp_path: Path, made: list[tuple[ListMaker, Lists]]
 ) -> None:
@@ -303,12 +278,6 @@ def test_the_empty_name_is_no_candidate(
 def test_the_norm_loss_refuses_unit_vectors(dictionary: Dictionary) -> None:
     with pytest.raises(LinkerError, match="unit vectors; take another encoder"):
         fit(Letters(), data_of(dictionary), a_setup(hypernym_norm=True))
-
-
-def test_hypernyms_get_the_larger_norm(dictionary: Dictionary) -> None:
-    options = {"hypernym_norm": True, "norm_weight": 5.0, "epochs": 8}
-    _, history = fit(Letters(normalize=False), data_of(dictionary), a_setup(**options))
-    assert history[-1]["norm_loss"] < min(0, history[0]["norm_loss"])
 
 
 def test_without_a_hierarchy_the_norm_loss_is_switched_off(
