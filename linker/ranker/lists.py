@@ -6,7 +6,7 @@ with its relevance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,12 +59,11 @@ class Lists:
         return float(self.with_gold.mean()) if len(self.rows) else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Hypernyms:
-    """The concepts above the right ones of a query."""
+Hypernyms = tuple[frozenset[str], Integers]
+"""The ids of the concepts above the right ones of a query, and rows of their names.
 
-    ids: frozenset[str]
-    names: Integers  # rows of their names, without those that are names of a right concept, too
+Names of a right concept are not among these.
+"""
 
 
 class ListMaker:
@@ -97,7 +96,10 @@ class ListMaker:
         table = sparse.table
         self.dense_wanted = options.top_k + exclude_own
         self._texts = [query.text for query in queries]
-        self._excluded = _rows_of(self._texts, table) if exclude_own else [-1] * len(queries)
+        row_of = dict.fromkeys(self._texts, -1)  # of the texts that are names
+        if exclude_own:
+            row_of |= {text: row for row, text in enumerate(table.texts) if text in row_of}
+        self._excluded = [row_of[text] for text in self._texts]
         self._ids = ids_of(table, dictionary)
         self._hypernyms = hypernyms_of(queries, table, dictionary, options.height)
         # rounded as in the published code
@@ -126,7 +128,7 @@ class ListMaker:
             names.pop(-1, None)
             candidates = list(names)[:width]
             rows[i, : len(candidates)] = candidates
-            right, above = self.queries[i].right, self._hypernyms[i].ids
+            right, (above, _) = self.queries[i].right, self._hypernyms[i]
             grades[i, : len(candidates)] = [
                 relevance(self._ids(row), right, above) for row in candidates
             ]
@@ -142,17 +144,10 @@ class ListMaker:
             (queries, max_hypernyms) rows of the name table; -1 where there are no more.
         """
         rows = np.full((len(self.queries), self._options.max_hypernyms), -1, np.int32)
-        for i, hypernyms in enumerate(self._hypernyms):
-            names = random.permutation(hypernyms.names)[: rows.shape[1]]
+        for i, (_, names_above) in enumerate(self._hypernyms):
+            names = random.permutation(names_above)[: rows.shape[1]]
             rows[i, : len(names)] = names
         return rows
-
-
-def _rows_of(texts: Iterable[str], table: NameTable) -> list[int]:
-    """Find the row of each text in the table; -1 where it is no name."""
-    row_of = dict.fromkeys(texts, -1)
-    row_of.update((text, row) for row, text in enumerate(table.texts) if text in row_of)
-    return [row_of[text] for text in texts]
 
 
 def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
@@ -197,7 +192,7 @@ def hypernyms_of(
         rows = sorted({row for span in spans for row in span})
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
         above_ids = frozenset(dictionary.ids[concept] for concept in above)
-        return Hypernyms(above_ids, np.array(wrong, np.int32))
+        return above_ids, np.array(wrong, np.int32)
 
     return [hypernyms(query.right) for query in queries]
 

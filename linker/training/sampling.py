@@ -96,20 +96,25 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     return Pairs(names[lefts], names[rights], concepts[lefts])
 
 
-def similar_together(vectors: NDArray[np.float32], size: int, random: np.random.Generator) -> Rows:
-    """Order rows so that runs of about `size` hold similar vectors; the runs are in random order.
+def similar_together(
+    vectors: NDArray[np.float32], batch_size: int, random: np.random.Generator
+) -> Rows:
+    """Order rows so that a batch holds a few runs of similar vectors; runs are in random order.
 
-    All rows are split in halves, and these again, until a group has at most `size` rows: those
-    nearer to one of two rows that are sampled from the group, and those nearer to the other.
+    The runs make hard negatives for each other's rows; as a batch has a few, it has easy negatives
+    as well. All rows are split in halves, and these again, until a group has at most a quarter of a
+    batch: those nearer to one of two rows that are sampled from the group, and those nearer to the
+    other.
 
     Args:
         vectors: (n, dim).
-        size: the most rows of a run.
+        batch_size: rows of a batch.
         random: the source of all samples.
 
     Returns:
         (n,) rows.
     """
+    size = max(2, batch_size // 4)
     groups, runs = [np.arange(len(vectors))], []
     while groups:
         rows = groups.pop()
@@ -120,38 +125,6 @@ def similar_together(vectors: NDArray[np.float32], size: int, random: np.random.
         by_side = rows[np.argsort(vectors[rows] @ (first - second), kind="stable")]
         groups += [by_side[: len(rows) // 2], by_side[len(rows) // 2 :]]
     return np.concatenate([runs[i] for i in random.permutation(len(runs))])
-
-
-def order(
-    pairs: Pairs, vectors: NDArray[np.float32] | None, batch_size: int, seed: int, epoch: int
-) -> Rows:
-    """Order pairs for training: at random, or so that similar ones share a batch.
-
-    A batch holds a few groups of similar pairs, so that it has easy negatives as well.
-
-    Args:
-        pairs: n of them.
-        vectors: (n, dim), of the left names, by which pairs are similar; None: at random.
-        batch_size: pairs of a batch.
-        seed: of the training.
-        epoch: from 1.
-
-    Returns:
-        (n,) places of pairs.
-    """
-    random = rng(seed, Stream.PAIR_ORDER, epoch)
-    if vectors is None:
-        return random.permutation(len(pairs))
-    return similar_together(vectors, max(2, batch_size // 4), random)
-
-
-@dataclass(frozen=True, slots=True)
-class Triplets:
-    """n triplets of names, as rows of names."""
-
-    anchor: Rows  # (n,)
-    positive: Rows  # (n,) other names of the anchors' classes
-    negative: Rows  # (n,) names of other classes
 
 
 def positives(names: Classes, each: int, random: np.random.Generator) -> tuple[Rows, Rows]:
@@ -187,7 +160,7 @@ def triplets(
     nearest: Nearest,
     weigh: Callable[[Floats], NDArray[np.float64]],
     random: np.random.Generator,
-) -> Triplets:
+) -> tuple[Rows, Rows, Rows]:
     """Sample triplets, in random order: a name, another of its class, a near one of another class.
 
     A name without a near one of another class gets a negative from all names; where none of some
@@ -199,10 +172,13 @@ def triplets(
         nearest: finds the nearest names; those of the same class are passed over.
         weigh: gives the weight of a negative by its cosine, such as `inverse_weights`.
         random: the source of all samples.
+
+    Returns:
+        Rows of the names, of others of their classes, and of names of other classes, (n,) each.
     """
     anchor, positive = positives(names, each, random)
     if not len(anchor):
-        return Triplets(anchor, positive, anchor)
+        return anchor, positive, anchor
     anchors, place = np.unique(anchor, return_inverse=True)
     near, cosines = nearest(anchors)
     weights = np.where(names.alike(anchors, near), 0, weigh(cosines)).astype(np.float64)
@@ -213,7 +189,7 @@ def triplets(
         negative[missing] = random.integers(len(names), size=len(missing))
         missing = missing[names.alike(anchor[missing], negative[missing, None])[:, 0]]
     shuffled = random.permutation(np.setdiff1d(np.arange(len(place)), missing))
-    return Triplets(anchor[shuffled], positive[shuffled], negative[shuffled])
+    return anchor[shuffled], positive[shuffled], negative[shuffled]
 
 
 def _weighted_columns(

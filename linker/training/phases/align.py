@@ -13,6 +13,7 @@ from linker.dictionary import NameTable
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Loss, Phase, Plan
 from linker.training.model import ModelInTraining
+from linker.training.sampling import Stream, rng
 from linker.training.settings import PhaseName
 
 
@@ -41,8 +42,12 @@ def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
     options, table = model.options.align, model.data.table
     texts = table.texts
     pairs = sampling.synonym_pairs(table, model.seed, epoch)
-    vectors = model.encode([texts[row] for row in pairs.left]) if options.hard_negatives else None
-    order = sampling.order(pairs, vectors, options.batch_size, model.seed, epoch)
+    random = rng(model.seed, Stream.PAIR_ORDER, epoch)
+    if options.hard_negatives:
+        vectors = model.encode([texts[row] for row in pairs.left])
+        order = sampling.similar_together(vectors, options.batch_size, random)
+    else:
+        order = random.permutation(len(pairs))
     concepts = _concepts_of_names(table)
     batches = []
     for start in range(0, len(order), options.batch_size):

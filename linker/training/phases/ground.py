@@ -229,8 +229,7 @@ class Grounding:
                 weigh = partial(sampling.density_weights, dim=self._dim)
             random = rng(self.seed, Stream.TRIPLETS, epoch)
             nearest = self.nearest(epoch)
-            triplets = sampling.triplets(self.names, options.triplets, nearest, weigh, random)
-            return [triplets.anchor, triplets.positive, triplets.negative]
+            return [*sampling.triplets(self.names, options.triplets, nearest, weigh, random)]
         random = rng(self.seed, Stream.GROUND_PAIRS, epoch)
         pairs = sampling.positives(self.names, options.triplets, random)
         if options.loss == "logistic":
@@ -238,8 +237,7 @@ class Grounding:
         else:
             anchors, place = np.unique(pairs[0], return_inverse=True)
             vectors = unit(self._encode([self.names.texts[row] for row in anchors]))
-            run_length = max(2, options.batch_size // 4)  # hard negatives, and easy ones too
-            order = sampling.similar_together(vectors[place], run_length, random)
+            order = sampling.similar_together(vectors[place], options.batch_size, random)
         return [rows[order] for rows in pairs]
 
     def nearest(self, epoch: int) -> sampling.Nearest:
