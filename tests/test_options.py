@@ -302,7 +302,7 @@ def test_options_of_a_model_of_an_earlier_release(torch: None, encoder: str) -> 
         "dan": {"cca": False, "hidden": 8, "dropout": 0.5, "normalize": True},
         "fewshot": {"base": "words", "hidden": 9, "dropout": 0.5, "normalize": True},
         "bne": {"characters": False, "hidden": 7, "tanh": True},
-        "ground": {"stop_by": "loss", "epochs": 3},
+        "ground": {"stop_by": "loss", "epochs": 3, "margin": 0.1, "triplet_weight": 1.0},
         "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
         "text": {"document_weight": 0.0},
         "rerank": {"epochs": 0, "words": 8},

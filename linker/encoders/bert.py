@@ -168,20 +168,17 @@ class Bert:
             ids: (texts, length) of the tokens, without padding.
         """
         count, length = ids.shape
-        norm = (
-            self.weights["embeddings.LayerNorm.weight"],
-            self.weights["embeddings.LayerNorm.bias"],
-        )
+        name = "embeddings.LayerNorm"
+        norm = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         x = self._normalized(self.embedding(ids).reshape(count * length, -1), norm)
         for layer in range(self.sizes.layers):
             context = self._attention(layer, x, count)
-            x = self._normalized(x + self._map(layer, "context", context), self._norm_of(layer, 0))
+            norm = self.norm(layer, "after_attention")
+            x = self._normalized(x + self._map(layer, "context", context), norm)
             inner = _gelu(self._map(layer, "up", x))
-            x = self._normalized(x + self._map(layer, "down", inner), self._norm_of(layer, 1))
+            norm = self.norm(layer, "after_network")
+            x = self._normalized(x + self._map(layer, "down", inner), norm)
         return np.asarray(x.reshape(count, length, -1), np.float32)
-
-    def _norm_of(self, layer: int, place: int) -> tuple[Floats, Floats]:
-        return self.norm(layer, ("after_attention", "after_network")[place])
 
     def _map(self, layer: int, kind: str, x: Floats) -> Floats:
         if self.on_input is not None:

@@ -167,13 +167,6 @@ class ModelInTraining(nn.Module):
     def _of_names(self) -> dict[str, object]:
         return {**self._provenance, **self.data.fingerprint_of_names()}
 
-    @cached_property
-    def _of_mentions(self) -> dict[str, object]:
-        development = {"development": self.settings.development}
-        return (
-            self.data.fingerprint_of_mentions() | development | flat(self.options, "sparse", "text")
-        )
-
     def names_fingerprint(self, *groups: str) -> dict[str, object]:
         """Fingerprint what a phase on the dictionary's names depends on.
 
@@ -188,7 +181,9 @@ class ModelInTraining(nn.Module):
 
     def mentions_fingerprint(self, *groups: str) -> dict[str, object]:
         """Fingerprint what a phase on annotated mentions depends on; `groups` as above."""
-        return self._of_names | self._of_mentions | flat(self.options, "training", *groups)
+        mentions = self.data.fingerprint_of_mentions()
+        mentions["development"] = self.settings.development
+        return self._of_names | mentions | flat(self.options, "sparse", "text", "training", *groups)
 
 
 def place(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
