@@ -17,9 +17,9 @@ from linker.linking.lists import Batch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
-from linker.training.sampling import Stream, rng
 from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan
+from linker.training.sampling import Stream, rng
 from linker.types import Document, Mention
 
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
