@@ -26,11 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import MEDIC, documents, locate
-from linker import Linker
+from linker import Linker, outputs
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.ids import format_gold
-from linker.outputs import pubtator
 from linker.types import Decision, Document, Mention, Prediction
 
 SEED, MENTIONS = 1, 500
@@ -48,7 +47,7 @@ def run(model: Path, folder: Path) -> dict[str, Any]:
         store.add(decisions(linker, texts))
     source = folder / "documents.txt"
     with source.open("w", encoding="utf-8") as file:
-        pubtator.write([(document, []) for document in texts], file)
+        outputs.write("pubtator", [(document, []) for document in texts], file)
     loose = [mention.text for document in texts for mention in document.mentions]
     figures: dict[str, Any] = {"mentions": len(loose)}
     before = states(linker, database, texts)

@@ -134,9 +134,8 @@ def _annotate(
     documents = linking.selectable(documents, linker, source, on_error=handle)
     chunks = linking.chunks(documents, _DOCUMENTS, lambda _: False)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
-        written = _progress(results, output)
-        for text in outputs.joined(settings.form, (chunk.text for chunk in written)):
-            file.write(text)
+        texts = ((chunk.header, chunk.text) for chunk in _progress(results, output))
+        file.writelines(outputs.joined(settings.form, texts))
     common.say_skipped(handle)
 
 

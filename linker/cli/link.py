@@ -151,9 +151,8 @@ def _link_file(
     make = partial(settings.of_chunks, documents, loaded)
     with common.writing(output, [source]) as file, places.run(make, chunks) as results:
         written = _checked(results, source, settings.mention_type)
-        texts = (chunk.text for chunk in _progress(written, output))
-        for text in outputs.joined(settings.form, texts):
-            file.write(text)
+        texts = ((chunk.header, chunk.text) for chunk in _progress(written, output))
+        file.writelines(outputs.joined(settings.form, texts))
     common.say_skipped(handle)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 from linker import files, outputs, persistence
 from linker.decisions.applying import Decided
@@ -20,8 +19,9 @@ from linker.files import arrow
 from linker.jobs.parts import Part, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
-from linker.linking.linker import Linker
 from linker.linking.requests import Linked
+from linker.linking.linker import Linker
+from linker.outputs import Layout
 from linker.readers import mentions as readers
 from linker.text.find import Overlaps
 from linker.types import Document, Mention, Selection
@@ -115,7 +115,8 @@ class LinkSettings:
 class Written:
     """The predictions of a chunk."""
 
-    text: str  # a whole file of them
+    header: str  # of a file
+    text: str  # its items
     items: int
     mentions: int  # that were linked
     outcomes: Counter[str]  # of them, see `linker.outputs.outcome`
@@ -129,7 +130,7 @@ def written(
     linker: Linker,
     decisions: Decided | None = None,
 ) -> Written:
-    """Write predictions of a linker into a text; see `linker.outputs.Writer`.
+    """Write predictions of a linker into texts.
 
     Args:
         linked: the predictions.
@@ -139,32 +140,19 @@ def written(
         decisions: those that won over it.
     """
     linked = list(linked)
-    file = io.StringIO()
-    _write(linked, form, file, documents, linker, decisions)
+    format, layout = outputs.format_of(form), layout_of(form, documents, linker, decisions)
+    header = format.header(linked[0][0] if linked else None, layout)
+    text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
     outcomes = Counter[str](outputs.outcome(p) for _, predictions in linked for p in predictions)
     count = sum(outcomes.values())
-    return Written(file.getvalue(), len(linked), count, outcomes, frozenset(types))
+    return Written(header, text, len(linked), count, outcomes, frozenset(types))
 
 
-def _write(
-    linked: Iterable[Linked],
-    form: str,
-    file: TextIO,
-    documents: bool,
-    linker: Linker,
-    decisions: Decided | None,
-) -> None:
-    """Write predictions with what a format says of the linker."""
+def layout_of(form: str, documents: bool, linker: Linker, decisions: Decided | None) -> Layout:
+    """What a file of a format has beside the concepts, given what they were linked by."""
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    outputs.writer(form)(
-        linked,
-        file,
-        documents=documents,
-        sources=lends(linker, decisions),
-        decisions=decisions is not None,
-        vocabulary=vocabulary,
-    )
+    return Layout(documents, lends(linker, decisions), decisions is not None, vocabulary)
 
 
 def lends(linker: Linker, decisions: Decided | None = None) -> bool:
@@ -294,7 +282,8 @@ class LinkParts(Work):
             return count
         counted = _Counted(linked)
         with files.write_aside(part.output) as file:
-            _write(counted, settings.form, file, has_documents(kind), linker, decisions)
+            layout = layout_of(settings.form, has_documents(kind), linker, decisions)
+            outputs.write(settings.form, counted, file, layout)
             part.check()
         return counted.mentions
 

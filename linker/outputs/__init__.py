@@ -1,12 +1,12 @@
-"""Writers of predictions, one format a file; each writes items as they come, in bounded memory."""
+"""Writers of predictions, a module for each format; items are written as they come."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
@@ -34,61 +34,74 @@ class Vocabulary:
     prefixes: tuple[str, ...] = ()  # of the ids of its concepts
 
 
-class Writer(Protocol):
-    """The function `write` of each format.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a file has beside the best concepts of its mentions."""
 
-    Args:
-        items: what to write, in this order.
-        file: where to write.
-        documents: whether the mentions are of documents, which a table says in columns of its
-            header; None to go by the first item. Formats without a header do not need it.
-        sources: whether other vocabularies lent names to the dictionary, so that a table has a
-            column for the file that lent the matched name.
-        decisions: whether decisions of people were applied, so that a table has columns for them.
-        vocabulary: the dictionary, which files of mappings name; other formats do not need it.
-    """
-
-    def __call__(
-        self,
-        items: Iterable[Item],
-        file: TextIO,
-        *,
-        documents: bool | None = None,
-        sources: bool = False,
-        decisions: bool = False,
-        vocabulary: Vocabulary | None = None,
-    ) -> None: ...
+    documents: bool = False  # whether the mentions are of documents, which a table says in columns
+    # whether other vocabularies lent names to the dictionary, or people decided, so that a table
+    # has a column for the source of an answer
+    sources: bool = False
+    decisions: bool = False  # whether decisions of people were applied, for which it has columns
+    vocabulary: Vocabulary | None = None  # the dictionary, which files of mappings name
 
 
-def writer(format: str) -> Writer:
-    """The writer of a format.
+class Format(Protocol):
+    """The module of a format; a file is a header, items and a footer."""
+
+    FOOTER: str
+
+    def header(self, first: Document | None, layout: Layout) -> str:
+        """What a file begins with, given the document of its first item, if it has one."""
+
+    def item(
+        self, document: Document | None, predictions: Sequence[Prediction], layout: Layout
+    ) -> str:
+        """The text of an item.
+
+        Raises:
+            LinkerError: the format cannot hold it.
+        """
+
+
+def format_of(name: str) -> Format:
+    """The format with a name.
 
     Raises:
         LinkerError: there is no such format.
     """
-    if format not in FORMATS:
+    if name not in FORMATS:
         raise LinkerError(
-            f"{format!r} is not a format of predictions; choose one of {', '.join(FORMATS)}"
+            f"{name!r} is not a format of predictions; choose one of {', '.join(FORMATS)}"
         )
-    return cast(Writer, importlib.import_module(FORMATS[format]).write)
+    return cast(Format, importlib.import_module(FORMATS[name]))
 
 
-_ENVELOPES = {  # what begins a text of each format, and what ends it
-    "tsv": (re.compile(r".*\n"), ""),
-    "jsonl": (re.compile(""), ""),
-    "pubtator": (re.compile(""), ""),
-    "bioc": (re.compile(r"(?s).*?(?=<document)"), "</collection>\n"),
-    "sssom": (re.compile(r"(?:#.*\n)*.*\n"), ""),
-}
+def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layout()) -> None:
+    """Write a file of predictions.
+
+    Args:
+        name: of the format.
+        items: what to write, in this order.
+        file: where to write.
+        layout: what it has beside the concepts.
+
+    Raises:
+        LinkerError: there is no such format, or it cannot hold an item.
+    """
+    format, items = format_of(name), iter(items)
+    first = next(items, None)
+    file.write(format.header(first and first[0], layout))
+    for document, predictions in chain([first] if first else [], items):
+        file.write(format.item(document, predictions, layout))
+    file.write(format.FOOTER)
 
 
-def joined(format: str, texts: Iterable[str]) -> Iterator[str]:
-    """Join texts of one format, each a whole file with an item or more, to the text of one file."""
-    head, tail = _ENVELOPES[format]
-    for number, text in enumerate(texts):
-        start = head.match(text)
-        yield text[start.end() if start and number else 0 : len(text) - len(tail)]
-    yield tail
+def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The text of one file, of whose chunks each has a header and its items."""
+    for number, (header, items) in enumerate(chunks):
+        yield items if number else header + items
+    yield format_of(name).FOOTER
 
 
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
@@ -172,6 +185,16 @@ def decision_from_json(record: Any) -> Decision:
 def decimals(value: float | None) -> str:
     """Write a score or a confidence with 4 decimals; empty for None."""
     return "" if value is None else f"{value:.4f}"
+
+
+def owner_of(document: Document | None, mention: Mention) -> str | None:
+    """The id of the document that a mention is of; None where it is of none."""
+    return document.id if document is not None else mention.document_id
+
+
+def spans_text(mention: Mention) -> str:
+    """Where a mention stands, as tables write it: "0-5;9-12"."""
+    return ";".join(f"{start}-{end}" for start, end in mention.spans)
 
 
 def joined_ids(prediction: Prediction) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import Any, TextIO
+from collections.abc import Mapping, Sequence
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import bioc
@@ -16,8 +15,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from linker.ids import format_gold
 from linker.outputs import (
     DECISION,
-    Item,
-    Vocabulary,
+    Layout,
     decimals,
     decisions_text,
     joined_ids,
@@ -28,48 +26,16 @@ from linker.outputs import (
 )
 from linker.types import Document, Mention, Passage, Prediction, Relation
 
+FOOTER = "</collection>\n"
 # characters that XML cannot hold
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 _OF_ANSWERS = ("score", "confidence", "rejected", "state", "decisions")
 
 
-def write(
-    items: Iterable[Item],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-    sources: bool = False,
-    decisions: bool = False,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write a BioC collection: each document as read, with infons on each predicted mention.
-
-    `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
-    scores with 4 decimals (`-` for a part without a concept), and is absent if no part has one.
-    Where another vocabulary lent a matched name, `source` has the file of each part in the same way
-    (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
-    right, also with 4 decimals; for a part without a concept it is that of the best candidate,
-    whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
-    `-`. For a mention on which people decided, `state` says what, and `decisions` has them as JSON.
-    Sentences, relations and other infons stand as they were read. The collection's own fields are
-    those of the first document. A character that XML cannot hold becomes a blank.
-    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
-
-    Raises:
-        LinkerError: an item has no document, or a document no text.
-    """
-    items = iter(items)
-    first = next(items, None)
-    head = _head({} if first is None else with_text(first[0], "bioc").metadata)
-    file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n{head}')
-    for document, predictions in chain([] if first is None else [first], items):
-        tree = encode_document(_document(with_text(document, "bioc"), predictions))
-        file.write(etree.tostring(tree, encoding="unicode") + "\n")
-    file.write("</collection>\n")
-
-
-def _head(metadata: Mapping[str, str]) -> str:
+def header(first: Document | None, layout: Layout) -> str:
+    """The beginning of a BioC collection, whose own fields are those of the first document."""
+    metadata = first.metadata if first else {}
     lines = [
         f"<{tag}>{escape(_clean(metadata.get(f'bioc:{tag}', '')))}</{tag}>\n"
         for tag in ("source", "date", "key")
@@ -78,7 +44,27 @@ def _head(metadata: Mapping[str, str]) -> str:
         if name.startswith("bioc:infon:"):
             key = quoteattr(_clean(name.removeprefix("bioc:infon:")))
             lines.append(f"<infon key={key}>{escape(_clean(value))}</infon>\n")
-    return "".join(lines)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n{"".join(lines)}'
+
+
+def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+    """A document as read, with infons on each predicted mention.
+
+    `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
+    scores with 4 decimals (`-` for a part without a concept), and is absent if no part has one.
+    Where another vocabulary lent a matched name, `source` has the file of each part in the same way
+    (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
+    right, also with 4 decimals; for a part without a concept it is that of the best candidate,
+    whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
+    `-`. For a mention on which people decided, `state` says what, and `decisions` has them as JSON.
+    Sentences, relations and other infons stand as they were read. A character that XML cannot hold
+    becomes a blank. For the arguments see `linker.outputs.Format`.
+
+    Raises:
+        LinkerError: there is no document, or it has no text.
+    """
+    tree = encode_document(_document(with_text(document, "bioc"), predictions))
+    return str(etree.tostring(tree, encoding="unicode")) + "\n"
 
 
 def _document(document: Document, predictions: Sequence[Prediction]) -> Any:

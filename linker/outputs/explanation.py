@@ -1,4 +1,7 @@
-"""Explanations as text for a terminal, and as JSON."""
+"""Explanations as text for a terminal, and as JSON.
+
+The templates beside this file say what is shown; here are the sentences and tables in it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
@@ -23,28 +28,33 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
-from linker.outputs import decision_to_json
+from linker.outputs import decimals, decision_to_json
 
 SCHEMA = 1
-MOST_SHARES = 6  # n-grams or words that a face for people shows
+_MOST_SHARES = 6  # n-grams or words that a face for people shows
 _LEAST = 1e-6  # of a probability whose log odds are shown
 _BLANK = "␣"  # of an n-gram
 _SHOWN = 5e-5  # of a difference, which four decimals show as 0.0001
-READING = ("read", "looked up", "first concept", "confidence")
-CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
-EFFECT = ("what puts the first before it", "first", "this one", "log odds")
-EFFECT_NOTE = "log odds: what the first would lose with the value of the other one"
-TERMS = {
+_READING = ("read", "looked up", "first concept", "confidence")
+_CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
+_EFFECT = ("what puts the first before it", "first", "this one", "log odds")
+_EFFECT_NOTE = "log odds: what the first would lose with the value of the other one"
+_TERMS = {
     "dense": "vectors",
     "sparse": "characters",
     "bonus": "bonus of a frequent name",
 }
-DOUBTS = {  # of a text
+_DOUBTS = {  # of a text
     "other case": "is a name of the first candidate only in other case: that name is a short form",
     "short form": "is a short form, and no text says what it stands for",
     "annotated short form": "is a short form, and no text says what it stands for, "
     "although it was annotated with the first candidate",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
+}
+_STATES = {
+    "rejected": ", and the model is sure enough of the next concept",
+    "open": ", since the model is not sure enough of any other concept",
+    "disputed": ", so that the model answers",
 }
 
 
@@ -60,104 +70,118 @@ def to_json(explanation: Explanation) -> str:
 
 def to_text(explanation: Explanation) -> str:
     """What people read on a terminal; signs that cannot be printed are escapes."""
-    return "\n".join(_lines(explanation)) + "\n"
+    return rendered("explanation.txt.jinja", explanation)
 
 
-def _lines(explanation: Explanation) -> Iterator[str]:
-    yield f"Mention: {shown(explanation.mention)}"
-    yield f"Answer: {answer(explanation)}"
-    yield from decided(explanation)
-    yield from _section("Readings", _readings(explanation))
-    for number, part in enumerate(explanation.parts, 1):
-        title = f"Part {number}: " if len(explanation.parts) > 1 else "Looked up: "
-        yield from _section(title + looked_up(part), _part(part, explanation))
-    if question := explanation.question:
-        yield from _section(f"Why not {shown(question.id)}?", _question(explanation))
-    yield from _section("Confidence", [f"  {shown(explanation.provenance)}"])
+def rendered(template: str, explanation: Explanation) -> str:
+    """A template filled with an explanation; signs that cannot be printed are escapes.
+
+    Args:
+        template: the name of its file; in one of HTML all texts are escaped.
+        explanation: what it shows.
+    """
+    from jinja2 import Environment, FileSystemLoader, select_autoescape
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=select_autoescape(["html.jinja"]),
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    sentences = (
+        *(answer, answers, decided, decision, difference, expansions, limit, looked_up),
+        *(piece, shares, sum_of, ways),
+    )
+    environment.globals |= {function.__name__: function for function in sentences}
+    return environment.get_template(template).render(
+        explanation=explanation,
+        table=_table,
+        reading_columns=_READING,
+        readings=[(reading.won, *_reading(reading)) for reading in explanation.readings],
+        candidate_columns=_CANDIDATE,
+        candidates=lambda part: [(c.rank == 1, *_candidate(c)) for c in part.candidates],
+        effect_columns=_EFFECT,
+        effects=lambda other: [(False, *_effect(column)) for column in other.behind],
+        effect_note=_EFFECT_NOTE,
+        most=_MOST_SHARES,
+    )
+
+
+def _visible(value: Any) -> Any:
+    """A value of a template; in a text, signs that cannot be printed become escapes."""
+    return shown(value) if type(value) is str else value  # what macros return is escaped already
+
+
+def _table(
+    header: Sequence[str], rows: Sequence[Sequence[Any]], align: str, is_marked: bool = False
+) -> list[str]:
+    """The lines of a table.
+
+    Args:
+        header: the names of the columns.
+        rows: each with whether it has won, and the cells.
+        align: l or r for each column.
+        is_marked: whether a further column marks the rows that have won.
+    """
+    if is_marked:
+        header, rows = ("", *header), [(won, "->" if won else "", *cells) for won, *cells in rows]
+    text = tabulate(
+        [[shown(cell) for cell in cells] for _, *cells in rows],
+        header,
+        tablefmt="plain",
+        disable_numparse=True,
+        colalign=[{"l": "left", "r": "right"}[side] for side in align],
+        preserve_whitespace=True,
+    )
+    return [line.rstrip() for line in text.splitlines()]
 
 
 def answer(explanation: Explanation) -> str:
     """The concept of each part."""
-    if by := explanation.by_decision:
-        return " | ".join(place_name(place) if place else "none" for place in by.answer)
-    return _of_model(explanation)
-
-
-_STATES = {
-    "rejected": ", and the model is sure enough of the next concept",
-    "open": ", since the model is not sure enough of any other concept",
-    "disputed": ", so that the model answers",
-}
+    by = explanation.by_decision
+    return _concepts(by.answer) if by else _of_model(explanation)
 
 
 def decided(explanation: Explanation) -> list[str]:
     """Which decisions of people answer, and what the model would."""
     if not (by := explanation.by_decision):
         return []
-    lines = [
-        f"By a decision: {d.concept_id or 'no concept'} was "
-        f"{'accepted' if d.accepted else 'rejected'} by {d.reviewer or 'somebody'}, {d.time}"
-        + (f", for document {d.scope}" if d.scope else "")
-        for d in by.decisions
-    ]
     return [
-        *map(shown, lines),
+        *(
+            f"By a decision: {d.concept_id or 'no concept'} was "
+            f"{'accepted' if d.accepted else 'rejected'} by {d.reviewer or 'somebody'}, {d.time}"
+            + (f", for document {d.scope}" if d.scope else "")
+            for d in by.decisions
+        ),
         f"State: {by.state}{_STATES.get(by.state, '')}",
         f"The model, of which all below is, answers: {_of_model(explanation)}",
     ]
 
 
 def _of_model(explanation: Explanation) -> str:
-    return " | ".join(
-        f"{shown(part.candidates[0].concept_id)} {shown(part.candidates[0].name)}"
-        if part.candidates and not part.rejected
-        else "none"
+    return _concepts(
+        part.candidates[0] if part.candidates and not part.rejected else None
         for part in explanation.parts
     )
 
 
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    yield ""
-    yield title
-    yield from lines
+def _concepts(places: Iterable[Place | ExplainedCandidate | None]) -> str:
+    """The ids and names of the concepts of parts."""
+    return " | ".join(f"{c.concept_id} {c.name}" if c else "none" for c in places)
 
 
-def _readings(explanation: Explanation) -> Iterator[str]:
-    rows = [("->" if r.won else "", *reading(r)) for r in explanation.readings]
-    yield from _table(("", *READING), rows, "llllr")
-    for r in explanation.readings:
-        yield from (f"  {line}" for line in expansions(r))
-
-
-def reading(reading: ExplainedReading) -> tuple[str, ...]:
+def _reading(reading: ExplainedReading) -> tuple[str, ...]:
     """The cells of a reading."""
-    return (
-        reading.kind,
-        texts(reading),
-        first(reading),
-        number(reading.confidence),
-    )
-
-
-def texts(reading: ExplainedReading) -> str:
-    """What is looked up for a reading."""
-    return " | ".join(shown(lookup.text) for lookup in reading.lookups)
-
-
-def first(reading: ExplainedReading) -> str:
-    """The first concept of each part of a reading."""
-    return " | ".join(place_name(place) if place else "none" for place in reading.first)
-
-
-def place_name(place: Place) -> str:
-    """A concept as people read it."""
-    return f"{shown(place.concept_id)} {shown(place.name)}"
+    texts = " | ".join(lookup.text for lookup in reading.lookups)
+    return reading.kind, texts, _concepts(reading.first), decimals(reading.confidence)
 
 
 def expansions(reading: ExplainedReading) -> list[str]:
     """The short forms that a reading replaces, and where they are defined."""
     return [
-        f"{shown(form.short)} is {shown(form.long)}, "
+        f"{form.short} is {form.long}, "
         + (
             f"defined at characters {form.span[0]} to {form.span[1]} of the document"
             if form.span
@@ -170,59 +194,29 @@ def expansions(reading: ExplainedReading) -> list[str]:
 def looked_up(part: ExplainedPart) -> str:
     """What was looked up for a part, and its normal form where that differs."""
     lookup = part.lookup
-    text = shown(lookup.text)
     if lookup.misspelt is not None:
-        return f'{text}, corrected from "{shown(lookup.misspelt)}" to "{shown(lookup.normalized)}"'
+        return f'{lookup.text}, corrected from "{lookup.misspelt}" to "{lookup.normalized}"'
     if lookup.normalized != lookup.text:
-        return f'{text}, in normal form "{shown(lookup.normalized)}"'
-    return text
+        return f'{lookup.text}, in normal form "{lookup.normalized}"'
+    return lookup.text
 
 
-def _part(part: ExplainedPart, explanation: Explanation) -> Iterator[str]:
-    if not part.candidates:
-        yield "  no name of the dictionary is like it"
-        return
-    yield from _table(CANDIDATE, list(map(candidate, part.candidates)), "rlllrr")
-    best, *others = part.candidates
-    yield ""
-    yield f"  {decision(part, explanation)}"
-    if line := limit(part):
-        yield f"  {line}"
-    yield f"  score {sum_of(best.parts)}"
-    yield from _carried(best)
-    yield from (f"  in the hierarchy: {way}" for way in ways(best))
-    for other in others:
-        yield ""
-        yield f"  ahead of {shown(other.concept_id)} by {difference(best, other)}"
-        if other.behind:
-            yield from _table(EFFECT, list(map(effect, other.behind)), "lrrr")
-    if any(other.behind for other in others):
-        yield f"  ({EFFECT_NOTE})"
-
-
-def candidate(candidate: ExplainedCandidate) -> tuple[str, ...]:
+def _candidate(candidate: ExplainedCandidate) -> tuple[str, ...]:
     """The cells of a candidate."""
-    return (
-        str(candidate.rank),
-        candidate.concept_id,
-        candidate.name,
-        matched(candidate),
-        number(candidate.parts.score),
-        number(candidate.confidence),
-    )
+    numbers = decimals(candidate.parts.score), decimals(candidate.confidence)
+    rank, identifier = str(candidate.rank), candidate.concept_id
+    return rank, identifier, candidate.name, _matched(candidate.matched), *numbers
 
 
-def matched(candidate: ExplainedCandidate) -> str:
+def _matched(name: MatchedName) -> str:
     """The matched name with what is known of it."""
-    name = candidate.matched
-    facts = [name.kind, *(["exact match"] if name.exact else [])]
+    facts: list[str] = [name.kind, *(["exact match"] if name.exact else [])]
     if name.source:
         facts.append(f"{'lent by' if name.lent else 'of'} {name.source}")
     if name.annotated:
-        facts.append(
-            "annotated once" if name.annotated == 1 else f"annotated {name.annotated} times"
-        )
-    return f"{shown(name.text)} ({shown(', '.join(facts))})"
+        times = "once" if name.annotated == 1 else f"{name.annotated} times"
+        facts.append(f"annotated {times}")
+    return f"{name.text} ({', '.join(facts)})"
 
 
 def decision(part: ExplainedPart, explanation: Explanation) -> str:
@@ -243,10 +237,8 @@ def limit(part: ExplainedPart) -> str:
     """Why the confidence of the first candidate has a limit; empty where it has none."""
     if part.doubt is None:
         return ""
-    return (
-        f"the confidence is {part.limit:g} at most, since {shown(part.lookup.text)} "
-        f"{DOUBTS[part.doubt]}"
-    )
+    why = f"{part.lookup.text} {_DOUBTS[part.doubt]}"
+    return f"the confidence is {part.limit:g} at most, since {why}"
 
 
 def sum_of(parts: ScoreParts) -> str:
@@ -254,7 +246,7 @@ def sum_of(parts: ScoreParts) -> str:
     weight = "" if parts.dense is None else f"{parts.sparse_weight:.4g} · "
     written = {"sparse": f"{weight}{parts.sparse:.4f}"}
     terms = [
-        f"{written.get(name, f'{value:.4f}')} ({TERMS[name]})"
+        f"{written.get(name, f'{value:.4f}')} ({_TERMS[name]})"
         for name, value in parts.terms.items()
     ]
     return f"{parts.score:.4f} = {' + '.join(terms)}"
@@ -267,13 +259,11 @@ def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
         return f"{odds:.2f} in log odds" if odds > 0 else "its probability without the limit"
     if other.decided_by not in (None, "score"):
         return f"{_tie(best.matched, other.matched, other.decided_by)}, since the scores are equal"
-    terms = [
-        f"{value:+.4f} {TERMS[name]}" for name, value in best.parts.ahead_of(other.parts).items()
-    ]
+    ahead = best.parts.ahead_of(other.parts)
+    terms = ", ".join(f"{value:+.4f} {_TERMS[name]}" for name, value in ahead.items())
     lead = best.parts.score - other.parts.score
     unseen = "; the ranker weighs only the best by score" if best.match and not other.match else ""
-    shown_lead = "less than 0.0001" if lead < _SHOWN else f"{lead:.4f}"
-    return f"{shown_lead}: {', '.join(terms)}{unseen}"
+    return f"{'less than 0.0001' if lead < _SHOWN else f'{lead:.4f}'}: {terms}{unseen}"
 
 
 def _log_odds(probability: float | None) -> float:
@@ -293,109 +283,68 @@ def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
     }[rule]
 
 
-def _carried(candidate: ExplainedCandidate) -> Iterator[str]:
-    """What carried the parts of a score."""
-    if candidate.ngrams:
-        yield f"  carried by n-grams: {shares(candidate.ngrams)}"
-    if candidate.words:
-        yield f"  lost by vectors without a word: {shares(candidate.words)}"
-
-
 def shares(pieces: Sequence[Share]) -> str:
-    """Pieces of a mention with what they give; a blank of an n-gram is visible."""
-    return ", ".join(f"{piece(share)} {share.value:.3f}" for share in pieces[:MOST_SHARES])
+    """Pieces of a mention with what they give."""
+    return ", ".join(f"{piece(share)} {share.value:.3f}" for share in pieces[:_MOST_SHARES])
 
 
 def piece(share: Share) -> str:
     """A piece of a mention, with visible blanks."""
-    return shown(share.text.replace(" ", _BLANK))
+    return share.text.replace(" ", _BLANK)
 
 
 def ways(candidate: ExplainedCandidate) -> list[str]:
     """The ways from a root to a concept, and how many concepts stand below it."""
     lines = [
-        " > ".join(shown(place.name) for place in path) + f" > {shown(candidate.name)}"
-        for path in candidate.paths
+        " > ".join([*(place.name for place in path), candidate.name]) for path in candidate.paths
     ]
-    lines = lines or [f"{shown(candidate.name)}, which has no parent"]
+    lines = lines or [f"{candidate.name}, which has no parent"]
     if more := candidate.parents - len(candidate.paths):
         lines.append(f"and by {more} further parent{'s' if more > 1 else ''}")
     count = candidate.children
-    children = f"{count or 'no'} direct {'child' if count == 1 else 'children'}"
-    lines[0] += f" ({children})"
+    lines[0] += f" ({count or 'no'} direct {'child' if count == 1 else 'children'})"
     return lines
 
 
-def effect(column: ColumnEffect) -> tuple[str, str, str, str]:
+def _effect(column: ColumnEffect) -> tuple[str, ...]:
     """A column in words, with the values of both candidates and what it is worth."""
-    return (
-        column.says,
-        f"{column.first:.4g}",
-        f"{column.other:.4g}",
-        f"{column.log_odds:+.2f}",
-    )
-
-
-def _question(explanation: Explanation) -> Iterator[str]:
-    yield from (f"  {line}" for line in answers(explanation))
+    values = f"{column.first:.4g}", f"{column.other:.4g}"
+    return column.says, *values, f"{column.log_odds:+.2f}"
 
 
 def answers(explanation: Explanation) -> Iterator[str]:
     """Why the concepts that were asked for are not first, in sentences."""
-    question = explanation.question
-    if question is None:
+    if (question := explanation.question) is None:
         return
     if question.status != "current":
-        now = ", ".join(f"{c.concept_id} {c.name}" for c in question.concepts)
         article = "an" if question.status[0] in "aeiou" else "a"
-        yield shown(
-            f"{question.id} is {article} {question.status} id; "
-            + (f"it stands for {now}" if now else "nothing has its place")
-        )
+        now = ", ".join(f"{c.concept_id} {c.name}" for c in question.concepts)
+        rest = f"it stands for {now}" if now else "nothing has its place"
+        yield f"{question.id} is {article} {question.status} id; {rest}"
     for concept in question.concepts:
         yield from _about(concept, explanation.parts)
 
 
 def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterator[str]:
-    title = f"{shown(concept.concept_id)} {shown(concept.name)}"
-    other = concept.candidate
-    of_part = f" for {shown(parts[concept.part].lookup.text)}" if len(parts) > 1 else ""
+    title, other = f"{concept.concept_id} {concept.name}", concept.candidate
+    of_part = f" for {parts[concept.part].lookup.text}" if len(parts) > 1 else ""
     if concept.excluded:
-        yield f"{title} cannot be answered here: {shown(' and '.join(concept.excluded))}"
+        yield f"{title} cannot be answered here: {' and '.join(concept.excluded)}"
     elif other is None:
         yield f"{title} is no candidate: none of its names shares an n-gram with the mention"
     elif other.rank == 1:
-        yield f"{title} is first{of_part}, by its name {matched(other)}"
+        yield f"{title} is first{of_part}, by its name {_matched(other.matched)}"
     else:
         best = parts[concept.part].candidates[0]
-        yield f"{title} has rank {other.rank:,}{of_part}, by its name {matched(other)}"
+        yield f"{title} has rank {other.rank:,}{of_part}, by its name {_matched(other.matched)}"
         yield f"score {sum_of(other.parts)}"
-        yield f"{shown(best.concept_id)} is ahead by {difference(best, other)}"
-        if concept.missing:
-            yield f"n-grams that give the first more: {shares(concept.missing)}"
-        if concept.missing_words:
-            yield f"words that give the first more, by vectors: {shares(concept.missing_words)}"
-        if concept.unmatched:
-            yield f"n-grams of its name that the mention lacks: {shares(concept.unmatched)}"
+        yield f"{best.concept_id} is ahead by {difference(best, other)}"
+        for what, pieces in (
+            ("n-grams that give the first more", concept.missing),
+            ("words that give the first more, by vectors", concept.missing_words),
+            ("n-grams of its name that the mention lacks", concept.unmatched),
+        ):
+            if pieces:
+                yield f"{what}: {shares(pieces)}"
     if concept.first_as:
-        yield f"it is first where the mention is read as {shown(' or '.join(concept.first_as))}"
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """A number of a table; empty where there is none."""
-    return "" if value is None else f"{value:.{digits}f}"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[object]], align: str) -> Iterator[str]:
-    """The lines of a table."""
-    sides = {"l": "left", "r": "right"}
-    cells = [[shown(str(cell)) for cell in row] for row in rows]
-    text = tabulate(
-        cells,
-        header,
-        tablefmt="plain",
-        disable_numparse=True,
-        colalign=[sides[side] for side in align],
-        preserve_whitespace=True,
-    )
-    yield from (f"  {line}".rstrip() for line in text.splitlines())
+        yield f"it is first where the mention is read as {' or '.join(concept.first_as)}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.outputs import Item, Vocabulary, decision_from_json, decision_to_json
+from linker.outputs import Layout, decision_from_json, decision_to_json
 from linker.types import (
     Candidate,
+    Document,
     Mention,
     Part,
     Prediction,
@@ -23,32 +24,27 @@ from linker.types import (
 )
 
 SCHEMA = 1
+FOOTER = ""
 
 
-def write(
-    items: Iterable[Item],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-    sources: bool = False,
-    decisions: bool = False,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write one object a line, in the order of the mentions.
+def header(first: Document | None, layout: Layout) -> str:
+    """Nothing; see `linker.outputs.Format`."""
+    return ""
+
+
+def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+    """One object a line, in the order of the mentions; see `linker.outputs.Format`.
 
     A candidate has the key `source` where another vocabulary lent the matched name, or where a
     person chose or rejected the concept ("decision"). The `confidence` of a part is that of its
     first candidate, or of the `rejected` one. `state` is what people said of the mention, and
     `decisions` are theirs.
-    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
     """
-    for _, predictions in items:
-        for prediction in predictions:
-            file.write(json.dumps(to_json(prediction), ensure_ascii=False) + "\n")
+    return "".join(json.dumps(to_json(p), ensure_ascii=False) + "\n" for p in predictions)
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
-    """Yield the predictions that `write` wrote.
+    """Yield the predictions of a file that `linker.outputs.write` wrote.
 
     Raises:
         InputError: a line is not JSON, or not an object of schema 1.

@@ -7,30 +7,16 @@ its groups of rows have a fixed size.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, BinaryIO
 
 from linker.files.arrow import libraries
-from linker.outputs import DECISION_COLUMNS, Item, decision_cells, rejected_id, source_of
-from linker.types import Document, Mention, Part, Prediction
+from linker.outputs import Item
+from linker.outputs.tsv import ALL_COLUMNS, cells
 
-COLUMNS = (  # with their types in Arrow
-    ("number", "int64"),
-    ("mention", "string"),
-    ("part", "string"),
-    ("concept_id", "string"),
-    ("name", "string"),
-    ("score", "float64"),
-    ("matched_name", "string"),
-    ("rank", "int32"),
-    ("confidence", "float64"),
-    ("document_id", "string"),
-    ("spans", "string"),
-    ("source", "string"),
-    ("rejected", "string"),
-    ("expanded", "string"),
-    *((name, "string") for name in DECISION_COLUMNS),
-)
+_TYPES = {"score": "float64", "confidence": "float64", "rank": "int32"}  # the others are strings
+COLUMNS = (("number", "int64"), *((name, _TYPES.get(name, "string")) for name in ALL_COLUMNS))
+"""The columns with their types in Arrow."""
 _ROWS = 50_000  # of a group
 
 
@@ -56,10 +42,8 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
     def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal count
         for count, (document, prediction) in enumerate(predictions, 1):
-            where = _where(document, prediction.mention)
-            said = [cell or None for cell in decision_cells(prediction)]
-            for row in chain.from_iterable(_rows(prediction, p) for p in prediction.parts):
-                yield (count, prediction.mention.text, *row[:7], *where, *row[7:], *said)
+            for row in cells(document, prediction):
+                yield count, *row
 
     every = rows()
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -67,31 +51,3 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
             columns = map(pyarrow.array, zip(*group, strict=True), schema.types)
             writer.write_table(pyarrow.Table.from_arrays(list(columns), schema=schema), _ROWS)
     return count
-
-
-def _where(document: Document | None, mention: Mention) -> tuple[str | None, str | None]:
-    """The id of the document, and the spans as a table writes them."""
-    identifier = document.id if document is not None else mention.document_id
-    return identifier, ";".join(f"{start}-{end}" for start, end in mention.spans) or None
-
-
-def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[Any, ...]]:
-    """The values of `part` to `confidence`, `source` to `expanded` for each candidate."""
-    rejected, expanded = rejected_id(part) or None, part.expanded
-    if part.best is None:
-        source = source_of(prediction, part) or None
-        yield part.text, None, None, None, None, None, part.confidence, source, rejected, expanded
-        return
-    for rank, candidate in enumerate(part.returned, 1):
-        yield (
-            part.text,
-            candidate.concept_id,
-            candidate.name,
-            candidate.score,
-            candidate.matched_name,
-            rank,
-            candidate.confidence,
-            candidate.source or None,
-            rejected,
-            expanded,
-        )

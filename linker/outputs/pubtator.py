@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
 from linker.outputs import (
     BREAKS,
-    Item,
-    Vocabulary,
+    Layout,
     decimals,
     decisions_text,
     joined_ids,
@@ -19,19 +17,17 @@ from linker.outputs import (
 )
 from linker.types import Document, Mention, Part, Prediction, Relation
 
+FOOTER = ""
 _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
-def write(
-    items: Iterable[Item],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-    sources: bool = False,
-    decisions: bool = False,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write each document, each mention with the best id of each part, joined by `|`.
+def header(first: Document | None, layout: Layout) -> str:
+    """Nothing; see `linker.outputs.Format`."""
+    return ""
+
+
+def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+    """A document, each mention with the best id of each part, joined by `|`.
 
     The id of no concept is -1. A seventh column has the confidence of the mention ("0.9312"), or
     of several parts their texts with the confidence of each, joined by `|`: "breast cancer
@@ -42,30 +38,22 @@ def write(
     Mentions without a prediction, relations and lines that were not understood stand as they
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
-
-    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
+    For the arguments see `linker.outputs.Format`.
 
     Raises:
-        LinkerError: an item has no document, or a document no text, or a mention no span.
+        LinkerError: there is no document, or it has no text, or a mention has no span.
     """
-    for document, predictions in items:
-        for line in _lines(with_text(document, "pubtator"), predictions):
-            file.write(line + "\n")
-        file.write("\n")
-
-
-def _lines(document: Document, predictions: Sequence[Prediction]) -> Iterator[str]:
-    text, owner = (
-        document.text.translate(_LINE_BREAKS),
-        document.id.translate(BREAKS).replace("|", " "),
-    )
-    yield from _text_lines(document, owner, text)
-    for mention, prediction in paired(document, predictions):
-        yield "\t".join(_annotation(owner, mention, prediction, text))
-    for relation in document.relations:
-        yield "\t".join(_relation(owner, relation))
+    document = with_text(document, "pubtator")
+    text = document.text.translate(_LINE_BREAKS)
+    owner = document.id.translate(BREAKS).replace("|", " ")
+    lines = [
+        *_text_lines(document, owner, text),
+        *("\t".join(_annotation(owner, *each, text)) for each in paired(document, predictions)),
+        *("\t".join(_relation(owner, relation)) for relation in document.relations),
+    ]
     if "pubtator:lines" in document.metadata:
-        yield document.metadata["pubtator:lines"]
+        lines.append(document.metadata["pubtator:lines"])
+    return "\n".join(lines) + "\n\n"
 
 
 def _text_lines(document: Document, owner: str, text: str) -> Iterator[str]:
@@ -98,11 +86,8 @@ def _annotation(
             texts += [prediction.state, decisions_text(prediction.decisions).translate(BREAKS)]
         seventh = " ".join(filter(None, texts))
         return [*columns, joined_ids(prediction), *([seventh] if seventh else [])]
-    read = [
-        mention.metadata[key]
-        for key in ("pubtator:id", "pubtator:parts")
-        if key in mention.metadata
-    ]
+    metadata = mention.metadata
+    read = [metadata[key] for key in ("pubtator:id", "pubtator:parts") if key in metadata]
     if not read and mention.gold is not None:
         read = [format_gold(mention.gold)]
     return columns + read
@@ -119,7 +104,6 @@ def _confidences(parts: Sequence[Part]) -> str:
 
 def _relation(owner: str, relation: Relation) -> list[str]:
     arguments = [identifier.translate(BREAKS) for _, identifier in relation.arguments]
-    more = (
-        [relation.metadata["pubtator:columns"]] if "pubtator:columns" in relation.metadata else []
-    )
-    return [owner, relation.type.translate(BREAKS), *arguments, *more]
+    columns = [owner, relation.type.translate(BREAKS), *arguments]
+    more = relation.metadata.get("pubtator:columns")
+    return columns if more is None else [*columns, more]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TextIO
 from urllib.parse import quote
 
 from linker.ids import namespace, part_ids
-from linker.outputs import BREAKS, Item, Vocabulary
-from linker.outputs.tsv import row_writer
+from linker.outputs import BREAKS, Layout, Vocabulary, owner_of, spans_text
+from linker.outputs.tsv import text_of
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import NAME, VERSION
 
@@ -51,6 +52,7 @@ _NOTHING = "sssom:NoTermFound"
 _ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
 _BY_HAND = "semapv:ManualMappingCuration"
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
+FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
 _LOCAL = "local"  # the prefix of ids that have none, or one that is no name
 _OBO = "http://purl.obolibrary.org/obo/"
@@ -64,6 +66,7 @@ _IRIS = {
     "SNOMEDCT": "http://snomed.info/id/",
     **{name: f"{_OBO}{name}_" for name in ("DOID", "HP", "MONDO", "NCIT", "CHEBI", "GO", "MP")},
 }
+_UNKNOWN = Vocabulary(prefixes=tuple(_IRIS))
 _PREFIX = re.compile(r"(?!https?\Z|urn\Z|file\Z)[A-Za-z_][\w.-]*", re.ASCII)
 _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
@@ -72,16 +75,14 @@ _CHARACTERS = re.compile(r", characters [\d;-]+\Z", re.ASCII)  # where a mention
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
-def write(
-    items: Iterable[Item],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-    sources: bool = False,
-    decisions: bool = False,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write a mapping for each part of each mention: to its best concept, or to none.
+def header(first: Document | None, layout: Layout) -> str:
+    """The metadata and the names of the columns; see `linker.outputs.Format`."""
+    columns = MIXED_COLUMNS if layout.decisions else COLUMNS
+    return _metadata(layout.vocabulary or _UNKNOWN) + text_of([columns])
+
+
+def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+    """A mapping for each part of each mention: to its best concept, or to none.
 
     The predicate is `skos:exactMatch`; for a part of a composite mention, of which the whole
     means more than one concept, it is `skos:relatedMatch`, and the comment has the text of the
@@ -93,25 +94,19 @@ def write(
     they accepted a concept or none. A part that is open has the mappings of its rejected concepts
     alone, since nobody found that it has none.
 
-    For `items`, `file` and the other arguments see `linker.outputs.Writer`.
+    For the arguments see `linker.outputs.Format`.
     """
-    vocabulary = vocabulary or Vocabulary(prefixes=tuple(_IRIS))
-    columns = MIXED_COLUMNS if decisions else COLUMNS
-    _write_head(file, vocabulary)
-    write_row = row_writer(file)
-    write_row(columns)
-    prefixes = frozenset(vocabulary.prefixes)
-    for document, predictions in items:
-        for prediction in predictions:
-            for row in _rows(document, prediction, prefixes):
-                write_row(row.get(column, "") for column in columns)
+    columns = MIXED_COLUMNS if layout.decisions else COLUMNS
+    prefixes = (layout.vocabulary or _UNKNOWN).prefixes
+    rows = chain.from_iterable(_rows(document, each, prefixes) for each in predictions)
+    return text_of([row.get(column, "") for column in columns] for row in rows)
 
 
 def write_curated(
     rows: Iterable[Decision],
     file: TextIO,
     *,
-    name: Callable[[str], str] | None = None,
+    name: Callable[[str], str] = lambda _: "",
     vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a mapping for each concept that people accepted or rejected.
@@ -122,23 +117,20 @@ def write_curated(
     Args:
         rows: what was decided.
         file: where to write.
-        name: gives the name of a concept id; empty for an unknown one. None: no names.
+        name: gives the name of a concept id; empty for an unknown one.
         vocabulary: the dictionary.
     """
     rows = list(rows)
-    prefixes = frozenset(
-        namespace(identifier) for row in rows for identifier in part_ids(row.concept_id)
-    )
-    _write_head(file, Vocabulary(vocabulary.name if vocabulary else "", "", tuple(prefixes)))
-    write_row = row_writer(file)
-    write_row(CURATED_COLUMNS)
-    for row in rows:
-        for cells in _curated_rows(row, prefixes, name or (lambda _: "")):
-            write_row(cells[column] for column in CURATED_COLUMNS)
+    ids = (identifier for row in rows for identifier in part_ids(row.concept_id))
+    prefixes = tuple(dict.fromkeys(map(namespace, ids)))
+    file.write(_metadata(Vocabulary(vocabulary.name if vocabulary else "", "", prefixes)))
+    mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
+    table = [[cells[column] for column in CURATED_COLUMNS] for cells in mappings]
+    file.write(text_of([CURATED_COLUMNS, *table]))
 
 
 def _curated_rows(
-    row: Decision, prefixes: frozenset[str], name: Callable[[str], str], where: str = ""
+    row: Decision, prefixes: Sequence[str], name: Callable[[str], str], where: str = ""
 ) -> Iterator[dict[str, str]]:
     """The mappings of a decision: one for each concept that it names.
 
@@ -169,25 +161,24 @@ def _curated_rows(
         }
 
 
-def _write_head(file: TextIO, vocabulary: Vocabulary) -> None:
-    """Write the metadata. The id of the set depends on them alone, so that it can be repeated."""
+def _metadata(vocabulary: Vocabulary) -> str:
+    """The metadata. The id of the set depends on them alone, so that it can be repeated."""
     declared = {_LOCAL, *filter(_PREFIX.fullmatch, vocabulary.prefixes)}
     iris = {prefix: _IRIS.get(prefix, f"https://bioregistry.io/{prefix}:") for prefix in declared}
     lines = ["curie_map:"]
     lines += [f"  {_scalar(prefix)}: {_scalar(iri)}" for prefix, iri in sorted(iris.items())]
     source = []
     if vocabulary.name:
-        source.append(f"object_source: {_curie(vocabulary.name, frozenset())}")
+        source.append(f"object_source: {_curie(vocabulary.name, ())}")
     if vocabulary.release:
         source.append(f"object_source_version: {_scalar(vocabulary.release)}")
     seed = "\n".join([*lines, *source, VERSION])
     lines.append(f"mapping_set_id: {_SETS}{uuid.uuid5(uuid.NAMESPACE_URL, seed)}")
-    lines += [f"license: {_LICENSE}", *source]
-    file.writelines(f"#{line}\n" for line in lines)
+    return "".join(f"#{line}\n" for line in (*lines, f"license: {_LICENSE}", *source))
 
 
 def _rows(
-    document: Document | None, prediction: Prediction, prefixes: frozenset[str]
+    document: Document | None, prediction: Prediction, prefixes: Sequence[str]
 ) -> Iterator[dict[str, str]]:
     """The mappings of a mention, by the names of the columns."""
     candidates = [c for part in prediction.parts for c in (*part.candidates, part.rejected) if c]
@@ -239,8 +230,8 @@ def _where(document: Document | None, prediction: Prediction, decision: Decision
     mention, texts = prediction.mention, [f"state {prediction.state}"]
     if mention.text != decision.mention:
         texts.append(f"written {mention.text}")
-    if owner := document.id if document is not None else mention.document_id:
-        texts.append(f"in {owner}" + (f" at {_spans(mention)}" if mention.spans else ""))
+    if owner := owner_of(document, mention):
+        texts.append(f"in {owner}" + (f" at {spans_text(mention)}" if mention.spans else ""))
     return _listed(texts)
 
 
@@ -254,13 +245,9 @@ def _comment(document: Document | None, mention: Mention, part: Part, place: str
     read, texts = part.expanded or part.text, [place] if place else []
     if read != mention.text:
         texts.append(f"read as {read}")
-    owner = document.id if document is not None else mention.document_id
-    where = f"document {owner}" + (f", characters {_spans(mention)}" if mention.spans else "")
+    owner = owner_of(document, mention)
+    where = f"document {owner}" + (f", characters {spans_text(mention)}" if mention.spans else "")
     return "; ".join(filter(None, (_listed(texts), "" if owner is None else where)))
-
-
-def _spans(mention: Mention) -> str:
-    return ";".join(f"{start}-{end}" for start, end in mention.spans)
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -268,7 +255,7 @@ def _listed(texts: Iterable[str]) -> str:
     return "; ".join(text.replace(";", ",") for text in texts)
 
 
-def _curie(identifier: str, prefixes: frozenset[str]) -> str:
+def _curie(identifier: str, prefixes: Sequence[str]) -> str:
     """A concept id as CURIE: escaped as in IRIs, with `local` for a prefix that is not declared.
 
     No id stands for no concept.

@@ -8,26 +8,32 @@ blanks, so that lines can be cut at their tabs.
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import TextIO
+from itertools import chain, compress
+from typing import Any, TextIO
 
 from linker.outputs import (
     BREAKS,
     DECISION_COLUMNS,
-    Item,
-    Vocabulary,
+    Layout,
     decimals,
     decision_cells,
+    owner_of,
     rejected_id,
     source_of,
+    spans_text,
 )
-from linker.types import Document, Part, Prediction
+from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
-DOCUMENT_COLUMNS = ("document_id", "spans")
-SOURCE_COLUMNS = ("source",)
-REJECTED_COLUMNS = ("rejected",)
+ALL_COLUMNS = (
+    *(*COLUMNS, "document_id", "spans", "source", "rejected", "expanded"),
+    *DECISION_COLUMNS,
+)
+"""Those of `COLUMNS`, and those that a layout adds."""
+FOOTER = ""
+_NUMBERS = COLUMNS.index("score"), COLUMNS.index("confidence")
 
 
 def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
@@ -40,79 +46,65 @@ def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
     return write_row
 
 
-def write(
-    items: Iterable[Item],
-    file: TextIO,
-    *,
-    documents: bool | None = None,
-    sources: bool = False,
-    decisions: bool = False,
-    vocabulary: Vocabulary | None = None,
-) -> None:
-    """Write a header, and a row for each candidate of each part of each mention, best first.
+def text_of(rows: Iterable[Iterable[str]]) -> str:
+    """The text of rows of a table."""
+    file = io.StringIO()
+    write_row = row_writer(file)
+    for row in rows:
+        write_row(row)
+    return file.getvalue()
+
+
+def header(first: Document | None, layout: Layout) -> str:
+    """The names of the columns; see `linker.outputs.Format`."""
+    return text_of([compress(ALL_COLUMNS, _has_columns(layout))])
+
+
+def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+    """A row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are
     empty. Where the best candidate was too unsure, its id is in the column `rejected`, and its
     confidence in `confidence`; so is one that a person rejected, which `source` says. Scores and
     confidences have 4 decimals; a confidence is empty where the model has none.
 
-    Args:
-        items: documents with their predictions.
-        file: where to write.
-        documents: whether there are the columns `document_id` and `spans` (`0-5;9-12`); None for
-            such columns if the first item is a document, or a mention with a document id.
-        sources: whether there is a column `source`: the file that lent the matched name, or
-            "decision" where a person chose the concept, or rejected it; empty for the dictionary's
-            own names.
-        decisions: whether there are the columns `expanded`, the mention with the short forms of its
-            document expanded, and `DECISION_COLUMNS`.
-        vocabulary: not needed, see `linker.outputs.Writer`.
+    `Layout.documents` adds the columns `document_id` and `spans` (`0-5;9-12`), `Layout.sources`
+    the column `source`: the file that lent the matched name, or "decision" where a person chose the
+    concept, or rejected it; empty for the dictionary's own names. `Layout.decisions` adds
+    `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`.
+    For the arguments see `linker.outputs.Format`.
     """
-    items = iter(items)
-    first = next(items, None)
-    if documents is None:
-        documents = first is not None and _has_documents(*first)
-    write_row = row_writer(file)
-    header = COLUMNS + DOCUMENT_COLUMNS * documents + SOURCE_COLUMNS * sources + REJECTED_COLUMNS
-    write_row(header + (("expanded", *DECISION_COLUMNS) if decisions else ()))
-    for document, predictions in chain([] if first is None else [first], items):
-        for prediction in predictions:
-            where = _where(document, prediction) if documents else ()
-            decided = decision_cells(prediction) if decisions else ()
-            for part in prediction.parts:
-                said = (part.expanded or "", *decided) if decisions else ()
-                for *row, source in _rows(prediction, part):
-                    write_row((*row, *where, *([source] * sources), rejected_id(part), *said))
+    has_columns = _has_columns(layout)
+    rows = chain.from_iterable(cells(document, prediction) for prediction in predictions)
+    return text_of(_fields(row, has_columns) for row in rows)
 
 
-def _has_documents(document: Document | None, predictions: Sequence[Prediction]) -> bool:
-    return document is not None or any(
-        prediction.mention.document_id is not None for prediction in predictions
-    )
-
-
-def _where(document: Document | None, prediction: Prediction) -> tuple[str, str]:
+def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[Any, ...]]:
+    """The values of `ALL_COLUMNS` for each candidate of each part; None for what there is not."""
     mention = prediction.mention
-    identifier = document.id if document is not None else mention.document_id or ""
-    return identifier, ";".join(f"{start}-{end}" for start, end in mention.spans)
+    where = owner_of(document, mention), spans_text(mention) or None
+    decided = [cell or None for cell in decision_cells(prediction)]
+    for part in prediction.parts:
+        said = rejected_id(part) or None, part.expanded, *decided
+        if part.best is None:
+            source = source_of(prediction, part) or None
+            empty = (None,) * 5
+            yield mention.text, part.text, *empty, part.confidence, *where, source, *said
+            continue
+        for rank, c in enumerate(part.returned, 1):
+            values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
+            yield mention.text, part.text, *values, *where, c.source or None, *said
 
 
-def _rows(prediction: Prediction, part: Part) -> Iterator[tuple[str, ...]]:
-    """The cells of `COLUMNS` for each candidate of a part, and its source."""
-    mention = prediction.mention.text
-    if part.best is None:
-        empty, source = ("",) * 5, source_of(prediction, part)
-        yield mention, part.text, *empty, decimals(part.confidence), source
-        return
-    for rank, candidate in enumerate(part.returned, 1):
-        yield (
-            mention,
-            part.text,
-            candidate.concept_id,
-            candidate.name,
-            decimals(candidate.score),
-            candidate.matched_name,
-            str(rank),
-            decimals(candidate.confidence),
-            candidate.source,
-        )
+def _has_columns(layout: Layout) -> list[bool]:
+    """Whether a table has each of `ALL_COLUMNS`."""
+    decided = [layout.decisions] * (1 + len(DECISION_COLUMNS))
+    return [True] * len(COLUMNS) + [layout.documents] * 2 + [layout.sources, True, *decided]
+
+
+def _fields(row: Sequence[Any], has_columns: Sequence[bool]) -> list[str]:
+    """The values of a row as they are written, in the columns that there are."""
+    values = [*row]
+    for place in _NUMBERS:
+        values[place] = decimals(row[place])
+    return ["" if value is None else str(value) for value in compress(values, has_columns)]

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linker import Dictionary, Linker, LinkerError
+from linker import Dictionary, Linker, LinkerError, outputs
 from linker.cli import settings
 from linker.dictionary import inspection
 from linker.errors import InputError, OnError, Skip, stop
 from linker.evaluation import predictions
-from linker.outputs import bioc, jsonl, pubtator, tsv
+from linker.outputs import jsonl
 from linker.readers import mentions, table
 from linker.text import spelling
 from linker.types import Candidate, Document, Mention, Part, Prediction
@@ -62,13 +62,10 @@ def _mentions(format: str) -> Read:
             )
             lines += len(found)
             linked = [(document, [_predicted(mention) for mention in found])]
-            for writer in (
-                tsv,
-                jsonl,
-                *((bioc, pubtator) if document and document.passages else ()),
-            ):
+            whole = ("bioc", "pubtator") if document and document.passages else ()
+            for form in ("tsv", "jsonl", *whole):
                 with contextlib.suppress(LinkerError), encoded() as file:
-                    writer.write(linked, file)
+                    outputs.write(form, linked, file)
         return lines if chosen in ("txt", "tsv", "jsonl", "concept") else None
 
     return read

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import io
 import json
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import TextIO
 
+from linker import outputs
 from linker.errors import LinkerError
-from linker.outputs import bioc, joined_ids, jsonl, pubtator, tsv
+from linker.outputs import joined_ids, jsonl
 from linker.readers import mentions, table
 from linker.types import Candidate, Concept, Document, Mention, Name, Part, Passage, Prediction
 
@@ -170,9 +168,9 @@ def _document(rng: random.Random, number: int) -> tuple[Document, list[Predictio
     ]
 
 
-def _written(write: Callable[[Linked, TextIO], None], linked: Linked, path: Path) -> str:
+def _written(form: str, linked: Linked, path: Path) -> str:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        write(linked, file)
+        outputs.write(form, linked, file, outputs.Layout(documents=True))
     return path.read_bytes().decode()
 
 
@@ -197,7 +195,7 @@ def _tsv(rng: random.Random, folder: Path) -> None:
         if rng.random() < 0.5
         else [_document(rng, number) for number in range(rng.randint(1, 3))]
     )
-    written = _written(functools.partial(tsv.write, documents=True), linked, folder / "a.tsv")
+    written = _written("tsv", linked, folder / "a.tsv")
     header, *rows = csv.reader(io.StringIO(written, newline=""), csv.excel_tab)
     expected = [
         (document, prediction, row)
@@ -241,7 +239,7 @@ def _rows(prediction: Prediction) -> Iterator[tuple[str, str, str, str]]:
 def _jsonl(rng: random.Random, folder: Path) -> None:
     """Every line is the prediction as it was, by json and by our reader of predictions; mentions come back by that of mentions."""
     linked = _loose(rng)
-    written = _written(jsonl.write, linked, folder / "a.jsonl")
+    written = _written("jsonl", linked, folder / "a.jsonl")
     expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with _reading("jsonl by our readers"):
@@ -254,11 +252,11 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     _check("jsonl by our reader of mentions", read, [one["mention"].strip() for one in expected])
 
 
-def _documents(name: str, writer: ModuleType) -> Callable[[random.Random, Path], None]:
+def _documents(name: str) -> Callable[[random.Random, Path], None]:
     def check(rng: random.Random, folder: Path) -> None:
         """Documents, texts, mentions and their ids come back by our reader."""
         linked = [_document(rng, number) for number in range(rng.randint(1, 3))]
-        _written(writer.write, linked, folder / "a.txt")
+        _written(name, linked, folder / "a.txt")
         with _reading(name):
             read = [
                 item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)
@@ -270,7 +268,7 @@ def _documents(name: str, writer: ModuleType) -> Callable[[random.Random, Path],
         )
         for one, (document, predictions) in zip(read, linked, strict=True):
             _check(f"{name}, text", _blank(one.text), _blank(document.text))
-            key = "identifier" if writer is bioc else "pubtator:id"
+            key = "identifier" if name == "bioc" else "pubtator:id"
             found = sorted((mention.spans, mention.metadata[key]) for mention in one.mentions)
             _check(
                 f"{name}, mentions",
@@ -310,7 +308,7 @@ def _shown(concepts: Iterable[Concept]) -> list[tuple[str, Sequence[str], str]]:
     ]
 
 
-_CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator", pubtator), _documents("bioc", bioc), _table)
+_CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator"), _documents("bioc"), _table)
 
 
 @contextlib.contextmanager

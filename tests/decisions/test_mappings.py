@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linker import outputs
 from linker.decisions import exchange
 from linker.decisions.records import checked
 from linker.errors import InputError, Skip
@@ -76,7 +77,7 @@ def test_what_link_writes_comes_back_where_people_decided(
     predictions += [Prediction(Mention("gout and x"), (sure, unsure))]
     predictions += [replace(predictions[-1], state="accepted", decisions=(composite,))] * 2
     file = io.StringIO()
-    sssom.write([(None, predictions)], file, decisions=True)
+    outputs.write("sssom", [(None, predictions)], file, outputs.Layout(decisions=True))
     read_decisions = list(read(tmp_path, file.getvalue()))
     expected = [d for decisions in said.values() for d in decisions]
     assert read_decisions == [*expected, composite, composite]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from pathlib import Path
@@ -39,14 +40,19 @@ def test_chunks_join_to_what_one_process_writes(
     documents = list(pubtator.read(path))
     assert len(documents) > 2
     linker = Linker.load(model)
-    whole = linking.written(linker.link_items(documents), form, True, linker).text
+    whole = linking.written(linker.link_items(documents), form, True, linker)
     settings = LinkSettings(str(model), form, batch_size=1)
     do = settings.of_chunks(True, linker)
-    texts = [do(chunk).text for chunk in linking.chunks(documents, 1)]
-    assert len(texts) > 2
-    assert "".join(outputs.joined(form, texts)) == whole
-    empty = [do(chunk).text for chunk in linking.chunks([], 1)]
-    assert "".join(outputs.joined(form, empty)) == linking.written([], form, True, linker).text
+    chunks = [do(chunk) for chunk in linking.chunks(documents, 1)]
+    assert len(chunks) > 2
+    for written in ([whole], chunks, [do(chunk) for chunk in linking.chunks([], 1)]):
+        file = io.StringIO()
+        layout = linking.layout_of(form, True, linker, None)
+        items = linker.link_items(documents if any(w.items for w in written) else [])
+        outputs.write(form, items, file, layout)
+        assert (
+            "".join(outputs.joined(form, [(w.header, w.text) for w in written])) == file.getvalue()
+        )
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
 from pathlib import Path
 
 import bioc as library
 import pytest
 
-from linker.errors import LinkerError
-from linker.outputs import bioc
 from linker.readers import bioc as reader
 from linker.readers import pubtator as pubtator_reader
 from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
 
+from .conftest import written
+
 DATA = Path(__file__).parent.parent / "data"
-
-
-def written(*items: tuple[Document | None, Sequence[Prediction]]) -> str:
-    file = io.StringIO()
-    bioc.write(items, file)
-    return file.getvalue()
 
 
 def read_back(folder: Path, text: str) -> list[Document]:
@@ -37,7 +29,10 @@ def part(identifier: str, score: float) -> Part:
 @pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])
 def test_unchanged_documents_come_back(tmp_path: Path, name: str) -> None:
     documents = list(reader.read(DATA / name))
-    assert read_back(tmp_path, written(*((document, ()) for document in documents))) == documents
+    assert (
+        read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
+        == documents
+    )
 
 
 def test_lent_names_say_their_source_in_an_infon() -> None:
@@ -48,7 +43,7 @@ def test_lent_names_say_their_source_in_an_infon() -> None:
         Prediction(breast, (lent, part("MESH:D2", 1))),
         Prediction(ovarian, (part("MESH:D3", 1),)),
     ]
-    (document,) = library.loads(written((first, predictions))).documents
+    (document,) = library.loads(written("bioc", (first, predictions))).documents
     places = [*document.passages, *(s for p in document.passages for s in p.sentences)]
     infons = [annotation.infons for place in places for annotation in place.annotations]
     sources = {i["identifier"]: i.get("source") for i in infons if "identifier" in i}
@@ -62,7 +57,7 @@ def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
     sure = Part("x", candidates=(Candidate("X:1", "x", "x", 1, confidence=0.97),))
     unsure = Part("x", nil=True, rejected=Candidate("X:2", "x", "x", 0.5, confidence=0.125))
     predictions = [Prediction(breast, (sure, unsure)), Prediction(ovarian, (unsure,))]
-    (again,) = read_back(tmp_path, written((first, predictions)))
+    (again,) = read_back(tmp_path, written("bioc", (first, predictions)))
     infons = {m.text: dict(m.metadata) for m in again.mentions}
     keys = ("identifier", "score", "confidence", "rejected")
     assert [[infons[m.text].get(key) for key in keys] for m in (breast, ovarian)] == [
@@ -71,7 +66,7 @@ def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
     ]
     # linked again by a model without confidences: nothing of the first answer stays
     linked = [Prediction(m, (Part("x"),)) for m in again.mentions if m.text == ovarian.text]
-    (third,) = read_back(tmp_path, written((again, linked)))
+    (third,) = read_back(tmp_path, written("bioc", (again, linked)))
     infons = {m.text: dict(m.metadata) for m in third.mentions}
     assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, None, None]
 
@@ -85,7 +80,7 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
         Prediction(gout, (part("MESH:D006073", 1),)),
         Prediction(thalassaemia, (part("MESH:D017086", 0.5), part("MESH:D000740", 0.25))),
     ]
-    collection = library.loads(written((first, predictions)))
+    collection = library.loads(written("bioc", (first, predictions)))
     assert (collection.source, collection.date, collection.key) == (
         "hand & written",
         "2026-01-02",
@@ -125,7 +120,7 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
 
 def test_documents_of_pubtator(tmp_path: Path) -> None:
     documents = list(pubtator_reader.read(DATA / "mini.pubtator.txt"))
-    back = read_back(tmp_path, written(*((document, ()) for document in documents)))
+    back = read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
     assert [d.text for d in back] == [d.text for d in documents]
     assert [[(m.text, m.spans, m.gold, m.type) for m in d.mentions] for d in back] == [
         [
@@ -148,7 +143,7 @@ def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
         (mention,),
         metadata={"bioc:key": "<\x03>", "bioc:infon:'\"": "\x04"},
     )
-    (back,) = read_back(tmp_path, written((document, ())))
+    (back,) = read_back(tmp_path, written("bioc", (document, ())))
     assert (back.id, back.text, back.mentions[0].text, back.mentions[0].type) == (
         "1&",
         "a b <",
@@ -159,26 +154,16 @@ def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_nothing_gives_an_empty_collection() -> None:
-    assert library.loads(written()).documents == []
-
-
-def test_inputs_without_documents_or_texts() -> None:
-    with pytest.raises(
-        LinkerError,
-        match="the format bioc holds documents, and the input has loose mentions; choose tsv or jsonl",
-    ):
-        written((None, [Prediction(Mention("gout"), ())]))
-    with pytest.raises(
-        LinkerError,
-        match="the format bioc holds texts, and document 7 has none; choose tsv or jsonl",
-    ):
-        written((Document("1"), ()), (Document("7", mentions=(Mention("gout"),)), ()))
+    assert library.loads(written("bioc")).documents == []
 
 
 @pytest.mark.data
 def test_abbreviation_corpus_comes_back(data: Path, tmp_path: Path) -> None:
     documents = list(reader.read(data / "abbreviations" / "SH_bioc_gold.xml.gz"))
-    assert read_back(tmp_path, written(*((document, ()) for document in documents))) == documents
+    assert (
+        read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
+        == documents
+    )
 
 
 def test_an_answer_does_not_keep_the_source_of_an_earlier_one(tmp_path: Path) -> None:
@@ -186,6 +171,8 @@ def test_an_answer_does_not_keep_the_source_of_an_earlier_one(tmp_path: Path) ->
     mentions = [Mention("x", ((0, 1),), metadata={"source": s}) for s in ("decision", "ward 3")]
     items = [(Document("1", (text,), (m,)), [Prediction(m, (part("A:1", 1.0),))]) for m in mentions]
     kept = [
-        m.metadata.get("source") for d in read_back(tmp_path, written(*items)) for m in d.mentions
+        m.metadata.get("source")
+        for d in read_back(tmp_path, written("bioc", *items))
+        for m in d.mentions
     ]
     assert kept == [None, "ward 3"]

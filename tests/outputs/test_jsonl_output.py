@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import math
 from pathlib import Path
@@ -25,6 +24,8 @@ from linker.types import (
     Reading,
     ReadingKind,
 )
+
+from .conftest import written
 
 BREAST = Candidate(
     "MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88, confidence=0.97
@@ -152,9 +153,8 @@ def test_lines_of_earlier_versions_are_read() -> None:
 
 
 def test_one_line_a_mention_in_plain_unicode() -> None:
-    file = io.StringIO()
-    jsonl.write([(None, [Prediction(Mention("β\n"), ())]), (None, [PREDICTION])], file)
-    lines = file.getvalue().splitlines()
+    items = (None, [Prediction(Mention("β\n"), ())]), (None, [PREDICTION])
+    lines = written("jsonl", *items).splitlines()
     assert (
         lines[0]
         == '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": [], "reading": "whole", "rivals": [], "state": "model", "decisions": []}'

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-from inspect import signature
 
 import pytest
 
 from linker.errors import LinkerError
-from linker.outputs import FORMATS, writer
+from linker.outputs import FORMATS, Layout, format_of, joined
 from linker.types import Document, Mention, Part, Passage, Prediction
+
+from .conftest import written
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_is_written_by_the_same_call(name: str) -> None:
-    document = Document("7", (Passage("gout"),), (Mention("gout", ((0, 4),), type="Disease"),))
-    prediction = Prediction(document.mentions[0], (Part("gout", nil=True),))
-    file = io.StringIO()
-    writer(name)([(document, [prediction])], file, documents=True)
-    assert "gout" in file.getvalue()
-    assert signature(writer(name)) == signature(writer("tsv"))
+def test_chunks_are_joined_to_one_file(name: str) -> None:
+    texts = [Passage("gout", metadata={"bioc:infon:a": "b"})]
+    documents = [
+        Document(str(n), tuple(texts), (Mention("gout", ((0, 4),), type="Disease"),))
+        for n in range(3)
+    ]
+    items = [(d, [Prediction(d.mentions[0], (Part("gout", nil=True),))]) for d in documents]
+    whole = written(name, *items)
+    assert whole.count("gout") >= 3
+    format = format_of(name)
+    empty = Layout()
+    chunks = [(format.header(d, empty), format.item(d, ps, empty)) for d, ps in items]
+    assert "".join(joined(name, chunks)) == whole
+    assert "".join(joined(name, [(format.header(None, empty), "")])) == written(name)
+
+
+@pytest.mark.parametrize("name", ["bioc", "pubtator"])
+def test_inputs_without_documents_or_texts(name: str) -> None:
+    with pytest.raises(
+        LinkerError,
+        match=f"the format {name} holds documents, and the input has loose mentions; choose tsv or jsonl",
+    ):
+        written(name, (None, [Prediction(Mention("gout"), ())]))
+    with pytest.raises(
+        LinkerError,
+        match=f"the format {name} holds texts, and document 7 has none; choose tsv or jsonl",
+    ):
+        written(name, (Document("1"), ()), (Document("7", mentions=(Mention("gout"),)), ()))
 
 
 def test_another_format_is_refused() -> None:
     with pytest.raises(LinkerError, match="'xml' is not a format of predictions; choose one of"):
-        writer("xml")
+        written("xml")
 
 
 def test_nothing_is_imported_before_it_is_used() -> None:

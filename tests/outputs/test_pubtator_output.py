@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
 from pathlib import Path
 
 import bioc.pubtator as library
 import pytest
 
 from linker.errors import LinkerError
-from linker.outputs import pubtator
 from linker.readers import bioc as bioc_reader
 from linker.readers import pubtator as reader
 from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
+
+from .conftest import written
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -22,15 +21,7 @@ def test_what_cannot_stand_in_an_id_or_a_text_becomes_a_blank() -> None:
     document = Document(
         "1|2\t3", (Passage("a\0b\ncd"),), (Mention("a\0b", ((0, 3),), type="Disease"),)
     )
-    file = io.StringIO()
-    pubtator.write([(document, [])], file)
-    assert file.getvalue() == "1 2 3|t|a b cd\n1 2 3\t0\t3\ta b\tDisease\n\n"
-
-
-def written(*items: tuple[Document | None, Sequence[Prediction]]) -> str:
-    file = io.StringIO()
-    pubtator.write(items, file)
-    return file.getvalue()
+    assert written("pubtator", (document, [])) == "1 2 3|t|a b cd\n1 2 3\t0\t3\ta b\tDisease\n\n"
 
 
 def part(text: str, identifier: str) -> Part:
@@ -54,12 +45,14 @@ def test_predictions_replace_the_ids_and_nothing_else() -> None:
         ),
         Prediction(sisters, (Part("sisters"),)),
     ]
-    expected = written((first, ())).replace("\t D001259\n", "\tMESH:D001259\n")
+    expected = written("pubtator", (first, ())).replace("\t D001259\n", "\tMESH:D001259\n")
     expected = expected.replace(
         "D001943|D010051\tbreast cancer|ovarian cancer\n",
         "MESH:D001943|-1\tbreast cancer|ovarian cancer\n",
     ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\n")
-    assert written((first, predictions)) == expected.replace("\tPerson\n", "\tPerson\t-1\n")
+    assert written("pubtator", (first, predictions)) == expected.replace(
+        "\tPerson\n", "\tPerson\t-1\n"
+    )
 
 
 def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
@@ -75,14 +68,14 @@ def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
         ),
         Prediction(ovarian, (Part("x", nil=True, rejected=unsure),)),
     ]
-    (tmp_path / "x").write_text(text := written((first, predictions)), encoding="utf-8")
+    (tmp_path / "x").write_text(text := written("pubtator", (first, predictions)), encoding="utf-8")
     (again,) = reader.read(tmp_path / "x")
     assert [tuple(m.metadata.values()) for m in again.mentions[:3]] == [
         ("X:1", "0.9312"),
         ("X:1|-1|-1", "a|b (0.9312)|c (0.2500)|d"),
         ("-1", "0.2500"),
     ]
-    assert written((again, ())) == text
+    assert written("pubtator", (again, ())) == text
 
 
 def test_other_readers_take_the_seventh_column() -> None:
@@ -95,7 +88,7 @@ def test_other_readers_take_the_seventh_column() -> None:
             (Part("B", candidates=(sure,)), Part("c", candidates=(sure,))),
         ),
     ]
-    (read,) = library.loads(written((document, predictions)) + "\n")
+    (read,) = library.loads(written("pubtator", (document, predictions)) + "\n")
     assert [(a.start, a.end, a.id) for a in read.annotations] == [(0, 4, "X:1"), (6, 13, "X:1|X:1")]
 
 
@@ -103,7 +96,7 @@ def test_unchanged_documents_are_written_as_read() -> None:
     documents = list(reader.read(DATA / "mini.pubtator.txt"))
     text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
     assert (
-        written(*((document, ()) for document in documents))
+        written("pubtator", *((document, ()) for document in documents))
         == text.replace("\n103|a|", "\n\n103|a|") + "\n"
     )
 
@@ -115,9 +108,9 @@ def test_documents_of_bioc(tmp_path: Path) -> None:
         LinkerError,
         match="document 201: the mention 'Gout' has no span, which pubtator needs; choose bioc or jsonl",
     ):
-        written((first, ()))
+        written("pubtator", (first, ()))
     assert topic.spans == ()
-    assert written((Document("201", first.passages, tuple(rest)), ())) == (
+    assert written("pubtator", (Document("201", first.passages, tuple(rest)), ())) == (
         "201|t|Breast and ovarian cancer\n"
         "201|a|Gout hurts. So does β-thalassaemia.\n"
         "201\t0\t25\tBreast and ovarian cancer\tDisease\tMESH:D001943\n"
@@ -147,7 +140,7 @@ def test_passages_of_any_shape_keep_their_offsets(
     passages: tuple[Passage, ...], lines: str, tmp_path: Path
 ) -> None:
     document = Document("1", passages)
-    assert written((document, ())) == lines
+    assert written("pubtator", (document, ())) == lines
     (tmp_path / "x").write_text(lines)
     assert next(iter(reader.read(tmp_path / "x"))).text == document.text.replace("\n", " ")
 
@@ -156,20 +149,6 @@ def test_prediction_for_a_mention_that_was_not_annotated() -> None:
     found = Mention("Gout", ((0, 4),), type="Disease")
     prediction = Prediction(found, (part("Gout", "MESH:D006073"),))
     assert (
-        written((Document("1", (Passage("Gout"),)), [prediction]))
+        written("pubtator", (Document("1", (Passage("Gout"),)), [prediction]))
         == "1|t|Gout\n1\t0\t4\tGout\tDisease\tMESH:D006073\n\n"
     )
-
-
-def test_inputs_without_documents_or_texts() -> None:
-    with pytest.raises(
-        LinkerError,
-        match="the format pubtator holds documents, and the input has loose mentions; choose tsv or jsonl",
-    ):
-        written((None, [Prediction(Mention("gout"), ())]))
-    with pytest.raises(
-        LinkerError,
-        match="the format pubtator holds texts, and document 7 has none; choose tsv or jsonl",
-    ):
-        written((Document("7", mentions=(Mention("gout"),)), ()))
-    assert written((Document("7"), ())) == "7|t|\n\n"

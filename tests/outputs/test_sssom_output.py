@@ -18,9 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.outputs import Vocabulary, joined, sssom
+from linker.outputs import Vocabulary, sssom
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
+
+from . import conftest
 
 SPECIFICATION = Path(__file__).parents[3] / "shared" / "specs" / "sssom"
 SCHEMA = Path(os.environ.get("LINKER_SPECS", SPECIFICATION)) / "sssom_schema.schema.json"
@@ -32,10 +34,10 @@ BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1.0)
 
 
 def written(*predictions: Prediction, vocabulary: Vocabulary | None = MEDIC) -> str:
-    file = io.StringIO()
     decisions = any(prediction.decisions for prediction in predictions)
-    sssom.write([(None, predictions)], file, decisions=decisions, vocabulary=vocabulary)
-    return file.getvalue()
+    return conftest.written(
+        "sssom", (None, predictions), decisions=decisions, vocabulary=vocabulary
+    )
 
 
 def curated(*rows: Decision) -> str:
@@ -165,9 +167,9 @@ def test_only_what_people_decided_is_manual() -> None:
 
 
 def test_a_document_is_named() -> None:
-    file, mention = io.StringIO(), Mention("gout", ((0, 4),))
-    sssom.write([(Document("8"), [one(Part("gout"), mention=mention)])], file)
-    assert table(file.getvalue())[0]["comment"] == "document 8, characters 0-4"
+    prediction = one(Part("gout"), mention=Mention("gout", ((0, 4),)))
+    text = conftest.written("sssom", (Document("8"), [prediction]))
+    assert table(text)[0]["comment"] == "document 8, characters 0-4"
 
 
 @pytest.mark.parametrize(
@@ -262,11 +264,6 @@ def test_any_text_comes_back(mention: str, name: str, confidence: float) -> None
     (row,) = table(written(one(Part(mention, candidates=(candidate,)), mention=mention)))
     assert (row["subject_label"], row["object_label"]) == (mention, name)
     assert abs(float(row["confidence"]) - confidence) <= 0.0005
-
-
-def test_chunks_are_joined_below_one_header() -> None:
-    texts = [written(prediction) for prediction in EVERYTHING]
-    assert "".join(joined("sssom", texts)) == written(*EVERYTHING)
 
 
 @pytest.mark.parametrize("text", [written(*EVERYTHING), curated(*CURATED)])

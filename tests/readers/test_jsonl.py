@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linker import outputs
 from linker.errors import InputError, OnError, Skip
-from linker.outputs import jsonl as output
 from linker.readers import jsonl
 from linker.types import Candidate, GoldGroup, Mention, Part, Prediction, Selection
 
@@ -71,8 +71,10 @@ def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) ->
 def test_our_own_output(tmp_path: Path) -> None:
     part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
     file = io.StringIO()
-    output.write(
-        [(None, [Prediction(Mention("gout", ((2, 6),), TWO, document_id="d"), (part,))])], file
+    outputs.write(
+        "jsonl",
+        [(None, [Prediction(Mention("gout", ((2, 6),), TWO, document_id="d"), (part,))])],
+        file,
     )
     assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linker import outputs
 from linker.errors import InputError, Skip
-from linker.outputs import pubtator as output
 from linker.readers import pubtator
 from linker.types import Document, GoldGroup, Mention, Passage, Relation
 
@@ -26,7 +26,7 @@ def read(folder: Path, text: str, **options: Skip) -> list[Document]:
 
 def written(documents: list[Document]) -> str:
     file = io.StringIO()
-    output.write(((document, ()) for document in documents), file)
+    outputs.write("pubtator", ((document, ()) for document in documents), file)
     return file.getvalue()
 
 

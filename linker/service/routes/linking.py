@@ -98,17 +98,12 @@ def _text(linked: list[Linked], form: Format, dictionary: Dictionary, has_decisi
         predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
+    documents = any(document is not None for document, _ in linked)
+    sources = has_decisions or len(dictionary.lent_rows) > 0
+    layout = outputs.Layout(documents, sources, has_decisions, dictionary.vocabulary)
     file = io.StringIO()
     try:
-        documents = any(document is not None for document, _ in linked)
-        outputs.writer(form)(
-            linked,
-            file,
-            documents=documents,
-            sources=has_decisions or len(dictionary.lent_rows) > 0,
-            decisions=has_decisions,
-            vocabulary=dictionary.vocabulary,
-        )
+        outputs.write(form, linked, file, layout)
     except ValueError as error:
         raise LinkerError(str(error)) from None
     return file.getvalue()
