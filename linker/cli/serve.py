@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -11,53 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from linker.cli import common
-from linker.cli.groups import group
 
 if TYPE_CHECKING:
     from linker.encoders.base import Device, Precision
-    from linker.service.limits import Limits
 
 logger = logging.getLogger(__name__)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@dataclasses.dataclass(frozen=True)
-class _Given:
-    """The limits that have options; those that are not given have the defaults of the service."""
-
-    max_body: int | None
-    max_mentions: int | None
-    max_text: int | None
-    max_requests: int | None
-    batch: int | None
-    seconds: float | None
-    read_seconds: float | None
-
-    def limits(self) -> Limits:
-        """The limits of the service."""
-        from linker.service.limits import Limits
-
-        given = {name.removeprefix("max_"): value for name, value in vars(self).items()}
-        return Limits(**{name: value for name, value in given.items() if value is not None})
-
-
-def _limit(flag: str, default: str, text: str) -> Callable[[_Command], _Command]:
+def _limit(flag: str, default: float, text: str) -> Callable[[_Command], _Command]:
+    """An option for a limit; the default is that of `linker.service.settings.Limits`."""
     kind = click.FloatRange(0.1, 3600) if "seconds" in flag else click.IntRange(1, 2**40)
-    return click.option(flag, type=kind, metavar="N", help=f"{text} [default: {default}]")
-
-
-_limits = group(
-    "given",
-    _Given,
-    _limit("--max-body", "4,000,000", "Most bytes of a request."),
-    _limit("--max-mentions", "10,000", "Most mentions of a request."),
-    _limit("--max-text", "1,000,000", "Most characters of the documents of a request."),
-    _limit("--max-requests", "256", "Most requests worked on or waiting at the same time."),
-    _limit("--batch", "16,000", "Characters of mentions linked together; 1: no batches."),
-    _limit("--seconds", "60", "Time to answer a request."),
-    _limit("--read-seconds", "20", "Time to receive the head of a request, and its body."),
-)
+    text = f"{text} [default: {default:,}]"
+    return click.option(flag, default=default, type=kind, metavar="N", help=text)
 
 
 @click.command()
@@ -84,7 +50,13 @@ _limits = group(
     help="Allow this CORS origin, e.g. https://example.org; may be given again.",
 )
 @common.device_options
-@_limits
+@_limit("--max-body", 4_000_000, "Most bytes of a request.")
+@_limit("--max-mentions", 10_000, "Most mentions of a request.")
+@_limit("--max-text", 1_000_000, "Most characters of the documents of a request.")
+@_limit("--max-requests", 256, "Most requests worked on or waiting at the same time.")
+@_limit("--batch", 16_000, "Characters of mentions linked together; 1: no batches.")
+@_limit("--seconds", 60, "Time to answer a request.")
+@_limit("--read-seconds", 20, "Time to receive the head of a request, and its body.")
 @common.logs
 def serve(
     model: str,
@@ -96,7 +68,13 @@ def serve(
     cors: tuple[str, ...],
     device: Device,
     precision: Precision,
-    given: _Given,
+    max_body: int,
+    max_mentions: int,
+    max_text: int,
+    max_requests: int,
+    batch: int,
+    seconds: float,
+    read_seconds: float,
 ) -> None:
     """Answer requests over HTTP, and show a page to link and decide on.
 
@@ -111,7 +89,7 @@ def serve(
         raise LinkerError(
             f"{error.name} is not installed, which linker serve needs: {install_hint('serve')}"
         ) from None
-    from linker.service.settings import Settings, is_loopback, own_names, read_keys
+    from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
     if decisions and no_decisions:
@@ -126,7 +104,16 @@ def serve(
             "a key; give --api-key-file, or --host 127.0.0.1",
             host,
         )
-    limits, names = given.limits(), own_names(host)
+    limits = Limits(
+        body=max_body,
+        mentions=max_mentions,
+        text=max_text,
+        requests=max_requests,
+        batch=batch,
+        read_seconds=read_seconds,
+        seconds=seconds,
+    )
+    names = own_names(host)
     service = Service(Settings(model, decisions, keys, cors, names, limits, precision, device))
     address = f"[{host}]" if ":" in host else host
     serving.serve(

@@ -140,7 +140,8 @@ def written(
         decisions: those that won over it.
     """
     linked = list(linked)
-    format, layout = outputs.format_of(form), layout_of(form, documents, linker, decisions)
+    format = outputs.format_of(form)
+    layout = layout_of(form, documents, linker, decisions is not None)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
@@ -149,10 +150,18 @@ def written(
     return Written(header, text, len(linked), count, outcomes, frozenset(types))
 
 
-def layout_of(form: str, documents: bool, linker: Linker, decisions: Decided | None) -> Layout:
-    """What a file of a format has beside the concepts, given what they were linked by."""
+def layout_of(form: str, documents: bool, linker: Linker, decisions: bool) -> Layout:
+    """What a file of a format has beside the concepts, given what they were linked by.
+
+    Args:
+        form: the format.
+        documents: whether the mentions are of documents.
+        linker: what they were linked by.
+        decisions: whether decisions of people were applied.
+    """
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    return Layout(documents, lends(linker, decisions), decisions is not None, vocabulary)
+    sources = decisions or len(linker.dictionary.lent_rows) > 0
+    return Layout(documents, sources, decisions, vocabulary)
 
 
 def lends(linker: Linker, decisions: Decided | None = None) -> bool:
@@ -282,7 +291,7 @@ class LinkParts(Work):
             return count
         counted = _Counted(linked)
         with files.write_aside(part.output) as file:
-            layout = layout_of(settings.form, has_documents(kind), linker, decisions)
+            layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None)
             outputs.write(settings.form, counted, file, layout)
             part.check()
         return counted.mentions

@@ -1,33 +1,33 @@
-"""The web application of a service: its routes, and how errors are answered."""
+"""The web application of a service: its routes, what it says of itself, and its page."""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from fastapi import APIRouter, FastAPI, Response
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service.gate import PUBLIC, Gate, error_body
-from linker.service.limits import Busy, Failure, TooMuch
+from linker.service import concepts, decisions, errors, linking
+from linker.service.errors import Failure
+from linker.service.gate import PUBLIC, Gate
+from linker.service.metrics import CONTENT_TYPE
 from linker.service.reconciliation import routes as reconciliation
-from linker.service.routes import concepts, decisions, linking, model, parsing
+from linker.service.routes import parsing
 from linker.service.state import Service
 from linker.version import VERSION
 
-_ROUTERS: tuple[Callable[[Service], APIRouter], ...] = (
-    linking.router,
-    parsing.router,
-    concepts.router,
-    decisions.router,
-    reconciliation.router,
-    model.router,
+_PAGE = Path(__file__).parent / "page"
+_POLICY = (
+    "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 _DESCRIPTION = (
     "Maps names of diseases and other concepts to the identifiers of a dictionary. "
@@ -52,9 +52,11 @@ def create(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for router in _ROUTERS:
-        app.include_router(router(service))
-    _answer_errors(app)
+    for room in (linking, parsing, concepts, decisions, reconciliation):
+        app.include_router(room.router(service))
+    app.include_router(_router(service))
+    app.mount("/static", StaticFiles(directory=_PAGE), name="static")
+    errors.add_handlers(app)
     app.add_middleware(Gate, service=service)
     if service.settings.origins:  # added last, so that it answers preflights, which have no key
         app.add_middleware(
@@ -74,68 +76,52 @@ class _Cors(CORSMiddleware):
         await (self.app if is_public else super().__call__)(scope, receive, send)
 
 
-def _answer_errors(app: FastAPI) -> None:
-    """Let every error become an object with one sentence."""
+def _router(service: Service) -> APIRouter:
+    """The routes that say how the service is, and its page."""
+    routes = APIRouter(tags=["service"], responses=errors.ERRORS)
 
-    async def busy(_: Request, error: Any) -> Response:
-        return _error(429, str(error), None, {"Retry-After": str(error.seconds)})
+    @routes.get("/model")
+    async def model() -> dict[str, Any]:
+        """What the service links with, and what it takes of a request."""
+        current = service.linker
+        return {
+            "name": service.settings.name,
+            "encoder": current.encoder,
+            "dictionary": current.describe_dictionary(),
+            "has_confidence": current.ranker is not None,
+            "limits": asdict(service.limits),
+            "decisions": service.store is not None,
+            "version": VERSION,
+        }
 
-    async def failure(_: Request, error: Any) -> Response:
-        return _error(error.status, error.message, error.where)
+    @routes.get("/health")
+    async def health() -> dict[str, str]:
+        """Answers as long as the process lives."""
+        return {"status": "alive"}
 
-    async def too_much(_: Request, error: Any) -> Response:
-        return _error(413, str(error), error.where)
+    @routes.get("/ready")
+    async def ready() -> dict[str, str]:
+        """Whether the queue has room; 503 where it has not."""
+        if not service.is_ready:
+            raise Failure(503, "the queue is full", headers={"Retry-After": "1"})
+        return {"status": "ready"}
 
-    async def mistake(_: Request, error: Any) -> Response:
-        return _error(422, str(error))
+    @routes.get("/metrics", response_class=Response)
+    async def metrics() -> Response:
+        """Figures for Prometheus."""
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    async def invalid(_: Request, error: Any) -> Response:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            reason, (_, place) = first["ctx"]["error"], first["loc"]
-            return _error(400, f"the body is no JSON: {reason} (character {place})", "body")
-        if first["type"] == "model_attributes_type" and not first["loc"][1:]:
-            return _error(422, "the body is no object of JSON", "body")
-        return _error(422, first["msg"], _field(first, error.body))
+    @routes.post("/reload")
+    async def reload() -> dict[str, str]:
+        """Load the model folder again; 409 where that fails, and the old model stays."""
+        try:
+            await service.reload()
+        except LinkerError as error:
+            raise Failure(409, str(error)) from None
+        return {"status": "reloaded"}
 
-    async def of_http(_: Request, error: Any) -> Response:
-        cause = error.__cause__
-        if error.status_code == 400 and isinstance(cause, ValueError | RecursionError):
-            return _error(400, f"the body is no JSON: {cause}", "body")
-        return _error(error.status_code, str(error.detail), None, error.headers)
+    @routes.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(_PAGE / "index.html", headers={"Content-Security-Policy": _POLICY})
 
-    handlers: dict[Any, Any] = {
-        Busy: busy,
-        Failure: failure,
-        TooMuch: too_much,
-        LinkerError: mistake,
-        RequestValidationError: invalid,
-        HTTPException: of_http,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)
-
-
-def _error(
-    status: int,
-    reason: str,
-    where: str | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """An answer that is an error; of what it repeats, half of a surrogate pair stays escaped."""
-    body = json.dumps(error_body(reason, where))
-    return Response(body, status, headers, media_type="application/json")
-
-
-def _field(mistake: Mapping[str, Any], body: Any) -> str:
-    """The field of a mistake, as the client wrote it: without the names of pydantic's types."""
-    source, *places = mistake["loc"]
-    if source != "body":
-        return ".".join(map(str, places))
-    known, value = list[str](), body
-    missing = [places.pop()] if places and mistake["type"] == "missing" else []
-    for place in places:
-        with contextlib.suppress(TypeError, LookupError):  # it is the name of a type
-            value = value[place]
-            known.append(str(place))
-    return ".".join([*known, *map(str, missing)]) or "body"
+    return routes

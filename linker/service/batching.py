@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from linker import cancelling
-from linker.service.limits import Busy
+from linker.service.errors import Failure
 
 _PARTS = 32  # of a caller's items that fill a call: others come between them
 _GROWTH = 2  # of the cost of a call, at most, from one to the next
@@ -90,12 +90,12 @@ class Batcher:
             costs: of each item.
 
         Raises:
-            Busy: too much waits already.
+            Failure: too much waits already.
             Exception: what the function raises for these items alone.
         """
         total = sum(costs)
         if self.cost and self.cost + total > self._capacity:
-            raise Busy(self._wait())
+            raise self._refusal()
         jobs, turn = [], self._taken
         parts = self._parts(items, costs)
         queue = self._short if len(parts) == 1 else self._long
@@ -203,6 +203,8 @@ class Batcher:
                 parts.append(([item], cost))
         return parts
 
-    def _wait(self) -> int:
-        """After how many seconds what waits now may be done."""
-        return max(1, min(60, math.ceil(self.cost / self._speed)))
+    def _refusal(self) -> Failure:
+        """The answer that too much waits; it says after how many seconds that may be done."""
+        seconds = max(1, min(60, math.ceil(self.cost / self._speed)))
+        message = f"the service is busy; try again in {seconds} s"
+        return Failure(429, message, headers={"Retry-After": str(seconds)})

@@ -6,21 +6,21 @@ import asyncio
 import contextlib
 import hmac
 import ipaddress
-import json
 import logging
 import re
 import time
 import traceback
 from collections.abc import Awaitable, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linker.service.limits import Limits
+from linker.service import errors
+from linker.service.errors import Failure
+from linker.service.settings import Limits
 from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
@@ -45,11 +45,6 @@ _HEADERS = {  # of every answer, unless its route has others
 _ANY_ORIGIN = {"Access-Control-Allow-Origin": "*"}
 
 
-def error_body(message: str, where: str | None = None) -> dict[str, Any]:
-    """The body of an answer that is an error."""
-    return {"error": message, "where": where}
-
-
 class Gate:
     """ASGI middleware that guards a service.
 
@@ -66,69 +61,68 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_public = scope["path"].startswith(PUBLIC)
-        is_head = scope["method"] == "HEAD"
+        headers, is_head = Headers(scope=scope), scope["method"] == "HEAD"
         body = _LimitedBody(receive, self._service.limits)
-        headers = Headers(scope=scope)
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        own = {**_HEADERS, **(_ANY_ORIGIN if is_public else {})}
+        own = {**_HEADERS, **(_ANY_ORIGIN if scope["path"].startswith(PUBLIC) else {})}
         answer = _Answer(send, own, is_head, body if has_body else None)
+        # no part of an answer is sent alone, which RFC 9110 leaves to the server
+        kept = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        asked = {**scope, "headers": kept, "method": "GET" if is_head else scope["method"]}
         start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
         try:
-            # no part of an answer is sent alone, which RFC 9110 leaves to the server
-            kept = [(name, value) for name, value in scope["headers"] if name != b"range"]
-            asked = {**scope, "headers": kept, "method": "GET" if is_head else scope["method"]}
-            await self._pass(asked, body, answer)
+            error = self._refusal(asked) or await self._error(asked, body, answer)
+            if error and not answer.is_complete:
+                if answer.status:  # a part of it is sent: the connection is cut
+                    raise ConnectionAbortedError("an answer could not be finished") from None
+                await error(asked, body, answer)
         finally:
             self._active -= 1
             self._service.metrics.active.dec()
             scope["route"] = asked.get("route")
             self._record(scope, answer.status or _GONE, time.perf_counter() - start)
 
-    async def _pass(self, scope: Scope, body: _LimitedBody, answer: _Answer) -> None:
-        """Answer a request, whatever happens."""
+    async def _error(self, scope: Scope, body: _LimitedBody, answer: _Answer) -> Response | None:
+        """Let the application answer a request; an answer in its place where it fails."""
         limits = self._service.limits
-        if refusal := self._refusal(scope):
-            await answer.error(*refusal)
-            return
         try:
             seconds = None if scope["path"] == _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
-            again = {"Retry-After": "5"} | CLOSE
-            await answer.error(503, "the answer took too long; ask for less at once", again)
+            return _failed(503, "the answer took too long; ask for less at once", retry="5")
         except ClientDisconnect:  # in the midst of its body
-            return
+            return None
         except Exception as error:  # its text may hold what a user wrote, and is not logged
             place = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("%s in %s:%s", type(error).__name__, place.filename, place.lineno)
-            await answer.error(500, "a bug in linker; its log says where", CLOSE)
+            return _failed(500, "a bug in linker; its log says where")
+        return None
 
-    def _refusal(self, scope: Scope) -> tuple[int, str, Mapping[str, str]] | None:
-        """Why a request is not even looked at; None: it is."""
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that is not even looked at; None: it is."""
         path, headers, limits = scope["path"], Headers(scope=scope), self._service.limits
+        is_public = path.startswith(PUBLIC)
         if "content-length" in headers and "transfer-encoding" in headers:
-            return 400, "Content-Length and Transfer-Encoding exclude each other", CLOSE
+            return _failed(400, "Content-Length and Transfer-Encoding exclude each other")
         if (name := _host_name(headers)) is None:
-            return 400, "the header Host is malformed; expected: NAME:PORT", CLOSE
+            return _failed(400, "the header Host is malformed; expected: NAME:PORT")
         if not self._is_named(name):
             reason = "this Host is not allowed; use an address, or start linker serve with --cors"
-            return 403, reason, CLOSE
-        if scope["method"] == "OPTIONS" and path.startswith(PUBLIC):
+            return _failed(403, reason)
+        if scope["method"] == "OPTIONS" and is_public:
             return None  # browsers send no key with it
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
-            return 401, reason, {"WWW-Authenticate": "Bearer"} | CLOSE
-        changes = scope["method"] in _CHANGING and not path.startswith(PUBLIC)
-        if changes and not self._is_ours(headers):
-            return 403, "this origin is not allowed; start linker serve with --cors ORIGIN", CLOSE
+            return errors.answer(401, reason, headers={"WWW-Authenticate": "Bearer"} | CLOSE)
+        if scope["method"] in _CHANGING and not (is_public or self._is_ours(headers)):
+            return _failed(403, "this origin is not allowed; start linker serve with --cors ORIGIN")
         if self._active > limits.requests and path not in _UNCOUNTED:
-            return 503, "too many requests at the same time", {"Retry-After": "1"} | CLOSE
+            return _failed(503, "too many requests at the same time", retry="1")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:20]) > limits.body:
-            return 413, _too_long(limits), CLOSE
+            return _failed(413, _too_long(limits))
         return None
 
     def _has_key(self, headers: Headers) -> bool:
@@ -178,7 +172,7 @@ class _Answer:
         self, send: Send, headers: Mapping[str, str], is_head: bool, body: _LimitedBody | None
     ) -> None:
         self._send, self._headers, self._is_head, self._body = send, headers, is_head, body
-        self.status, self._is_complete = 0, False
+        self.status, self.is_complete = 0, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -186,25 +180,12 @@ class _Answer:
             headers = MutableHeaders(scope=message)
             for name, value in self._headers.items():
                 headers.setdefault(name, value)
-            if self._body and not self._body.is_read:
+            if self._body and not self._body.completed.is_set():
                 headers.update(CLOSE)
         elif message["type"] == "http.response.body":
-            self._is_complete = not message.get("more_body")
+            self.is_complete = not message.get("more_body")
             message = {**message, "body": b""} if self._is_head else message
         await self._send(message)
-
-    async def error(self, status: int, reason: str, headers: Mapping[str, str]) -> None:
-        """Answer with an error; where an answer has begun, the connection is cut."""
-        if self._is_complete:
-            return
-        if self.status:
-            raise ConnectionAbortedError("an answer could not be finished") from None
-        body = json.dumps(error_body(reason)).encode()
-        own = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        fields = [*own.items(), *headers.items()]
-        pairs = [(name.lower().encode(), value.encode()) for name, value in fields]
-        await self({"type": "http.response.start", "status": status, "headers": pairs})
-        await self({"type": "http.response.body", "body": body})
 
 
 class _LimitedBody:
@@ -217,32 +198,28 @@ class _LimitedBody:
 
     def __init__(self, receive: Receive, limits: Limits) -> None:
         self._receive, self._limits = receive, limits
-        self._size, self._completed = 0, asyncio.Event()
+        self._size = 0
+        self.completed = asyncio.Event()  # once all of it was received
         self._deadline = time.monotonic() + limits.read_seconds
 
     async def __call__(self) -> Message:
-        if self._completed.is_set():
+        if self.completed.is_set():
             return await self._receive()
         try:
             left = max(0.001, self._deadline - time.monotonic())
             message = await asyncio.wait_for(self._receive(), left)
         except asyncio.TimeoutError:
-            raise HTTPException(408, "the body of the request came too slowly", CLOSE) from None
+            raise Failure(408, "the body of the request came too slowly", headers=CLOSE) from None
         self._size += len(message.get("body", b""))
         if not message.get("more_body"):
-            self._completed.set()
+            self.completed.set()
         if self._size > self._limits.body:
-            raise HTTPException(413, _too_long(self._limits), CLOSE)
+            raise Failure(413, _too_long(self._limits), headers=CLOSE)
         return message
-
-    @property
-    def is_read(self) -> bool:
-        """Whether all of it was received."""
-        return self._completed.is_set()
 
     async def disconnected(self) -> None:
         """Wait until the client has left, which is looked for once the body is there."""
-        await self._completed.wait()
+        await self.completed.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -268,6 +245,18 @@ async def _while_awaited(
         answering.cancel()
         leaving.cancel()
         await asyncio.gather(answering, leaving, return_exceptions=True)
+
+
+def _failed(status: int, reason: str, retry: str = "") -> Response:
+    """An answer that is an error, after which the connection is closed.
+
+    Args:
+        status: of HTTP.
+        reason: one sentence.
+        retry: after how many seconds to ask again.
+    """
+    again = {"Retry-After": retry} if retry else {}
+    return errors.answer(status, reason, headers=again | CLOSE)
 
 
 def _host_name(headers: Headers) -> str | None:

@@ -14,8 +14,8 @@ from linker.files.rows import TableRow
 from linker.files.tables import Added, Table
 from linker.ids import NO_CONCEPT
 from linker.readers import mentions as readers
-from linker.service.limits import Limits
-from linker.service.schemas import check
+from linker.service.errors import check
+from linker.service.settings import Limits
 from linker.types import Document, Mention
 
 _GZIP = b"\x1f\x8b"

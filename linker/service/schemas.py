@@ -1,4 +1,4 @@
-"""The bodies of requests, and what linker makes of them."""
+"""The bodies of requests, what linker makes of them, and examples of them and of answers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from linker.errors import LinkerError
 from linker.linking.requests import Request
-from linker.service.limits import Failure, Limits, TooMuch
+from linker.service.errors import Failure, check, check_mention
+from linker.service.settings import Limits
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection
 
@@ -69,9 +69,6 @@ class LooseMention(Body):
     document_id: Label | None = None
     type: Label = ""
 
-    def to_mention(self) -> Mention:
-        return Mention(self.text, document_id=self.document_id, type=self.type)
-
 
 class MarkedMention(Body):
     """A mention with its places in a document's text."""
@@ -105,9 +102,10 @@ class TextDocument(Body):
         if (self.text is None) == (self.passages is None):
             raise Failure(422, "a document has either a text or passages", where)
         passages = self.passages or [TextPassage(text=self.text or "")]
-        document = Document(
-            self.id, tuple(Passage(passage.text, passage.offset) for passage in passages)
+        mentions = tuple(
+            Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id) for m in self.mentions
         )
+        document = Document(self.id, tuple(Passage(p.text, p.offset) for p in passages), mentions)
         try:
             length = len(document.text)
         except ValueError as error:
@@ -119,10 +117,7 @@ class TextDocument(Body):
                     f"a span is not [start, end] in the {length:,} characters of the text",
                     f"{where}.mentions.{number}.spans",
                 )
-        mentions = tuple(
-            Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id) for m in self.mentions
-        )
-        return Document(document.id, document.passages, mentions)
+        return document
 
 
 _Name = Annotated[
@@ -152,7 +147,12 @@ class LinkBody(Options):
         check("mentions", len(mentions), limits.mentions, "mentions")
         most = _CANDIDATES_OF_ALL * limits.mentions
         check("candidates (mentions times k)", self.k * len(mentions), most, "k")
-        loose = [Mention(m) if isinstance(m, str) else m.to_mention() for m in mentions]
+        loose = [
+            Mention(m)
+            if isinstance(m, str)
+            else Mention(m.text, document_id=m.document_id, type=m.type)
+            for m in mentions
+        ]
         for number, mention in enumerate(loose):
             check_mention(mention.text, limits, f"mentions.{number}")
         return [*loose]
@@ -192,32 +192,77 @@ def to_documents(documents: Sequence[TextDocument], limits: Limits) -> list[Docu
     return [d.to_document(f"documents.{place}") for place, d in enumerate(documents)]
 
 
-def check(what: str, number: int, limit: int, where: str) -> None:
-    """Check a number against a limit.
-
-    Raises:
-        TooMuch: it is larger.
-    """
-    if number > limit:
-        raise TooMuch(what, number, limit, where)
-
-
-def check_mention(text: str, limits: Limits, where: str) -> None:
-    """Check that a mention has letters, and not too many.
-
-    Raises:
-        TooMuch: it is too long.
-        Failure: it is blank.
-    """
-    check("characters in a mention", len(text), limits.mention, where)
-    if not text.strip():
-        raise Failure(422, "a mention is blank", where)
-
-
-def cost(item: Any) -> int:
+def cost(item: Item) -> int:
     """What a request counts in a batch: the characters of its mentions."""
     if isinstance(item, Document):
         return 1 + sum(len(mention.text) for mention in item.mentions)
-    if not isinstance(item, str | Mention):
-        raise LinkerError(f"a {type(item).__name__} cannot be linked")
     return 1 + len(item if isinstance(item, str) else item.text)
+
+
+LINK_EXAMPLES = {
+    "mentions": {
+        "summary": "Names",
+        "value": {"mentions": ["breast cancer", {"text": "A-T", "type": "Disease"}], "k": 2},
+    },
+    "documents": {
+        "summary": "Mentions in a text",
+        "value": {
+            "documents": [
+                {
+                    "id": "1",
+                    "text": "Ataxia telangiectasia (A-T) was seen.",
+                    "mentions": [{"text": "A-T", "spans": [[23, 26]]}],
+                }
+            ]
+        },
+    },
+}
+ANNOTATE_EXAMPLES = {
+    "text": {
+        "summary": "A text",
+        "value": {"documents": [{"id": "1", "text": "Two sisters had breast cancer."}]},
+    }
+}
+EXPLAIN_EXAMPLES = {
+    "mention": {"summary": "Why this, and not that", "value": {"mention": "breast cancer"}},
+}
+_CANDIDATE = {
+    "concept_id": "MESH:D001943",
+    "name": "Breast Neoplasms",
+    "matched_name": "Breast Cancer",
+    "score": 1.0,
+    "sparse_score": 1.0,
+    "dense_score": None,
+    "confidence": 0.99,
+}
+_PREDICTION = {
+    "schema": 1,
+    "mention": "breast cancer",
+    "document_id": None,
+    "spans": None,
+    "parts": [
+        {
+            "text": "breast cancer",
+            "expanded": None,
+            "spans": None,
+            "nil": False,
+            "confidence": 0.99,
+            "candidates": [_CANDIDATE],
+            "rejected": None,
+        }
+    ],
+    "reading": "whole",
+    "rivals": [],
+}
+PREDICTIONS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The predictions, or a file of them.",
+        "content": {
+            "application/json": {"example": {"predictions": [_PREDICTION]}},
+            "text/tab-separated-values": {},
+            "application/x-ndjson": {},
+            "text/plain": {},
+            "application/xml": {},
+        },
+    }
+}

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -30,20 +31,20 @@ class TimeoutProtocol(H11Protocol):
 
     seconds = 20.0  # for the head
     write_seconds = 60.0  # for the answer
-    _timer: asyncio.TimerHandle | None = None
-    _writing: asyncio.TimerHandle | None = None
+    _timers: dict[str, asyncio.TimerHandle]  # that end the wait for a head, or for a reader
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._timers = {}
         transport.set_write_buffer_limits(0)  # to be told of any byte that the client leaves unread
         self._watch()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._writing = self.loop.call_later(self.write_seconds, self.transport.abort)
+        self._timers["reader"] = self.loop.call_later(self.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._stop_writing()
+        self._stop("reader")
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
@@ -56,26 +57,20 @@ class TimeoutProtocol(H11Protocol):
             self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_watching()
-        self._stop_writing()
+        self._stop("head")
+        self._stop("reader")
         super().connection_lost(exc)
 
     def _watch(self) -> None:
         """Wait for a head, unless there is one already."""
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_watching()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self.transport.close)
+            self._stop("head")
+        elif "head" not in self._timers:
+            self._timers["head"] = self.loop.call_later(self.seconds, self.transport.close)
 
-    def _stop_watching(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _stop_writing(self) -> None:
-        if self._writing is not None:
-            self._writing.cancel()
-            self._writing = None
+    def _stop(self, what: str) -> None:
+        if what in self._timers:
+            self._timers.pop(what).cancel()
 
 
 def serve(service: Service, host: str, port: int, started: Callable[[int], None]) -> None:
@@ -106,38 +101,37 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(limits.seconds + _GRACE),
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, service, started)
     try:
-        asyncio.run(_serve(server, service, started))
+        asyncio.run(server.serve())
     except (SystemExit, KeyboardInterrupt):  # raised again for a signal, after the last answer
         if not server.started:  # else uvicorn has logged why
             reason = "cannot be listened on; choose another --host or --port"
             raise LinkerError(f"{host}:{port}: {reason}") from None
 
 
-async def _serve(server: uvicorn.Server, service: Service, started: Callable[[int], None]) -> None:
-    tasks = set[asyncio.Task[None]]()
+class _Server(uvicorn.Server):
+    """A server that says when requests are taken, and loads the model anew for SIGHUP."""
 
-    def reload() -> None:
-        tasks.add(task := asyncio.get_running_loop().create_task(_reload(service)))
-        task.add_done_callback(tasks.discard)
+    def __init__(
+        self, config: uvicorn.Config, service: Service, started: Callable[[int], None]
+    ) -> None:
+        super().__init__(config)
+        self._service, self._announce = service, started
+        self._reloads = set[asyncio.Task[None]]()
 
-    with contextlib.suppress(NotImplementedError, AttributeError):  # there is none on Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    announcing = asyncio.create_task(_announce(server, started))
-    await server.serve()
-    announcing.cancel()
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        with contextlib.suppress(NotImplementedError, AttributeError):  # there is none on Windows
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
+        await super().startup(sockets)
+        self._announce(self.servers[0].sockets[0].getsockname()[1])
 
+    def _reload(self) -> None:
+        async def reload() -> None:
+            try:
+                await self._service.reload()
+            except Exception as error:  # whatever is wrong with the new model, the old one goes on
+                logger.error("%s", error)
 
-async def _announce(server: uvicorn.Server, started: Callable[[int], None]) -> None:
-    """Tell when requests are taken."""
-    while not server.started:
-        await asyncio.sleep(0.01)
-    started(server.servers[0].sockets[0].getsockname()[1])
-
-
-async def _reload(service: Service) -> None:
-    try:
-        await service.reload()
-    except Exception as error:  # whatever is wrong with the new model, the old one goes on
-        logger.error("%s", error)
+        self._reloads.add(task := asyncio.get_running_loop().create_task(reload()))
+        task.add_done_callback(self._reloads.discard)

@@ -1,4 +1,4 @@
-"""What a service is started with."""
+"""What a service is started with: the model, who may ask, and what it takes of a request."""
 
 from __future__ import annotations
 
@@ -10,9 +10,25 @@ from pathlib import Path
 from linker import files
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
-from linker.service.limits import Limits
+from linker.readers.checks import MENTION_LIMIT
 
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a service takes of one request, and of all together, and how long it waits."""
+
+    body: int = 4_000_000  # bytes of a request's body
+    documents: int = 1_000  # of a request
+    mentions: int = 10_000  # of a request
+    mention: int = MENTION_LIMIT  # characters of a mention
+    text: int = 1_000_000  # characters of a request's documents together
+    requests: int = 256  # that are worked on or wait at the same time
+    batch: int = 16_000  # characters that are linked in one batch; 1: each request alone
+    waiting: int = 4_000_000  # characters that may wait to be linked
+    read_seconds: float = 20.0  # to receive the head of a request, and then its body
+    seconds: float = 60.0  # to answer a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +83,8 @@ def is_loopback(host: str) -> bool:
             f"--host {host} stands for no address ({reason}); "
             "expected: an address or a name of this computer, such as 127.0.0.1"
         ) from None
-    return all(_is_loopback(str(place[4][0])) for place in places)
-
-
-def _is_loopback(address: str) -> bool:
-    parsed = ipaddress.ip_address(address)
-    return (getattr(parsed, "ipv4_mapped", None) or parsed).is_loopback
+    addresses = [ipaddress.ip_address(str(place[4][0])) for place in places]
+    return all((getattr(a, "ipv4_mapped", None) or a).is_loopback for a in addresses)
 
 
 def own_names(host: str) -> frozenset[str]:

@@ -109,7 +109,7 @@ class Service:
 
         Raises:
             LinkerError: an item cannot be linked as it is asked for.
-            Busy: too much waits already.
+            Failure: too much waits already.
         """
         decided = await self._in_force(model)
         requests = [dataclasses.replace(request, decisions=decided) for request in requests]

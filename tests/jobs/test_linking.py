@@ -47,7 +47,7 @@ def test_chunks_join_to_what_one_process_writes(
     assert len(chunks) > 2
     for written in ([whole], chunks, [do(chunk) for chunk in linking.chunks([], 1)]):
         file = io.StringIO()
-        layout = linking.layout_of(form, True, linker, None)
+        layout = linking.layout_of(form, True, linker, False)
         items = linker.link_items(documents if any(w.items for w in written) else [])
         outputs.write(form, items, file, layout)
         assert (

@@ -16,8 +16,7 @@ pytest.importorskip("httpx", reason="the extra test is not installed")
 from fastapi.testclient import TestClient
 
 from linker.service.app import create
-from linker.service.limits import Limits
-from linker.service.settings import Settings
+from linker.service.settings import Limits, Settings
 from linker.service.state import Service
 
 Start = Callable[..., TestClient]

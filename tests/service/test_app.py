@@ -24,9 +24,8 @@ from linker.cli import commands
 from linker.linking.requests import Request
 from linker.outputs import jsonl
 from linker.service.app import create
-from linker.service.limits import Limits
 from linker.service.schemas import LinkBody
-from linker.service.settings import Settings
+from linker.service.settings import Limits, Settings
 from linker.service.state import Service
 
 from .conftest import Start

@@ -12,7 +12,7 @@ import pytest
 
 from linker import cancelling
 from linker.service.batching import Batcher
-from linker.service.limits import Busy
+from linker.service.errors import Failure
 
 
 def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -69,9 +69,9 @@ def test_a_full_queue_refuses_with_a_time_to_wait() -> None:
         second = asyncio.create_task(batcher.call(slow.double, [2], [20]))
         await asyncio.sleep(0)
         assert batcher.is_full
-        with pytest.raises(Busy) as busy:
+        with pytest.raises(Failure) as busy:
             await batcher.call(slow.double, [3], [1])
-        assert 1 <= busy.value.seconds <= 60
+        assert 1 <= int((busy.value.headers or {})["Retry-After"]) <= 60
         slow.go.set()
         assert (await first, await second) == ([2], [4])  # what was taken is done
         assert not batcher.is_full

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from linker.dictionary.finding import doubt
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.readers.records import MENTION_LIMIT
-from linker.service.reconciliation.properties import IDENTIFYING, PROPERTIES, fit
-from linker.service.reconciliation.queries import Query
-from linker.service.reconciliation.vocabulary import ANY, Json, Type, Vocabulary
+from linker.service.reconciliation.extension import MOST_PROPERTIES
+from linker.service.reconciliation.vocabulary import (
+    ANY,
+    IDENTIFYING,
+    PROPERTIES,
+    Json,
+    Type,
+    Vocabulary,
+    fit,
+)
 from linker.types import Candidate, Selection
 
 SURE = 0.8
@@ -20,10 +30,69 @@ SURE = 0.8
 It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half
 (benchmarks/service/openrefine.py).
 """
+BATCH = 100  # queries in a batch, and at most as many answers to each
+_VALUES = 100  # of a property in a query
+_LIMIT = 5  # answers to a query that names no limit
 _DEPTH = 20  # candidates among which properties and further types choose
 _MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not fit
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
+
+
+def _texts(value: Any) -> list[str]:
+    """The values of a property that are not empty, as texts; a reconciled cell is its id."""
+    values = value if isinstance(value, list) else [value]
+    values = [v["id"] if isinstance(v, dict) and "id" in v else v for v in values]
+    if not all(v is None or isinstance(v, str | int | float) for v in values):
+        raise ValueError("expected: texts, numbers, true or false, or reconciled cells with an id")
+    return [str(v) for v in values if v is not None and str(v).strip()]
+
+
+class Wanted(BaseModel):
+    """What a query says of a property."""
+
+    pid: str
+    texts: Annotated[list[str], BeforeValidator(_texts)] = Field(alias="v", max_length=_VALUES)
+
+
+class Query(BaseModel):
+    """A query, of which version 0.1 needs the text, and 0.2 the text or a property.
+
+    The text of an empty cell is empty, or null; the query has no answers then.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str | None = None
+    type: str | list[str] | None = None
+    limit: int | None = Field(None, ge=0)  # some clients write 0 for "as many as usual"
+    properties: list[Wanted] = Field([], max_length=MOST_PROPERTIES)
+    type_strict: Literal["any", "all", "should"] | None = None
+
+    @model_validator(mode="after")
+    def _asks(self) -> Query:
+        if "query" not in self.model_fields_set and not self.properties:
+            raise ValueError("expected: query, or properties")
+        return self
+
+    @property
+    def text(self) -> str:
+        """The name that is asked for: the text, or a name among the properties."""
+        if self.query is not None:
+            return self.query
+        names = (w.texts[0] for w in self.properties if w.pid in ("name", "synonyms") and w.texts)
+        return next(names, "")
+
+    @property
+    def types(self) -> list[str]:
+        """The ids of the wanted types."""
+        types = [self.type] if isinstance(self.type, str) else self.type or []
+        return [text for text in types if text]
+
+    @property
+    def k(self) -> int:
+        """How many candidates are wanted."""
+        return min(self.limit or _LIMIT, BATCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +116,7 @@ def requests(vocabulary: Vocabulary, query: Query) -> list[Request]:
         query: the query. Types restrict the concepts before they are ranked. Of several types a
             concept needs one, or all where `type_strict` says so.
     """
-    text = _text(query)
-    types = _types(vocabulary, query)
+    text, types = query.text, _types(vocabulary, query)
     if not text.strip() or len(text) > MENTION_LIMIT or types == []:
         return []
     is_deeper = query.properties or (types and len(types) > 1)
@@ -80,14 +148,6 @@ def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> li
     is_whole = bool(named) or all(len(p.parts) == 1 for _, of_text in linked for p in of_text)
     matched = _is_match(vocabulary, ranked, is_whole)
     return [_json(vocabulary, entry, matched and entry is ranked[0]) for entry in ranked[: query.k]]
-
-
-def _text(query: Query) -> str:
-    """The name that is asked for: the query's text, or a name among its properties."""
-    if query.query is not None:
-        return query.query
-    names = (w.texts for w in query.properties if w.pid in ("name", "synonyms"))
-    return next((texts[0] for texts in names if texts), "")
 
 
 def _types(vocabulary: Vocabulary, query: Query) -> list[Type] | None:
@@ -136,7 +196,7 @@ def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_
                 yield _Scored(
                     row,
                     score,
-                    normalize(candidate.matched_name) == normalize(_text(query)),
+                    normalize(candidate.matched_name) == normalize(query.text),
                     candidate.source == "decision",
                     doubt(vocabulary.dictionary, part.text, row) is not None,
                     candidate,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from linker.service.reconciliation.properties import PROPERTIES, Property, Value
-from linker.service.reconciliation.queries import Bad, ExtensionProperty, ExtensionQuery
-from linker.service.reconciliation.vocabulary import ANY, Json, Vocabulary
+from typing import Any
 
+from pydantic import BaseModel, Field
+
+from linker.service.errors import Failure
+from linker.service.reconciliation.vocabulary import ANY, PROPERTIES, Json, Value, Vocabulary
+
+MOST_PROPERTIES = 20  # in a query, or in a request for data extension
 SETTINGS: list[Json] = [
     {
         "name": "limit",
@@ -29,15 +33,33 @@ SETTINGS: list[Json] = [
 ]
 
 
+class ExtensionProperty(BaseModel):
+    """A property to fetch."""
+
+    id: str
+    settings: dict[str, Any] | None = None
+
+
+class ExtensionQuery(BaseModel):
+    """What is to be fetched of which concepts."""
+
+    ids: list[str]
+    properties: list[ExtensionProperty] = Field(max_length=MOST_PROPERTIES)
+
+
 def extend(vocabulary: Vocabulary, query: ExtensionQuery) -> Json:
     """Answer a query for data extension; ids and properties that are unknown have no values."""
     columns = [(entry.id, *_settings(entry)) for entry in query.properties]
     rows = {}
     for identifier in query.ids:
         named = vocabulary.rows(identifier)
-        row = named[0] if len(named) == 1 else None
         rows[identifier] = {
-            name: _values(vocabulary, name, row, limit, content) for name, limit, content in columns
+            name: [
+                _written(vocabulary, value, content)
+                for row in (named if len(named) == 1 and name in PROPERTIES else ())
+                for value in PROPERTIES[name].values(vocabulary, row)[: limit or None]
+            ]
+            for name, limit, content in columns
         }
     return {"meta": [_meta(name, content) for name, _, content in columns], "rows": rows}
 
@@ -49,15 +71,9 @@ def proposals(identifier: str, limit: int | None) -> Json:
         identifier: of the type.
         limit: the largest number of properties; None: all.
     """
-    entries = [described(entry) for entry in PROPERTIES.values()]
-    if limit is None:
-        return {"properties": entries, "type": identifier}
-    return {"properties": entries[: max(0, limit)], "type": identifier, "limit": limit}
-
-
-def described(entry: Property) -> Json:
-    """A property as the protocol writes it."""
-    return {"id": entry.id, "name": entry.name, "description": entry.description}
+    entries = [entry.reference for entry in PROPERTIES.values()][:limit]
+    answer: Json = {"properties": entries, "type": identifier}
+    return answer if limit is None else answer | {"limit": limit}
 
 
 def _settings(entry: ExtensionProperty) -> tuple[int, str]:
@@ -65,28 +81,21 @@ def _settings(entry: ExtensionProperty) -> tuple[int, str]:
     settings = entry.settings or {}
     content = settings.get("content") or "concept"
     if content not in ("concept", "id", "name"):
-        raise Bad(f"content of {entry.id} is {content!r}; expected: concept, id or name")
+        reason = f"content of {entry.id} is {content!r}; expected: concept, id or name"
+        raise Failure(400, reason, "query")
     try:
         limit = int(settings.get("limit") or 0)  # OpenRefine sends the text of a field
     except (TypeError, ValueError, OverflowError):
-        raise Bad(f"limit of {entry.id} is no number: {settings['limit']!r}") from None
+        reason = f"limit of {entry.id} is no number: {settings['limit']!r}"
+        raise Failure(400, reason, "query") from None
     if limit < 0:
-        raise Bad(f"limit of {entry.id} is {limit}; expected: 0 or more")
+        reason = f"limit of {entry.id} is {limit}; expected: 0 or more"
+        raise Failure(400, reason, "query")
     return limit, content
 
 
-def _values(
-    vocabulary: Vocabulary, identifier: str, row: int | None, limit: int, content: str
-) -> list[Json]:
-    """The values of a property of a concept."""
-    entry = PROPERTIES.get(identifier)
-    if entry is None or row is None:
-        return []
-    values = entry.values(vocabulary, row)
-    return [_value(vocabulary, value, content) for value in values[: limit or None]]
-
-
-def _value(vocabulary: Vocabulary, value: Value, content: str) -> Json:
+def _written(vocabulary: Vocabulary, value: Value, content: str) -> Json:
+    """A value as the protocol writes it."""
     if isinstance(value, str):
         return {"str": value}
     dictionary = vocabulary.dictionary

@@ -1,12 +1,12 @@
-"""Vocabulary: what the protocol asks about the dictionary of a linker."""
+"""Vocabulary: what the protocol asks about the dictionary of a linker: ids, types, properties."""
 
 from __future__ import annotations
 
-import bisect
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from linker.dictionary.columns import XREF_SEPARATOR
@@ -17,6 +17,8 @@ from linker.types import NAME_KINDS
 _BRANCHES = 100  # the largest number of roots that are offered as types
 
 Json = dict[str, Any]
+Value = int | str
+"""A value of a property: the row of a concept, or a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +66,9 @@ class Vocabulary:
         if len(rows) == 1:
             rows = hierarchy.children(rows)[0].tolist()
         if len(rows) > _BRANCHES:
-            children = hierarchy.children(rows)
-            order = sorted(range(len(rows)), key=lambda place: (-len(children[place]), place))
-            rows = [rows[place] for place in order[:_BRANCHES]]
+            sizes = map(len, hierarchy.children(rows))
+            order = sorted(zip(rows, sizes, strict=True), key=lambda pair: -pair[1])
+            rows = [row for row, _ in order[:_BRANCHES]]
         return tuple(sorted(rows, key=self.dictionary.preferred_name))
 
     def branch(self, row: int) -> Type:
@@ -93,6 +95,16 @@ class Vocabulary:
         if entry is ANY or entry.id in self.dictionary.types(row):
             return True
         return any(branch in (row, *self.ancestors(row)) for branch in self.rows(entry.id))
+
+    def parents(self, row: int) -> list[int]:
+        """The rows of the concepts directly above one."""
+        rows: list[int] = self.dictionary.hierarchy.parents([row])[0].tolist()
+        return rows
+
+    def children(self, row: int) -> list[int]:
+        """The rows of the concepts directly below one."""
+        rows: list[int] = self.dictionary.hierarchy.children([row])[0].tolist()
+        return rows
 
     def ancestors(self, row: int) -> list[int]:
         """The rows of all concepts above one."""
@@ -129,23 +141,111 @@ class Vocabulary:
         texts = [dictionary.names[n] for n in names if dictionary.name_kind[n] != training]
         return [text for text in dict.fromkeys(texts) if text != dictionary.preferred_name(row)]
 
-    def starting_with(self, prefix: str) -> Iterator[int]:
-        """The rows of the concepts with a name that starts with a text, in the order of names."""
-        prefix = prefix.casefold()
-        place = bisect.bisect_left(self._sorted_names, (prefix, -1))
-        seen: set[int] = set()
-        while place < len(self._sorted_names) and self._sorted_names[place][0].startswith(prefix):
-            row = self._sorted_names[place][1]
-            if row not in seen:
-                seen.add(row)
-                yield row
-            place += 1
+    def definition(self, row: int) -> list[str]:
+        """The definition of a concept, if it has one."""
+        return list(filter(None, [self.dictionary.columns.definitions[row]]))
 
-    @cached_property
-    def _sorted_names(self) -> list[tuple[str, int]]:
-        """All names in lower case, each with the row of its concept, in order."""
-        concepts = self.dictionary.name_concept.tolist()
-        return sorted(
-            (text.casefold(), row)
-            for text, row in zip(self.dictionary.names, concepts, strict=True)
-        )
+    def references(self, row: int) -> list[str]:
+        """The former ids of a concept, and its ids in other vocabularies."""
+        return [*self.dictionary.alternative_ids(row), *self.dictionary.concept(row).xrefs]
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of concepts: data extension fetches it, and queries are narrowed by it."""
+
+    id: str
+    name: str
+    description: str
+    values: Callable[[Vocabulary, int], Sequence[Value]]  # of the concept with a row
+    has_concepts: bool = False  # whether its values are concepts
+    # what queries are compared with, where it is more than the values
+    compared: Callable[[Vocabulary, int], Sequence[Value]] | None = None
+
+    @property
+    def reference(self) -> Json:
+        """The property as the protocol writes it."""
+        return {"id": self.id, "name": self.name, "description": self.description}
+
+
+PROPERTIES: Mapping[str, Property] = {
+    entry.id: entry
+    for entry in (
+        Property("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
+        Property(
+            "name",
+            "Preferred name",
+            "The name that the dictionary prefers",
+            lambda v, row: [v.dictionary.preferred_name(row)],
+        ),
+        Property("synonyms", "Synonyms", "Its other names", Vocabulary.synonyms),
+        Property(
+            "definition", "Definition", "What the dictionary says that it is", Vocabulary.definition
+        ),
+        Property(
+            "xrefs",
+            "Cross-references",
+            "Ids of other vocabularies and former ids",
+            Vocabulary.references,
+        ),
+        Property(
+            "types",
+            "Types",
+            "Branches and semantic types that it belongs to",
+            lambda v, row: [entry.name for entry in v.types_of(row)[1:]],
+        ),
+        Property(
+            "parents",
+            "Parents",
+            "The concepts directly above it",
+            Vocabulary.parents,
+            True,
+            Vocabulary.ancestors,
+        ),
+        Property("ancestors", "Ancestors", "All concepts above it", Vocabulary.ancestors, True),
+        Property(
+            "children", "Children", "The concepts directly below it", Vocabulary.children, True
+        ),
+    )
+}
+IDENTIFYING = ("id", "xrefs")
+"""Properties whose value names the concept itself."""
+
+
+def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Callable[[int], float]:
+    """How well the concept of a row fits what a query says of a property.
+
+    Args:
+        vocabulary: of the dictionary.
+        entry: the property.
+        wanted: values that the query gives.
+
+    Returns:
+        Gives 1 where one of the wanted values is a value of the property: the same id, or a name of
+        that concept, or the same text in normal form; of a definition the share of the words that
+        are in it; else 0.
+    """
+    values = partial(entry.compared or entry.values, vocabulary)
+    if entry.id == "definition":
+        texts = [_words(text) for text in wanted]
+
+        def share(row: int) -> float:
+            there = {word for text in values(row) for word in _words(str(text))}
+            return max((len(words & there) / max(1, len(words)) for words in texts), default=0.0)
+
+        return share
+    if entry.has_concepts:
+        rows = {row for text in wanted for row in vocabulary.meant(text)}
+        return lambda row: float(not rows.isdisjoint(values(row)))
+    normalize = vocabulary.linker.normalize
+    forms = {spell(text) for text in wanted for spell in (normalized, curie, normalize)}
+
+    def is_there(row: int) -> float:
+        texts = map(str, values(row))
+        return float(any(normalized(t) in forms or normalize(t) in forms for t in texts))
+
+    return is_there
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.casefold()))

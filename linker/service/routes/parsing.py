@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from linker.errors import stop
 from linker.jobs import linking, tables
 from linker.linking.requests import Request as LinkRequest
-from linker.service import examples, parsing
-from linker.service.limits import Failure
+from linker.service import parsing
+from linker.service.errors import ERRORS, Failure
 from linker.service.state import Service
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -49,7 +49,7 @@ async def _content(request: Request) -> bytes:
 
 def router(service: Service) -> APIRouter:
     """The routes of files."""
-    routes = APIRouter(tags=["files"], responses=examples.ERRORS)
+    routes = APIRouter(tags=["files"], responses=ERRORS)
 
     @routes.post("/parse", openapi_extra=_body("txt, tsv, csv, xlsx, jsonl, PubTator or BioC"))
     async def parse(

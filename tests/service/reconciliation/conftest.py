@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +18,11 @@ pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")
 referencing = pytest.importorskip("referencing")
 
-from fastapi import FastAPI  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
 
-from linker.service.reconciliation.routes import router  # noqa: E402
-from linker.service.reconciliation.vocabulary import Vocabulary  # noqa: E402
+from linker.service.app import create  # noqa: E402
+from linker.service.settings import Settings  # noqa: E402
+from linker.service.state import Service  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation"
@@ -81,31 +81,13 @@ is_a: TOY:2
 """
 
 
-class Fake:
-    """The part of a service that the routes use."""
-
-    def __init__(self, linker: Linker) -> None:
-        self.model: Any = SimpleNamespace(linker=linker, vocabulary=Vocabulary(linker))
-        self.batches: list[int] = []
-
-    async def answer(self, model: Any, requests: Sequence[Request]) -> list[Linked]:
-        self.batches.append(len(requests))
-        return list(model.linker.answers(requests))
-
-    async def run(self, function: Callable[..., Any], *args: Any) -> Any:
-        return function(*args)
-
-
-def client_of(linker: Linker) -> TestClient:
+@contextlib.contextmanager
+def client_of(linker: Linker) -> Iterator[TestClient]:
     """A client of a service of this linker alone."""
-    return client_with(Fake(linker))
-
-
-def client_with(service: Fake) -> TestClient:
-    """A client of a service."""
-    app = FastAPI()
-    app.include_router(router(service))
-    return TestClient(app)
+    service = Service(Settings("toy"), linker)
+    with TestClient(create(service)) as client:
+        client.service = service  # type: ignore[attr-defined]
+        yield client
 
 
 @pytest.fixture(scope="session")
@@ -123,9 +105,17 @@ def sampled(sample: Path) -> Linker:
 
 
 @pytest.fixture(scope="session")
-def client(toy: Linker) -> TestClient:
+def client(toy: Linker) -> Iterator[TestClient]:
     """A client of the small dictionary."""
-    return client_of(toy)
+    with client_of(toy) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def sampled_client(sampled: Linker) -> Iterator[TestClient]:
+    """A client of the bundled sample dictionary."""
+    with client_of(sampled) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

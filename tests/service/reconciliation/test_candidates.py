@@ -14,11 +14,13 @@ from fastapi.testclient import TestClient
 from linker import Linker
 from linker.linking.requests import Request
 from linker.service.reconciliation import candidates
-from linker.service.reconciliation.queries import BATCH, Query
+from linker.service.reconciliation.candidates import BATCH, Query
 from linker.service.reconciliation.vocabulary import Vocabulary
+from linker.service.settings import Settings
+from linker.service.state import Service
 from linker.types import Candidate, Mention, Part, Prediction, State
 
-from .conftest import SPECS, Fake, answers, client_of, client_with
+from .conftest import SPECS, answers, client_of
 
 
 def first(client: TestClient, **query: Any) -> dict[str, Any]:
@@ -32,6 +34,24 @@ def first(client: TestClient, **query: Any) -> dict[str, Any]:
 def ids(client: TestClient, **query: Any) -> list[str]:
     """The ids of the candidates of one query."""
     return [c["id"] for c in answers(client, {"q0": query})["q0"]["result"]]
+
+
+def judged(
+    linker: Linker, query: dict[str, Any], *parts: Part, state: State = "model"
+) -> list[Any]:
+    """The result of a query whose text is answered with these parts."""
+    linked = None, [Prediction(Mention("x"), parts, state=state)]
+    return candidates.result(Vocabulary(linker), Query.model_validate(query), [linked])
+
+
+def part(*candidates_: tuple[str, float], text: str = "a", source: str = "") -> Part:
+    """A part with candidates of these ids and confidences."""
+    return Part(
+        text,
+        candidates=tuple(
+            Candidate(i, "n", text, c, source=source, confidence=c) for i, c in candidates_
+        ),
+    )
 
 
 def test_a_name_is_matched(client: TestClient) -> None:
@@ -174,47 +194,39 @@ def test_what_is_no_name_has_no_candidates(client: TestClient, text: str) -> Non
 
 
 def test_a_cell_of_two_names_is_never_matched(sampled: Linker) -> None:
-    vocabulary = Vocabulary(sampled)
-    linked = _linked(("a", "MESH:D000012", 0.99), ("b", "MESH:D000130", 0.97))
-    result = candidates.result(vocabulary, Query.model_validate({"query": "a and b"}), [linked])
-    assert [c["score"] for c in result] == [99, 97]
-    assert not result[0]["match"]
+    parts = part(("MESH:D000012", 0.99)), part(("MESH:D000130", 0.97), text="b")
+    result = judged(sampled, {"query": "a and b"}, *parts)
+    assert [(c["score"], c["match"]) for c in result] == [(99, False), (97, False)]
 
 
-@pytest.mark.parametrize(("confidence", "matched"), [(0.8, True), (0.79, False)])
-def test_a_match_needs_confidence(sampled: Linker, confidence: float, matched: bool) -> None:
-    vocabulary = Vocabulary(sampled)
-    linked = _linked(("a", "MESH:D000012", confidence))
-    (candidate,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
-    assert candidate["score"] == 100 * confidence
-    assert candidate["match"] is matched
-
-
-@pytest.mark.parametrize(("text", "matched"), [("FAP", False), ("fap", False), ("polyp", True)])
-def test_a_short_form_is_never_matched(sampled: Linker, text: str, matched: bool) -> None:
-    query = Query.model_validate({"query": text})
-    linked = _linked((text, "MESH:D011125", 0.99))
-    (entry,) = candidates.result(Vocabulary(sampled), query, [linked])
-    assert entry["match"] is matched
+@pytest.mark.parametrize(
+    ("text", "identifier", "confidence", "matched"),
+    [
+        ("a", "MESH:D000012", 0.8, True),
+        ("a", "MESH:D000012", 0.79, False),
+        ("FAP", "MESH:D011125", 0.99, False),  # short forms, in any case, are open
+        ("fap", "MESH:D011125", 0.99, False),
+        ("polyp", "MESH:D011125", 0.99, True),
+    ],
+)
+def test_a_match_needs_confidence_and_no_short_form(
+    sampled: Linker, text: str, identifier: str, confidence: float, matched: bool
+) -> None:
+    (entry,) = judged(sampled, {"query": text}, part((identifier, confidence), text=text))
+    assert (entry["score"], entry["match"]) == (100 * confidence, matched)
 
 
 def test_a_short_form_is_never_matched_without_confidence(sampled: Linker) -> None:
-    client = client_of(sampled.with_ranker(None))
-    assert first(client, query="APC")["id"] == "MESH:D011125"
-    assert not first(client, query="APC")["match"]
-    assert first(client, query="polyposis coli")["match"]
+    with client_of(sampled.with_ranker(None)) as client:
+        assert first(client, query="APC")["id"] == "MESH:D011125"
+        assert not first(client, query="APC")["match"]
+        assert first(client, query="polyposis coli")["match"]
 
 
 def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
-    vocabulary = Vocabulary(sampled)
-    first_, second = ("MESH:D000012", 0.5), ("MESH:D000130", 0.4)
-    parts = Part(
-        "a", candidates=tuple(Candidate(i, "n", "n", c, confidence=c) for i, c in (first_, second))
-    )
-    linked = (None, [Prediction(Mention("a"), (parts,))])
+    both = part(("MESH:D000012", 0.5), ("MESH:D000130", 0.4))
     properties = [{"pid": "parents", "v": "MESH:D010009"}]  # of the second
-    query = Query.model_validate({"query": "a", "properties": properties})
-    result = candidates.result(vocabulary, query, [linked])
+    result = judged(sampled, {"query": "a", "properties": properties}, both)
     # the first keeps a tenth of its weight, and so does nothing else
     total = 0.5 * 0.1 + 0.4 + 0.1
     assert [(c["id"], c["score"]) for c in result] == [
@@ -223,33 +235,25 @@ def test_properties_move_confidence_between_candidates(sampled: Linker) -> None:
     ]
 
 
-def test_a_decision_is_certain(sampled: Linker) -> None:
-    vocabulary = Vocabulary(sampled)
-    candidate = Candidate("MESH:D000012", "n", "n", 0.1, source="decision", confidence=1.0)
-    part = Part("a", candidates=(candidate,))
-    linked = (None, [Prediction(Mention("a"), (part,))])
-    (entry,) = candidates.result(vocabulary, Query.model_validate({"query": "a"}), [linked])
-    assert entry["match"] is True
-    assert entry["score"] == 100
+DECIDED = part(("TOY:21", 1.0), source="decision")
 
 
-def test_a_decision_wins_over_an_id_that_is_the_text(toy: Linker) -> None:
-    query = Query.model_validate({"query": "TOY:21"})
-    best = Candidate("TOY:12", "n", "n", 0.9, source="decision", confidence=1.0)
-    for part, ids_ in ((Part("a", candidates=(best,)), ["TOY:12"]), (Part("a", nil=True), [])):
-        state: State = "accepted" if part.best else "no concept"
-        linked = (None, [Prediction(Mention("TOY:21"), (part,), state=state)])
-        result = candidates.result(Vocabulary(toy), query, [linked])
-        assert [c["id"] for c in result] == ids_
-
-
-def test_a_decision_on_one_of_two_parts_is_no_match(toy: Linker) -> None:
-    decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
-    parts = Part("a", candidates=(decided,)), Part("b", nil=True)
-    linked = (None, [Prediction(Mention("a and b"), parts, state="accepted")])
-    query = Query.model_validate({"query": "a and b"})
-    (entry,) = candidates.result(Vocabulary(toy), query, [linked])
+def test_a_decision_is_certain(toy: Linker) -> None:
+    (entry,) = judged(toy, {"query": "a"}, DECIDED)
+    assert (entry["id"], entry["match"], entry["score"]) == ("TOY:21", True, 100)
+    # but not on one of two parts
+    (entry,) = judged(toy, {"query": "a and b"}, DECIDED, Part("b", nil=True), state="accepted")
     assert (entry["id"], entry["match"]) == ("TOY:21", False)
+    # it wins over an id that is the text
+    assert [c["id"] for c in judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted")] == [
+        "TOY:21"
+    ]
+    assert judged(toy, {"query": "TOY:12"}, Part("a", nil=True), state="no concept") == []
+    # and over properties, without confidence
+    both = Part("a", candidates=(*DECIDED.candidates, Candidate("TOY:12", "n", "n", 0.9)))
+    query = {"query": "a", "properties": [{"pid": "parents", "v": "TOY:1"}]}  # of the other
+    result = judged(toy, query, both)
+    assert [(c["id"], c["match"]) for c in result] == [("TOY:21", True), ("TOY:12", False)]
 
 
 def test_a_batch_has_so_many_values(client: TestClient) -> None:
@@ -260,18 +264,9 @@ def test_a_batch_has_so_many_values(client: TestClient) -> None:
     assert client.post("/reconcile", data={"queries": json.dumps(batch)}).status_code == 200
 
 
-def test_a_decision_wins_over_properties_without_confidence(toy: Linker) -> None:
-    decided = Candidate("TOY:21", "n", "n", 0.9, source="decision", confidence=1.0)
-    other = Candidate("TOY:12", "n", "n", 0.9)
-    linked = (None, [Prediction(Mention("a"), (Part("a", candidates=(decided, other)),))])
-    query = {"query": "a", "properties": [{"pid": "parents", "v": "TOY:1"}]}  # of the other
-    result = candidates.result(Vocabulary(toy), Query.model_validate(query), [linked])
-    assert [(c["id"], c["match"]) for c in result] == [("TOY:21", True), ("TOY:12", False)]
-
-
-def test_a_name_is_matched_by_the_ranker(sampled: Linker) -> None:
+def test_a_name_is_matched_by_the_ranker(sampled: Linker, sampled_client: TestClient) -> None:
     """Scores are confidences in hundredths; what the model would not answer is a candidate, too."""
-    client = client_of(sampled)
+    client = sampled_client
     (linked,) = sampled.link(["oesophageal cancers"], k=5, threshold=0)
     expected = [round(100 * (c.confidence or 0.0), 2) for c in linked.parts[0].candidates]
     result = answers(client, {"q": {"query": "oesophageal cancers", "limit": 5}})["q"]["result"]
@@ -348,23 +343,25 @@ def test_an_empty_cell_has_an_empty_result(client: TestClient, empty: str | None
     assert content["b"]["result"][0]["id"] == "TOY:11"
 
 
-def test_a_request_is_answered_by_one_model(toy: Linker, sampled: Linker) -> None:
-    class Swapped(Fake):
-        """Whose model is another one as soon as anything is done."""
-
-        async def run(self, function: Any, *args: Any) -> Any:
-            self.model = Fake(sampled).model
-            return await super().run(function, *args)
-
-        async def answer(self, model: Any, requests: Any) -> Any:
-            self.model = Fake(sampled).model
-            return await super().answer(model, requests)
-
+def test_a_request_is_answered_by_one_model(
+    client: Any, sampled: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is another one as soon as anything is done."""
     query = {"query": "cancer", "properties": [{"pid": "parents", "v": "TOY:1"}]}
-
-    expected = answers(client_of(toy), {"q": query})
+    expected = answers(client, {"q": query})
     assert expected["q"]["result"]
-    assert answers(client_with(Swapped(toy)), {"q": query}) == expected
+    service, other = client.service, Service(Settings("sample"), sampled).model
+
+    def swapping(function: Any) -> Any:
+        async def swapped(*args: Any) -> Any:
+            monkeypatch.setattr(service, "_model", other)
+            return await function(*args)
+
+        return swapped
+
+    for name in ("run", "answer"):
+        monkeypatch.setattr(service, name, swapping(getattr(service, name)))
+    assert answers(client, {"q": query}) == expected
 
 
 def test_batches_have_a_limit(client: TestClient) -> None:
@@ -397,16 +394,3 @@ def test_results_have_the_form_of_the_protocol(client: TestClient, valid: Any) -
     content = answers(client, queries)
     for version in ("0.1", "0.2"):
         valid(version, "reconciliation-result-batch", content)
-
-
-def _linked(*parts: tuple[str, str, float]) -> Any:
-    """An answer with a candidate for each part."""
-    return None, [
-        Prediction(
-            Mention("x"),
-            tuple(
-                Part(text, candidates=(Candidate(i, text, text, c, confidence=c),))
-                for text, i, c in parts
-            ),
-        )
-    ]

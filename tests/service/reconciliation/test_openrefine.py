@@ -19,8 +19,6 @@ from fastapi.testclient import TestClient
 
 from linker import Linker
 
-from .conftest import client_of
-
 JQUERY = "jQuery35107286_1700000000000"
 
 
@@ -124,18 +122,20 @@ def test_a_single_query_of_version_0_1(client: TestClient, text: str) -> None:
     assert content["result"][0]["match"] is True
 
 
-def test_the_query_of_all_cells_is_linked_in_one_batch(toy: Any) -> None:
-    from fastapi import FastAPI
+def test_the_query_of_all_cells_is_linked_in_one_batch(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[int] = []
+    service, answer = client.service, client.service.answer
 
-    from linker.service.reconciliation.routes import router
+    async def answered(model: Any, requests: Any) -> Any:
+        batches.append(len(requests))
+        return await answer(model, requests)
 
-    from .conftest import Fake
-
-    app, fake = FastAPI(), Fake(toy)
-    app.include_router(router(fake))
+    monkeypatch.setattr(service, "answer", answered)
     text = json.dumps({"a": {"query": "x"}, "b": {"query": ""}, "c": {"query": "migraine"}})
-    content = post(TestClient(app), "queries=" + quote(text))
-    assert fake.batches == [2]
+    content = post(client, "queries=" + quote(text))
+    assert batches == [2]
     assert [*content] == ["a", "b", "c"]
     assert content["c"]["result"][0]["id"] == "TOY:21"
 
@@ -243,8 +243,8 @@ def test_suggested_entities_name_their_types_by_id(client: TestClient) -> None:
     assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
 
 
-def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker) -> None:
-    client, pages, cursor = client_of(sampled), [], 0
+def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker, sampled_client: Any) -> None:
+    client, pages, cursor = sampled_client, [], 0
     while cursor is not None:
         parameters = {"prefix": "c", "cursor": cursor}
         content = client.get("/reconcile/suggest/entity", params=parameters).json()

@@ -19,8 +19,7 @@ from linker.decisions.records import in_force, replaced
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
-from linker.service import examples
-from linker.service.limits import Failure
+from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
 from linker.types import Decision
@@ -49,7 +48,7 @@ class NewDecisions(Strict):
 
 def router(service: Service) -> APIRouter:
     """The routes of decisions."""
-    routes = APIRouter(prefix="/decisions", tags=["decisions"], responses=examples.ERRORS)
+    routes = APIRouter(prefix="/decisions", tags=["decisions"], responses=ERRORS)
 
     @routes.get("")
     async def listed(

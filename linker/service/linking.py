@@ -10,18 +10,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Response
 
 from linker import outputs
+from linker.jobs.linking import layout_of
+from linker.linking.requests import Linked
+from linker.linking.linker import Linker
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError
-from linker.linking.linker import Linker
-from linker.linking.requests import Linked
 from linker.outputs import explanation, jsonl
-from linker.service import examples
+from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (
+    ANNOTATE_EXAMPLES,
+    EXPLAIN_EXAMPLES,
+    LINK_EXAMPLES,
+    PREDICTIONS,
     AnnotateBody,
     ExplainBody,
     Format,
     LinkBody,
-    check_mention,
     to_documents,
 )
 from linker.service.state import Service
@@ -34,6 +38,7 @@ _MEDIA = {
     "bioc": "application/xml",
     "sssom": "text/tab-separated-values",
 }
+_EXPLANATION = "What linker explain --format json writes."
 AsFormat = Annotated[
     Format, Query(alias="format", description="json, or the text of a file in this format.")
 ]
@@ -41,20 +46,20 @@ AsFormat = Annotated[
 
 def router(service: Service) -> APIRouter:
     """The routes that link."""
-    routes = APIRouter(tags=["linking"], responses=examples.ERRORS)
+    routes = APIRouter(tags=["linking"], responses=ERRORS)
 
-    @routes.post("/link", responses=examples.PREDICTIONS)
+    @routes.post("/link", responses=PREDICTIONS)
     async def link(
-        body: Annotated[LinkBody, Body(openapi_examples=examples.LINK)], form: AsFormat = "json"
+        body: Annotated[LinkBody, Body(openapi_examples=LINK_EXAMPLES)], form: AsFormat = "json"
     ) -> Response:
         """Link loose mentions, or those that are marked in documents."""
         model = service.model
         linked = await service.answer(model, body.requests(body.items(service.limits)))
         return await _written(linked, form, model.linker, service.store is not None)
 
-    @routes.post("/annotate", responses=examples.PREDICTIONS)
+    @routes.post("/annotate", responses=PREDICTIONS)
     async def annotate(
-        body: Annotated[AnnotateBody, Body(openapi_examples=examples.ANNOTATE)],
+        body: Annotated[AnnotateBody, Body(openapi_examples=ANNOTATE_EXAMPLES)],
         form: AsFormat = "json",
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
@@ -62,9 +67,9 @@ def router(service: Service) -> APIRouter:
         linked = await service.annotate(model, body.requests(documents))
         return await _written(linked, form, model.linker, service.store is not None)
 
-    @routes.post("/explain", responses=examples.EXPLANATION)
+    @routes.post("/explain", responses={200: {"description": _EXPLANATION}})
     async def explain(
-        body: Annotated[ExplainBody, Body(openapi_examples=examples.EXPLAIN)],
+        body: Annotated[ExplainBody, Body(openapi_examples=EXPLAIN_EXAMPLES)],
     ) -> Response:
         """Say why a mention is answered as it is, and why a concept is not the answer."""
         check_mention(body.mention, service.limits, "mention")
@@ -89,21 +94,15 @@ async def _written(
     linked: list[Linked], form: Format, linker: Linker, has_decisions: bool
 ) -> Response:
     """Predictions as a response."""
-    text = await asyncio.to_thread(_text, linked, form, linker.dictionary, has_decisions)
+    text = await asyncio.to_thread(_text, linked, form, linker, has_decisions)
     return Response(text, media_type=_MEDIA[form])
 
 
-def _text(linked: list[Linked], form: Format, dictionary: Dictionary, has_decisions: bool) -> str:
+def _text(linked: list[Linked], form: Format, linker: Linker, has_decisions: bool) -> str:
     if form == "json":
         predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
-    documents = any(document is not None for document, _ in linked)
-    sources = has_decisions or len(dictionary.lent_rows) > 0
-    layout = outputs.Layout(documents, sources, has_decisions, dictionary.vocabulary)
-    file = io.StringIO()
-    try:
-        outputs.write(form, linked, file, layout)
-    except ValueError as error:
-        raise LinkerError(str(error)) from None
+    file, documents = io.StringIO(), any(document is not None for document, _ in linked)
+    outputs.write(form, linked, file, layout_of(form, documents, linker, has_decisions))
     return file.getvalue()

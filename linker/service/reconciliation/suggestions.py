@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 from jinja2 import Environment
 
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
+from linker.service.concepts import names_starting_with
+from linker.service.reconciliation.vocabulary import PROPERTIES, Json, Vocabulary, Type
 from linker.readers.records import MENTION_LIMIT
 from linker.service.reconciliation.extension import described
-from linker.service.reconciliation.properties import PROPERTIES
-from linker.service.reconciliation.vocabulary import Json, Type, Vocabulary
 
 _Entry = TypeVar("_Entry", bound=Hashable)
 
@@ -61,65 +61,61 @@ def entities(vocabulary: Vocabulary, prefix: str, cursor: int, linked: Sequence[
         cursor: how many suggestions to skip.
         linked: the answers to `similar`.
     """
-    prefix, dictionary = prefix.strip(), vocabulary.dictionary
-    names = vocabulary.starting_with(prefix) if prefix else iter(())
-    ids = (
+    similar_ids = (
         candidate.concept_id
         for _, predictions in linked
         for part in predictions[0].parts
         for candidate in part.candidates
     )
-    like = (row for identifier in ids for row in dictionary.rows(identifier)[:1])
-    rows = _distinct(itertools.chain(vocabulary.rows(prefix), names, like))
+    similar_rows = (vocabulary.dictionary.rows(identifier)[:1] for identifier in similar_ids)
+    rows = chain(_named(vocabulary, prefix), chain.from_iterable(similar_rows))
     return _page(rows, cursor, partial(_entity, vocabulary))
 
 
 def types(vocabulary: Vocabulary, prefix: str, cursor: int) -> Json:
     """Suggest types: those that are offered, then any concept with others below it."""
-    named = vocabulary.rows(prefix)
-    prefix = prefix.strip().casefold()
-    offered = (t for t in vocabulary.types.values() if _fits(prefix, t.id, t.name))
-    children = vocabulary.dictionary.hierarchy.children
-    rows = itertools.chain(named, vocabulary.starting_with(prefix) if prefix else ())
-    branches = (vocabulary.branch(row) for row in rows if len(children([row])[0]))
-    entries = _distinct(itertools.chain(offered, branches))
-    return _page(entries, cursor, _type)
+    lowered = prefix.strip().casefold()
+    offered = (t for t in vocabulary.types.values() if _fits(lowered, t.id, t.name))
+    rows = (row for row in _named(vocabulary, prefix) if vocabulary.children(row))
+    entries = chain(offered, map(vocabulary.branch, rows))
+    return _page(entries, cursor, lambda t: t.reference | {"description": t.description})
+
+
+def _named(vocabulary: Vocabulary, prefix: str) -> Iterator[int]:
+    """The rows of the concepts that an id names, then of those with a name that starts with it."""
+    yield from vocabulary.rows(prefix.strip())
+    linker = vocabulary.linker
+    if wanted := linker.normalize(prefix):
+        for name in names_starting_with(linker, wanted):
+            yield from linker.generator.table.concepts_of(name).tolist()
 
 
 def properties(prefix: str, cursor: int) -> Json:
     """Suggest properties."""
     prefix = prefix.strip().casefold()
     entries = (entry for entry in PROPERTIES.values() if _fits(prefix, entry.id, entry.name))
-    return _page(entries, cursor, described)
+    return _page(entries, cursor, lambda entry: entry.reference)
 
 
-def entity_card(vocabulary: Vocabulary, identifier: str) -> str:
-    """A concept as HTML; empty for an unknown id."""
+def card(vocabulary: Vocabulary, what: str, identifier: str) -> str:
+    """An entity, a type or a property as HTML; empty for an unknown id."""
+    if what != "entity":
+        entry = PROPERTIES.get(identifier) if what == "property" else vocabulary.type(identifier)
+        if entry is None:
+            return ""
+        return _CARD.render(id=entry.id, name=entry.name, definition=entry.description)
     rows = vocabulary.rows(identifier)
     if len(rows) != 1:
         return ""
-    concept = vocabulary.dictionary.concept(rows[0])
-    parents = vocabulary.dictionary.hierarchy.parents(rows)[0].tolist()
+    concept, name = vocabulary.dictionary.concept(rows[0]), vocabulary.dictionary.preferred_name
     return _CARD.render(
         id=concept.id,
         name=concept.name,
         synonyms=_listed(vocabulary.synonyms(rows[0]), 5),
-        parents=_listed([vocabulary.dictionary.preferred_name(row) for row in parents], 5),
+        parents=_listed([name(row) for row in vocabulary.parents(rows[0])], 5),
         types=_listed(concept.types, 5),
         definition=shorten(concept.definition, 400),
     )
-
-
-def type_card(vocabulary: Vocabulary, identifier: str) -> str:
-    """A type as HTML; empty for an unknown id."""
-    entry = vocabulary.type(identifier)
-    return _CARD.render(id=entry.id, name=entry.name, definition=entry.description) if entry else ""
-
-
-def property_card(identifier: str) -> str:
-    """A property as HTML; empty for an unknown id."""
-    entry = PROPERTIES.get(identifier)
-    return _CARD.render(id=entry.id, name=entry.name, definition=entry.description) if entry else ""
 
 
 def page(title: str, card: str) -> str:
@@ -139,36 +135,28 @@ def _entity(vocabulary: Vocabulary, row: int) -> Json:
     }
 
 
-def _type(entry: Type) -> Json:
-    return {**entry.reference, "description": entry.description}
-
-
 def _fits(prefix: str, identifier: str, name: str) -> bool:
     """Whether an id, or a word of a name, starts with a text in lower case."""
     name = name.casefold()
     return identifier.casefold().startswith(prefix) or f" {name}".find(f" {prefix}") >= 0
 
 
-def _distinct(entries: Iterable[_Entry]) -> Iterator[_Entry]:
-    """The entries without repeats."""
-    seen: set[_Entry] = set()
-    for entry in entries:
-        if entry not in seen:
-            seen.add(entry)
-            yield entry
-
-
 def _page(entries: Iterable[_Entry], cursor: int, written: Callable[[_Entry], Json]) -> Json:
     """A page of suggestions, with the cursor of the next one where there are more.
 
     Args:
-        entries: all suggestions.
+        entries: all suggestions, of which repeats are left out.
         cursor: how many to skip.
         written: a suggestion as the protocol writes it.
     """
-    entries = [*itertools.islice(entries, cursor, cursor + PAGE + 1)]
-    answer: Json = {"result": [written(entry) for entry in entries[:PAGE]]}
-    return answer | {"cursor": cursor + PAGE} if len(entries) > PAGE else answer
+    distinct: dict[_Entry, None] = {}
+    for entry in entries:
+        distinct[entry] = None
+        if len(distinct) > cursor + PAGE:
+            break
+    page = [written(entry) for entry in [*distinct][cursor : cursor + PAGE]]
+    answer: Json = {"result": page}
+    return answer | {"cursor": cursor + PAGE} if len(distinct) > cursor + PAGE else answer
 
 
 def _listed(texts: Sequence[str], number: int) -> str:
