@@ -110,11 +110,8 @@ def _status(dictionary: Dictionary, identifier: str) -> str:
 
 def _public_page(identifier: str) -> str | None:
     """The public page of a concept; None where it is not known."""
-    page = _PAGES.get(ids.namespace(identifier).upper())
-    if page is None:
-        return None
-    local = identifier.partition(":")[2]
-    return page.format(quote(local, safe=""), curie=quote(identifier, safe=":"))
+    page, local = _PAGES.get(ids.namespace(identifier).upper()), identifier.partition(":")[2]
+    return page and page.format(quote(local, safe=""), curie=quote(identifier, safe=":"))
 
 
 def _place(dictionary: Dictionary, row: int) -> dict[str, str]:

@@ -13,13 +13,15 @@ from typing import Annotated, Any, Literal, TypeVar
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
+from linker.decisions import exchange
 from linker.decisions.applying import Decided
 from linker.decisions.check import identified, releases
 from linker.decisions.records import in_force, replaced
 from linker.decisions.store import DecisionStore
-from linker.dictionary import Dictionary
 from linker.errors import LinkerError
+from linker.outputs import sssom
 from linker.service.errors import ERRORS, Failure
+from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
 from linker.types import Decision
@@ -70,28 +72,20 @@ def router(service: Service) -> APIRouter:
         return Response(await asyncio.to_thread(read), media_type="application/json")
 
     @routes.post("", status_code=201)
-    async def add(body: Annotated[NewDecisions, Body(openapi_examples=_EXAMPLES)]) -> Response:
+    async def add(
+        body: Annotated[NewDecisions, Body(openapi_examples=EXAMPLES["decisions"])],
+    ) -> Response:
         """Store decisions; they are on the disk when this answers, and hold from now on.
 
         `replaced` are earlier decisions of the same reviewer that said the contrary.
         """
         store, dictionary = _store(service), service.linker.dictionary
-        release = releases(dictionary)
-        decisions = [
-            Decision(
-                d.mention,
-                d.concept_id or "",
-                d.accepted,
-                d.scope,
-                d.reviewer,
-                model=service.fingerprint,
-                release=release,
-            )
-            for d in body.decisions
-        ]
-        for number, decision in enumerate(decisions):
+        origin = {"model": service.fingerprint, "release": releases(dictionary)}
+        decisions = []
+        for number, new in enumerate(body.decisions):
+            record = new.model_dump() | {"concept_id": new.concept_id or ""} | origin
             try:
-                decisions[number] = identified(decision, dictionary)
+                decisions.append(identified(Decision(**record), dictionary))
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         decided = await service.decided()
@@ -119,8 +113,22 @@ def router(service: Service) -> APIRouter:
         form: Annotated[Literal["tsv", "sssom", "mentions"], Query(alias="format")] = "tsv",
     ) -> Response:
         """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
-        store, linker = _store(service), service.linker
-        text = await asyncio.to_thread(_exported, store, form, linker.dictionary)
+        store, dictionary = _store(service), service.linker.dictionary
+
+        def name(identifier: str) -> str:
+            rows = [row for row in dictionary.rows(identifier) if dictionary.ids[row] == identifier]
+            return next(map(dictionary.preferred_name, rows), "")
+
+        def written() -> str:
+            file, decisions = io.StringIO(), store.list()
+            if form == "sssom":
+                sssom.write_curated(decisions, file, name=name)
+            else:
+                write = exchange.write if form == "tsv" else exchange.write_mentions
+                write(decisions, file)
+            return file.getvalue()
+
+        text = await asyncio.to_thread(written)
         return Response(text, media_type="text/tab-separated-values")
 
     return routes
@@ -145,25 +153,6 @@ async def _written(service: Service, function: Callable[..., _Result], *args: An
         raise Failure(503, str(error)) from None
 
 
-def _exported(store: DecisionStore, form: str, dictionary: Dictionary) -> str:
-    """The decisions in force in a format."""
-    from linker.decisions import exchange
-    from linker.outputs import sssom
-
-    file, decisions = io.StringIO(), store.list()
-    if form == "sssom":
-        sssom.write_curated(decisions, file, name=lambda i: _name(dictionary, i))
-    else:
-        {"tsv": exchange.write, "mentions": exchange.write_mentions}[form](decisions, file)
-    return file.getvalue()
-
-
-def _name(dictionary: Dictionary, identifier: str) -> str:
-    """The preferred name of a concept; empty for an id that is old or unknown."""
-    rows = [row for row in dictionary.rows(identifier) if dictionary.ids[row] == identifier]
-    return next(map(dictionary.preferred_name, rows), "")
-
-
 def _store(service: Service) -> DecisionStore:
     """The decisions of a service.
 
@@ -177,13 +166,3 @@ def _store(service: Service) -> DecisionStore:
 
 def _json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     return [dataclasses.asdict(d) | {"concept_id": d.concept_id or None} for d in decisions]
-
-
-_EXAMPLES: Any = {
-    "accepted": {
-        "summary": "A concept is right",
-        "value": {
-            "decisions": [{"mention": "A-T", "concept_id": "MESH:D001260", "reviewer": "Ada"}]
-        },
-    }
-}

@@ -18,10 +18,7 @@ from linker.errors import LinkerError
 from linker.outputs import explanation, jsonl
 from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (
-    ANNOTATE_EXAMPLES,
-    EXPLAIN_EXAMPLES,
-    LINK_EXAMPLES,
-    PREDICTIONS,
+    EXAMPLES,
     AnnotateBody,
     ExplainBody,
     Format,
@@ -38,7 +35,14 @@ _MEDIA = {
     "bioc": "application/xml",
     "sssom": "text/tab-separated-values",
 }
-_EXPLANATION = "What linker explain --format json writes."
+_PREDICTIONS = {
+    "description": "The predictions, or a file of them.",
+    "content": {
+        "application/json": {"example": EXAMPLES["predictions"]},
+        **{media: {} for media in _MEDIA.values() if media != "application/json"},
+    },
+}
+_EXPLANATION = {"description": "What linker explain --format json writes."}
 AsFormat = Annotated[
     Format, Query(alias="format", description="json, or the text of a file in this format.")
 ]
@@ -48,18 +52,18 @@ def router(service: Service) -> APIRouter:
     """The routes that link."""
     routes = APIRouter(tags=["linking"], responses=ERRORS)
 
-    @routes.post("/link", responses=PREDICTIONS)
+    @routes.post("/link", responses={200: _PREDICTIONS})
     async def link(
-        body: Annotated[LinkBody, Body(openapi_examples=LINK_EXAMPLES)], form: AsFormat = "json"
+        body: Annotated[LinkBody, Body(openapi_examples=EXAMPLES["link"])], form: AsFormat = "json"
     ) -> Response:
         """Link loose mentions, or those that are marked in documents."""
         model = service.model
         linked = await service.answer(model, body.requests(body.items(service.limits)))
         return await _written(linked, form, model.linker, service.store is not None)
 
-    @routes.post("/annotate", responses=PREDICTIONS)
+    @routes.post("/annotate", responses={200: _PREDICTIONS})
     async def annotate(
-        body: Annotated[AnnotateBody, Body(openapi_examples=ANNOTATE_EXAMPLES)],
+        body: Annotated[AnnotateBody, Body(openapi_examples=EXAMPLES["annotate"])],
         form: AsFormat = "json",
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
@@ -67,9 +71,9 @@ def router(service: Service) -> APIRouter:
         linked = await service.annotate(model, body.requests(documents))
         return await _written(linked, form, model.linker, service.store is not None)
 
-    @routes.post("/explain", responses={200: {"description": _EXPLANATION}})
+    @routes.post("/explain", responses={200: _EXPLANATION})
     async def explain(
-        body: Annotated[ExplainBody, Body(openapi_examples=EXPLAIN_EXAMPLES)],
+        body: Annotated[ExplainBody, Body(openapi_examples=EXAMPLES["explain"])],
     ) -> Response:
         """Say why a mention is answered as it is, and why a concept is not the answer."""
         check_mention(body.mention, service.limits, "mention")

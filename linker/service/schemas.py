@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
@@ -199,70 +201,5 @@ def cost(item: Item) -> int:
     return 1 + len(item if isinstance(item, str) else item.text)
 
 
-LINK_EXAMPLES = {
-    "mentions": {
-        "summary": "Names",
-        "value": {"mentions": ["breast cancer", {"text": "A-T", "type": "Disease"}], "k": 2},
-    },
-    "documents": {
-        "summary": "Mentions in a text",
-        "value": {
-            "documents": [
-                {
-                    "id": "1",
-                    "text": "Ataxia telangiectasia (A-T) was seen.",
-                    "mentions": [{"text": "A-T", "spans": [[23, 26]]}],
-                }
-            ]
-        },
-    },
-}
-ANNOTATE_EXAMPLES = {
-    "text": {
-        "summary": "A text",
-        "value": {"documents": [{"id": "1", "text": "Two sisters had breast cancer."}]},
-    }
-}
-EXPLAIN_EXAMPLES = {
-    "mention": {"summary": "Why this, and not that", "value": {"mention": "breast cancer"}},
-}
-_CANDIDATE = {
-    "concept_id": "MESH:D001943",
-    "name": "Breast Neoplasms",
-    "matched_name": "Breast Cancer",
-    "score": 1.0,
-    "sparse_score": 1.0,
-    "dense_score": None,
-    "confidence": 0.99,
-}
-_PREDICTION = {
-    "schema": 1,
-    "mention": "breast cancer",
-    "document_id": None,
-    "spans": None,
-    "parts": [
-        {
-            "text": "breast cancer",
-            "expanded": None,
-            "spans": None,
-            "nil": False,
-            "confidence": 0.99,
-            "candidates": [_CANDIDATE],
-            "rejected": None,
-        }
-    ],
-    "reading": "whole",
-    "rivals": [],
-}
-PREDICTIONS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The predictions, or a file of them.",
-        "content": {
-            "application/json": {"example": {"predictions": [_PREDICTION]}},
-            "text/tab-separated-values": {},
-            "application/x-ndjson": {},
-            "text/plain": {},
-            "application/xml": {},
-        },
-    }
-}
+EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_bytes())
+"""Examples for the OpenAPI description: bodies of requests by their paths, and predictions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -107,6 +108,11 @@ class _Scored:
     candidate: Candidate | None = None  # None where an id names it
     fits: tuple[tuple[str, float], ...] = ()  # how well it fits each property of the query
 
+    @property
+    def points(self) -> float:
+        """The score as the protocol writes it."""
+        return round(100 * self.score, 2)
+
 
 def requests(vocabulary: Vocabulary, query: Query) -> list[Request]:
     """What the linker is asked for a query; nothing where only ids can answer.
@@ -210,9 +216,11 @@ def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) ->
     then divided by their sum, in which the probability of concepts outside the list counts with
     the largest weight.
     """
-    wanted = [w for w in query.properties if w.pid in PROPERTIES and w.texts]
-    wanted = [w for w in wanted if w.pid not in IDENTIFYING]
-    fitting = [(w.pid, fit(vocabulary, PROPERTIES[w.pid], w.texts)) for w in wanted]
+    fitting = [
+        (wanted.pid, fit(vocabulary, PROPERTIES[wanted.pid], wanted.texts))
+        for wanted in query.properties
+        if wanted.texts and wanted.pid in PROPERTIES and wanted.pid not in IDENTIFYING
+    ]
     weighed = []
     for entry in scored:
         fits = tuple((pid, round(how_well(entry.row), 4)) for pid, how_well in fitting)
@@ -220,23 +228,15 @@ def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) ->
     total = sum(entry.score * weight for entry, _, weight in weighed)
     rest = max(0.0, 1 - sum(entry.score for entry in scored))
     scale = total + rest * max((weight for *_, weight in weighed), default=1.0)
-    if vocabulary.linker.ranker is None or not wanted:
+    if vocabulary.linker.ranker is None or not fitting:
         scale = 1.0
-    return sorted(
-        (
-            replace(entry, score=entry.score * weight / (scale or 1.0), fits=fits)
-            for entry, fits, weight in weighed
-        ),
-        key=lambda entry: -entry.score,
-    )
+    scaled = [replace(e, score=e.score * w / (scale or 1.0), fits=fits) for e, fits, w in weighed]
+    return sorted(scaled, key=lambda entry: -entry.score)
 
 
 def _weight(fits: Iterable[tuple[str, float]]) -> float:
     """What the properties of a candidate leave of its score."""
-    weight = 1.0
-    for _, value in fits:
-        weight *= _MISFIT + (1 - _MISFIT) * value
-    return weight
+    return math.prod(_MISFIT + (1 - _MISFIT) * value for _, value in fits)
 
 
 def _named(vocabulary: Vocabulary, query: Query, is_decided: bool) -> list[int]:
@@ -265,7 +265,7 @@ def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool)
         return False
     if ranked[0].is_certain:
         return is_whole and sum(entry.is_certain for entry in ranked) == 1
-    is_tied = len(ranked) > 1 and _points(ranked[0]) == _points(ranked[1])
+    is_tied = len(ranked) > 1 and ranked[0].points == ranked[1].points
     if is_tied or ranked[0].is_open:
         return False
     if vocabulary.linker.ranker is None:
@@ -273,32 +273,23 @@ def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool)
     return is_whole and ranked[0].score >= SURE
 
 
-def _points(entry: _Scored) -> float:
-    return round(100 * entry.score, 2)
-
-
 def _json(vocabulary: Vocabulary, entry: _Scored, matched: bool) -> Json:
-    """A candidate as the protocol writes it."""
-    dictionary = vocabulary.dictionary
+    """A candidate as the protocol writes it; its features are the parts of its score."""
+    dictionary, candidate = vocabulary.dictionary, entry.candidate
+    values: dict[str, float | bool | None] = {
+        "same_name": entry.is_equal,
+        "certain": entry.is_certain,
+    }
+    if candidate is not None:
+        for name in ("confidence", "score", "sparse_score", "dense_score"):
+            values[name] = getattr(candidate, name)
+    values |= {f"fits_{pid}": value for pid, value in entry.fits}
     return {
         "id": dictionary.ids[entry.row],
         "name": dictionary.preferred_name(entry.row),
         "description": shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION),
         "type": [wanted.reference for wanted in vocabulary.types_of(entry.row)],
-        "score": _points(entry),
+        "score": entry.points,
         "match": matched,
-        "features": _features(entry),
+        "features": [{"id": name, "value": v} for name, v in values.items() if v is not None],
     }
-
-
-def _features(entry: _Scored) -> list[Json]:
-    """The parts of a score."""
-    values: dict[str, float | bool | None] = {
-        "same_name": entry.is_equal,
-        "certain": entry.is_certain,
-    }
-    if entry.candidate is not None:
-        for name in ("confidence", "score", "sparse_score", "dense_score"):
-            values[name] = getattr(entry.candidate, name)
-    values |= {f"fits_{pid}": value for pid, value in entry.fits}
-    return [{"id": name, "value": v} for name, v in values.items() if v is not None]

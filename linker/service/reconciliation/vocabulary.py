@@ -141,11 +141,19 @@ class Vocabulary:
         texts = [dictionary.names[n] for n in names if dictionary.name_kind[n] != training]
         return [text for text in dict.fromkeys(texts) if text != dictionary.preferred_name(row)]
 
+    def preferred(self, row: int) -> list[str]:
+        """The preferred name of a concept."""
+        return [self.dictionary.preferred_name(row)]
+
+    def type_names(self, row: int) -> list[str]:
+        """The names of the offered types of a concept, without that of all."""
+        return [entry.name for entry in self.types_of(row)[1:]]
+
     def definition(self, row: int) -> list[str]:
         """The definition of a concept, if it has one."""
         return list(filter(None, [self.dictionary.columns.definitions[row]]))
 
-    def references(self, row: int) -> list[str]:
+    def xrefs(self, row: int) -> list[str]:
         """The former ids of a concept, and its ids in other vocabularies."""
         return [*self.dictionary.alternative_ids(row), *self.dictionary.concept(row).xrefs]
 
@@ -168,46 +176,21 @@ class Property:
         return {"id": self.id, "name": self.name, "description": self.description}
 
 
-PROPERTIES: Mapping[str, Property] = {
-    entry.id: entry
-    for entry in (
-        Property("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
-        Property(
-            "name",
-            "Preferred name",
-            "The name that the dictionary prefers",
-            lambda v, row: [v.dictionary.preferred_name(row)],
-        ),
-        Property("synonyms", "Synonyms", "Its other names", Vocabulary.synonyms),
-        Property(
-            "definition", "Definition", "What the dictionary says that it is", Vocabulary.definition
-        ),
-        Property(
-            "xrefs",
-            "Cross-references",
-            "Ids of other vocabularies and former ids",
-            Vocabulary.references,
-        ),
-        Property(
-            "types",
-            "Types",
-            "Branches and semantic types that it belongs to",
-            lambda v, row: [entry.name for entry in v.types_of(row)[1:]],
-        ),
-        Property(
-            "parents",
-            "Parents",
-            "The concepts directly above it",
-            Vocabulary.parents,
-            True,
-            Vocabulary.ancestors,
-        ),
-        Property("ancestors", "Ancestors", "All concepts above it", Vocabulary.ancestors, True),
-        Property(
-            "children", "Children", "The concepts directly below it", Vocabulary.children, True
-        ),
-    )
-}
+_V = Vocabulary
+_ALL = (
+    Property("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
+    Property("name", "Preferred name", "The name that the dictionary prefers", _V.preferred),
+    Property("synonyms", "Synonyms", "Its other names", _V.synonyms),
+    Property("definition", "Definition", "What the dictionary says that it is", _V.definition),
+    Property("xrefs", "Cross-references", "Ids of other vocabularies and former ids", _V.xrefs),
+    Property("types", "Types", "Branches and semantic types that it belongs to", _V.type_names),
+    Property(
+        "parents", "Parents", "The concepts directly above it", _V.parents, True, _V.ancestors
+    ),
+    Property("ancestors", "Ancestors", "All concepts above it", _V.ancestors, True),
+    Property("children", "Children", "The concepts directly below it", _V.children, True),
+)
+PROPERTIES: Mapping[str, Property] = {entry.id: entry for entry in _ALL}
 IDENTIFYING = ("id", "xrefs")
 """Properties whose value names the concept itself."""
 
