@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -118,15 +120,20 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
 
-def test_html_escapes_every_text() -> None:
+faces = pytest.mark.parametrize("face", [to_text, lambda record: Page(to_html(record)).text])
+Face = Callable[[Explanation], str]
+
+
+def test_html_is_one_element_that_escapes_every_text() -> None:
     html = to_html(explained(EVIL))
-    assert "<script" not in html
+    assert html.startswith('<section class="linker-explanation">')
+    assert html.endswith("</section>")
+    assert not re.search(r"<script|url\(|@import|http", html)
     assert "&lt;script&gt;" in html
     page = Page(html)
     assert SAFE in page.text
     assert EVIL not in page.text
     assert all(sign.isprintable() or sign == "\n" for sign in html)
-    assert "http" not in html
 
 
 DECISIONS = (
@@ -136,9 +143,8 @@ DECISIONS = (
 )
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_a_decision_answers(face: object) -> None:
-    assert callable(face)
+@faces
+def test_a_decision_answers(face: Face) -> None:
     by = ByDecision("accepted", (Place("A:2", "two"), None), DECISIONS)
     text = " ".join(face(explained("heart", by_decision=by)).split())
     assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
@@ -156,23 +162,14 @@ def test_a_decision_answers(face: object) -> None:
     assert "by_decision" not in json.loads(to_json(explained("heart")))
 
 
-def test_html_is_one_element_without_addresses() -> None:
-    html = to_html(explained("heart disease"))
-    assert html.startswith('<section class="linker-explanation">')
-    assert html.endswith("</section>")
-    assert "url(" not in html
-    assert "@import" not in html
-
-
 def test_text_has_no_sign_that_a_terminal_obeys() -> None:
     text = to_text(explained(EVIL))
     assert all(sign.isprintable() or sign == "\n" for sign in text)
     assert text.startswith(f"Mention: {SAFE}\nAnswer: A:1 {SAFE}\n")
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_faces_say_everything(face: object) -> None:
-    assert callable(face)
+@faces
+def test_faces_say_everything(face: Face) -> None:
     shown = " ".join(face(explained("heart")).split())
     for text in (
         'heart, corrected from "wrong heart" to "normal heart"',
@@ -203,9 +200,8 @@ def test_faces_say_everything(face: object) -> None:
     assert "␣he 0.25" in shown
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_why_there_is_no_answer(face: object) -> None:
-    assert callable(face)
+@faces
+def test_why_there_is_no_answer(face: Face) -> None:
     (part,) = explained("heart").parts
     rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
     assert "Answer: none" in face(rejected)
@@ -224,9 +220,8 @@ def test_why_there_is_no_answer(face: object) -> None:
     assert "Answer: none" in shown
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_why_the_confidence_has_a_limit(face: object) -> None:
-    assert callable(face)
+@faces
+def test_why_the_confidence_has_a_limit(face: Face) -> None:
     (part,) = explained("FAP").parts
     limited = replace(part, doubt="short form", limit=0.4)
     assert (
@@ -241,9 +236,8 @@ def test_why_the_confidence_has_a_limit(face: object) -> None:
     )
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
-def test_scores_decide_where_the_ranker_does_not(face: object) -> None:
-    assert callable(face)
+@faces
+def test_scores_decide_where_the_ranker_does_not(face: Face) -> None:
     explanation = explained("heart")
     (part,), best = explanation.parts, explanation.parts[0].candidates[0]
     ahead = "0.1000: +0.0000 vectors, +0.0000 characters, +0.1000 bonus of a frequent name"
@@ -258,7 +252,7 @@ def test_scores_decide_where_the_ranker_does_not(face: object) -> None:
     assert "what the first would lose" not in shown
 
 
-@pytest.mark.parametrize("face", [to_text, lambda explanation: Page(to_html(explanation)).text])
+@faces
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
@@ -268,8 +262,7 @@ def test_scores_decide_where_the_ranker_does_not(face: object) -> None:
         ("id", "its id, which comes first in order"),
     ],
 )
-def test_a_rule_decides_between_equal_scores(face: object, rule: Rule, sentence: str) -> None:
-    assert callable(face)
+def test_a_rule_decides_between_equal_scores(face: Face, rule: Rule, sentence: str) -> None:
     (part,), question = (explanation := explained("heart")).parts, explanation.question
     assert question is not None
     other = replace(part.candidates[1], parts=part.candidates[0].parts, decided_by=rule)

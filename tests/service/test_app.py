@@ -321,12 +321,6 @@ def test_mistakes_name_the_field_as_it_was_written(client: Any, body: Any, where
     assert client.get("/search", params={"q": "a", "limit": 0}).json()["where"] == "limit"
 
 
-def test_broken_json_is_400_as_the_description_says(client: Any) -> None:
-    answer = client.post("/link", content=b"{", headers={"Content-Type": "application/json"})
-    assert answer.status_code == 400
-    assert answer.json()["error"].startswith("the body is no JSON: Expecting property name")
-
-
 GOOD: dict[str, Any] = {
     "scripts": ["<script>alert(1)</script> cancer"],
     "other alphabets": ["乳腺癌", "рак молочной железы", "سرطان", "𝔣𝔢𝔳𝔢𝔯", "e\u0301bola"],
@@ -340,12 +334,6 @@ def test_odd_mentions_are_answered(client: Any, case: str) -> None:
     answer = client.post("/link", json={"mentions": GOOD[case]})
     assert answer.status_code == 200
     assert [p["mention"] for p in answer.json()["predictions"]] == GOOD[case]
-
-
-def test_the_model_has_confidence_and_no_threshold(client: Any) -> None:
-    model = client.get("/model").json()
-    assert model["has_confidence"] is True
-    assert "threshold" not in model
 
 
 def test_a_model_without_a_ranker_has_no_confidence(linker: Linker, tmp_path: Path) -> None:
@@ -371,6 +359,7 @@ def test_by_default_what_has_no_concept_has_no_answer(client: Any) -> None:
         predictions = client.post("/link", json=body).json()["predictions"]
         return [prediction["parts"][0]["nil"] for prediction in predictions]
 
+    assert client.get("/model").json()["has_confidence"] is True
     assert nil() == nil(threshold=None) == [True, False]
     assert nil(threshold=0) == [False, False]
     assert nil(threshold=0.99999) == [True, True]
@@ -389,6 +378,10 @@ def test_limits_of_numbers(start: Start) -> None:
     long = {"id": "1", "text": "A-T " * 3}
     assert client.post("/annotate", json={"documents": [long]}).status_code == 413
     assert client.post("/parse", content="a\nb\nc\n").status_code == 413
+    assert client.post("/link", json={"mentions": ["A-T"], "k": 20}).status_code == 200
+    candidates = client.post("/link", json={"mentions": ["A-T"], "k": 21})
+    assert candidates.status_code == 413
+    assert candidates.json()["error"].startswith("21 candidates (mentions times k)")
 
 
 def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
@@ -564,15 +557,6 @@ def test_the_first_mistake_of_many_is_enough() -> None:
         with pytest.raises(ValidationError) as mistakes:
             LinkBody.model_validate({"mentions": many})
         assert mistakes.value.error_count() <= 2  # a mention is a text or an object
-
-
-def test_candidates_of_all_mentions_are_bounded(start: Start) -> None:
-    client = start({"mentions": 10})
-    ask = {"mentions": ["A-T"] * 2, "k": 50}
-    assert client.post("/link", json=ask).status_code == 200
-    refused = client.post("/link", json=ask | {"k": 51})
-    assert refused.status_code == 413
-    assert refused.json()["error"].startswith("102 candidates (mentions times k)")
 
 
 def test_figures_and_logs_hold_no_text_of_users(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TypeVar
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader
 
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
@@ -22,26 +23,11 @@ PAGE = 20  # suggestions in an answer
 _SIMILAR = 10  # concepts with a similar name, which follow those whose name starts with the prefix
 _DESCRIPTION = 120  # characters
 
-_CARD = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-    """<div style="font: 13px/1.4 sans-serif; color: #222; background: #fff; padding: 4px">
-<b>{{ name }}</b> <span style="color: #555">{{ id }}</span>
-{% if synonyms %}
-<div>Also: {{ synonyms }}</div>
-{% endif %}
-{% if parents %}
-<div>Under: {{ parents }}</div>
-{% endif %}
-{% if types %}
-<div>Types: {{ types }}</div>
-{% endif %}
-{% if definition %}
-<div>{{ definition }}</div>
-{% endif %}
-</div>"""
-)
-_PAGE = Environment(autoescape=True).from_string(
-    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{{ title }}</title></head>'
-    '<body style="margin: 0">{{ card | safe }}</body></html>\n'
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
 
 
@@ -103,12 +89,13 @@ def card(vocabulary: Vocabulary, what: str, identifier: str) -> str:
         entry = PROPERTIES.get(identifier) if what == "property" else vocabulary.type(identifier)
         if entry is None:
             return ""
-        return _CARD.render(id=entry.id, name=entry.name, definition=entry.description)
+        return _rendered("card", id=entry.id, name=entry.name, definition=entry.description)
     rows = vocabulary.rows(identifier)
     if len(rows) != 1:
         return ""
     concept, name = vocabulary.dictionary.concept(rows[0]), vocabulary.dictionary.preferred_name
-    return _CARD.render(
+    return _rendered(
+        "card",
         id=concept.id,
         name=concept.name,
         synonyms=_listed(vocabulary.synonyms(rows[0]), 5),
@@ -120,7 +107,11 @@ def card(vocabulary: Vocabulary, what: str, identifier: str) -> str:
 
 def page(title: str, card: str) -> str:
     """A card as a page of its own."""
-    return _PAGE.render(title=title, card=card or "Unknown id")
+    return _rendered("page", title=title, card=card or "Unknown id")
+
+
+def _rendered(template: str, **texts: str) -> str:
+    return _TEMPLATES.get_template(f"{template}.html.jinja").render(texts)
 
 
 def _entity(vocabulary: Vocabulary, row: int) -> Json:
