@@ -15,12 +15,11 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service import concepts, decisions, errors, linking
+from linker.service import concepts, decisions, errors, linking, uploads
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
 from linker.service.metrics import CONTENT_TYPE
 from linker.service.reconciliation import routes as reconciliation
-from linker.service.routes import parsing
 from linker.service.state import Service
 from linker.version import VERSION
 
@@ -52,7 +51,7 @@ def create(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for room in (linking, parsing, concepts, decisions, reconciliation):
+    for room in (linking, uploads, concepts, decisions, reconciliation):
         app.include_router(room.router(service))
     app.include_router(_router(service))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")

@@ -1,1 +1,0 @@
-"""The routes of the service; each file has a function `router(service)`."""
