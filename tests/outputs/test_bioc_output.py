@@ -22,8 +22,8 @@ def read_back(folder: Path, text: str) -> list[Document]:
     return list(reader.read(path))
 
 
-def part(identifier: str, score: float) -> Part:
-    return Part("x", candidates=(Candidate(identifier, "x", "x", score),))
+def part(identifier: str, score: float, source: str = "") -> Part:
+    return Part("x", candidates=(Candidate(identifier, "x", "x", score, source=source),))
 
 
 @pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])
@@ -33,22 +33,6 @@ def test_unchanged_documents_come_back(tmp_path: Path, name: str) -> None:
         read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
         == documents
     )
-
-
-def test_lent_names_say_their_source_in_an_infon() -> None:
-    first, _ = reader.read(DATA / "mini.bioc.xml")
-    _, breast, ovarian, *_ = first.mentions
-    lent = Part("x", candidates=(Candidate("MESH:D1", "x", "x", 1, source="d.obo"),))
-    predictions = [
-        Prediction(breast, (lent, part("MESH:D2", 1))),
-        Prediction(ovarian, (part("MESH:D3", 1),)),
-    ]
-    (document,) = library.loads(written("bioc", (first, predictions))).documents
-    places = [*document.passages, *(s for p in document.passages for s in p.sentences)]
-    infons = [annotation.infons for place in places for annotation in place.annotations]
-    sources = {i["identifier"]: i.get("source") for i in infons if "identifier" in i}
-    assert sources["MESH:D1|MESH:D2"] == "d.obo|-"
-    assert sources["MESH:D3"] is None
 
 
 def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
@@ -75,7 +59,7 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
     first, _ = reader.read(DATA / "mini.bioc.xml")
     _, breast, ovarian, gout, thalassaemia = first.mentions
     predictions = [
-        Prediction(breast, (part("MESH:D001943", 0.93), Part("x"))),
+        Prediction(breast, (part("MESH:D001943", 0.93, source="d.obo"), Part("x"))),
         Prediction(ovarian, (Part("x"),)),
         Prediction(gout, (part("MESH:D006073", 1),)),
         Prediction(thalassaemia, (part("MESH:D017086", 0.5), part("MESH:D000740", 0.25))),
@@ -103,6 +87,7 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
             "note": "split",
             "identifier": "MESH:D001943|-1",
             "score": "0.9300|-",
+            "source": "d.obo|-",
         },
         {"type": "Disease", "identifier": "-1"},
         {"type": "Disease", "identifier": "MESH:D006073", "score": "1.0000"},
