@@ -19,8 +19,8 @@ from linker.files import arrow
 from linker.jobs.parts import Part, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
-from linker.linking.requests import Linked
 from linker.linking.linker import Linker
+from linker.linking.requests import Linked
 from linker.outputs import Layout
 from linker.readers import mentions as readers
 from linker.text.find import Overlaps

@@ -11,10 +11,8 @@ from fastapi import APIRouter, Body, Query, Response
 
 from linker import outputs
 from linker.jobs.linking import layout_of
-from linker.linking.requests import Linked
 from linker.linking.linker import Linker
-from linker.dictionary import Dictionary
-from linker.errors import LinkerError
+from linker.linking.requests import Linked
 from linker.outputs import explanation, jsonl
 from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from linker import Candidate, Dictionary, Document, Linker, Mention
+from linker import Candidate, Dictionary, Document, Linker, Mention, outputs
 from linker.evaluation import page, protocols, run
 from linker.ids import parse_gold
-from linker.outputs import jsonl
 from linker.types import Part, Passage, Prediction
 
 EVIL = "<script>alert('x')</script>"
@@ -54,7 +53,7 @@ def evaluated(
 ) -> str:
     """The page of an evaluation of predictions."""
     with (folder / "p.jsonl").open("w", encoding="utf-8") as file:
-        jsonl.write([(None, predictions)], file)
+        outputs.write("jsonl", [(None, predictions)], file)
     result = run.evaluate(items, linker, "strict", (1, 5), path=folder / "p.jsonl")
     run.write(folder, result.record, result.outcomes, linker, items)
     return (folder / "report.html").read_text("utf-8")

@@ -13,11 +13,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import TypeAdapter, ValidationError
 
 from linker.service.errors import ERRORS, Failure
-from linker.service.reconciliation import candidates, extension, suggestions, queries, suggest
+from linker.service.reconciliation import candidates, extension, suggestions
 from linker.service.reconciliation.candidates import BATCH, Query
-from linker.errors import LinkerError
-from linker.linking.requests import Linked, Request as LinkRequest
-from linker.service import examples
 from linker.service.reconciliation.vocabulary import Json, Vocabulary
 from linker.service.state import Model, Service
 from linker.version import VERSION

@@ -12,10 +12,9 @@ from jinja2 import Environment, FileSystemLoader
 
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
-from linker.service.concepts import names_starting_with
-from linker.service.reconciliation.vocabulary import PROPERTIES, Json, Vocabulary, Type
 from linker.readers.records import MENTION_LIMIT
-from linker.service.reconciliation.extension import described
+from linker.service.concepts import names_starting_with
+from linker.service.reconciliation.vocabulary import PROPERTIES, Json, Vocabulary
 
 _Entry = TypeVar("_Entry", bound=Hashable)
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.linking.requests import Linked, Request
 
 pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")
