@@ -10,7 +10,7 @@ from pathlib import Path
 from linker import files
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
-from linker.readers.checks import MENTION_LIMIT
+from linker.readers.records import MENTION_LIMIT
 
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
