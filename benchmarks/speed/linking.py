@@ -55,9 +55,6 @@ PAUSE = 0.001  # seconds between two looks at what is being done
 STAGES = {  # part of the path of a module -> stage; the first that fits
     "encoders/tfidf": "sparse",
     "candidates/sparse": "sparse",
-    "candidates/contributions": "sparse",
-    "candidates/postings": "sparse",
-    "candidates/word_lists": "sparse",
     "encoders/": "encoding",
     "candidates/index": "dense",
     "candidates/ann": "dense",

@@ -1,4 +1,4 @@
-"""An approximate index for the vectors of many names, by faiss (the extra `index`).
+"""An approximate index for the vectors of many names, by faiss.
 
 Similar names share a list, and a search reads the lists whose centroids are nearest to the query.
 In the lists a vector is a code of a few bytes (product quantisation), which only proposes names:
@@ -21,15 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import persistence
-from linker.candidates.index import (
-    QUERIES,
-    ExactIndex,
-    Floats,
-    Hits,
-    VectorIndex,
-    is_finite,
-    joined,
-)
+from linker.candidates.index import QUERIES, ExactIndex, Floats, Hits, VectorIndex, is_finite
 from linker.errors import LinkerError
 from linker.version import install_hint
 
@@ -79,8 +71,6 @@ class IvfIndex(VectorIndex):
         LinkerError: faiss is missing.
     """
 
-    exact = False
-
     def __init__(
         self,
         vectors: NDArray[Any],
@@ -99,23 +89,19 @@ class IvfIndex(VectorIndex):
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is not None and len(among) <= _FEW:
             return self._exact.search(queries, k, among)
-        parts = range(0, len(queries), QUERIES)
-        return joined([self._search_batch(queries[i : i + QUERIES], k, among) for i in parts])
+        parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
+        return Hits.joined([self._search_batch(part, k, among) for part in parts])
 
     def _search_batch(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         """As `search`, for at most `QUERIES` queries."""
         queries = np.ascontiguousarray(queries, np.float32)
-        proposed = min(_proposed(k), len(self))
+        proposed = min(2 * k + 160, len(self))  # by their codes
         _, rows = self._faiss.search(queries, proposed, params=self._parameters(among))
         query, place = np.nonzero(rows >= 0)
         rows = rows[query, place]
         if rows.max(initial=0) >= len(self):
             raise LinkerError("the index names rows that are not there; make the index again")
-        scores = self.products(queries, query, rows)
-        order = np.lexsort((rows, -scores, query))
-        order = order[np.arange(len(order)) - np.searchsorted(query, query) < k]
-        indptr = np.searchsorted(query[order], np.arange(len(queries) + 1))
-        return Hits(indptr, rows[order].astype(np.int32), scores[order])
+        return Hits.best(len(queries), k, query, rows, self.products(queries, query, rows))
 
     def _parameters(self, among: NDArray[np.int64] | None) -> Any:
         """The lists to read, the more the fewer names may be found, and which names those are."""
@@ -127,13 +113,6 @@ class IvfIndex(VectorIndex):
         selector = faiss.IDSelectorBitmap(np.packbits(is_among, bitorder="little"))
         probes = min(self.record.lists, math.ceil(probes * len(self) / len(among)))
         return faiss.SearchParametersIVF(nprobe=probes, sel=selector)
-
-    def with_probes(self, probes: int, recall: float = 0.0) -> IvfIndex:
-        """The same index, of which a search reads another number of lists."""
-        index = object.__new__(IvfIndex)
-        index.__dict__.update(self.__dict__)
-        index.record = dataclasses.replace(self.record, probes=probes, recall=recall)
-        return index
 
     def save(self, folder: Path) -> None:
         """Write the arrays and the record."""
@@ -220,34 +199,34 @@ def room(sizes: Any) -> Any:
     return -(-sizes // _BLOCK) * _BLOCK
 
 
-def _proposed(k: int) -> int:
-    """How many names codes propose, of which the k best are chosen by their vectors."""
-    return 2 * k + 160
-
-
 def _check(vectors: NDArray[Any], arrays: Mapping[str, NDArray[Any]], record: IndexRecord) -> None:
     """Raise ValueError where the arrays do not fit together; compiled code trusts them.
 
     Rows in lists are checked when a search finds them.
     """
-    centroids, codebooks = arrays["centroids"], arrays["codebooks"]
-    sizes, lists = arrays["sizes"], arrays["lists"]
-    dim, parts = vectors.shape[1], len(codebooks)
-    if centroids.shape != (record.lists, dim) or centroids.dtype != np.float32:
-        raise ValueError("its centroids do not fit the vectors")
-    if not parts or dim % parts or codebooks.shape != (parts, 16, dim // parts):
-        raise ValueError("its codebooks do not fit the vectors")
-    if codebooks.dtype != np.float32 or not (is_finite(centroids) and is_finite(codebooks)):
+    dim, parts, sizes = vectors.shape[1], len(arrays["codebooks"]), arrays["sizes"]
+    if not parts or dim % parts:
+        raise ValueError(f"its codebooks have {parts} parts, and vectors {dim} components")
+    _check_array(arrays, "centroids", np.float32, (record.lists, dim))
+    _check_array(arrays, "codebooks", np.float32, (parts, 16, dim // parts))
+    if not (is_finite(arrays["centroids"]) and is_finite(arrays["codebooks"])):
         raise ValueError("its centroids or codebooks are not finite numbers")
-    if sizes.shape != (record.lists,) or sizes.dtype != np.int64 or (sizes < 0).any():
-        raise ValueError("its sizes of lists do not fit the centroids")
-    if sizes.max(initial=0) > len(vectors) or sizes.sum() != len(vectors):
+    _check_array(arrays, "sizes", np.int64, (record.lists,))
+    if not 0 <= sizes.min(initial=0) <= sizes.max(initial=0) <= len(vectors) == sizes.sum():
         raise ValueError("its lists do not hold each name once")
     size = int(room(sizes).sum()) * ((parts + 1) // 2 + ROW)
-    if lists.shape != (size,) or lists.dtype != np.uint8:
-        raise ValueError("its lists are not as long as their sizes say")
+    _check_array(arrays, "lists", np.uint8, (size,))
     if not 0 <= record.probes <= record.lists:
-        raise ValueError("it reads lists that are not there")
+        raise ValueError(f"it reads {record.probes} of {record.lists} lists")
+
+
+def _check_array(
+    arrays: Mapping[str, NDArray[Any]], name: str, dtype: Any, shape: tuple[int, ...]
+) -> None:
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape:
+        expected = f"{np.dtype(dtype)} {shape}"
+        raise ValueError(f"its {name} are {array.dtype} {array.shape}, expected: {expected}")
 
 
 def _restored(arrays: Mapping[str, NDArray[Any]], path: Path | None) -> Any:

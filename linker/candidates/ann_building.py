@@ -26,7 +26,7 @@ from linker.candidates.ann import (
     room,
     save_record,
 )
-from linker.candidates.index import ExactIndex, Floats, VectorIndex
+from linker.candidates.index import ExactIndex, Floats, VectorIndex, recall
 from linker.candidates.options import LARGE, IndexOptions
 from linker.errors import LinkerError
 
@@ -38,7 +38,6 @@ _CODEBOOK = 65_536  # names, at least, by which codes are learnt
 _ROUNDS = 8  # of k-means
 _ADDED = 65_536  # names that are added together, 32 MB with 128 components
 _PARTS = 96  # of a vector, at most
-_SAME = 1e-5  # products that differ by less are equal
 
 logger = logging.getLogger(__name__)
 
@@ -118,9 +117,8 @@ def build(
     folder.mkdir(parents=True)
     _write_lists(folder, vectors, lists)
     record = IndexRecord(checksum, lists, lists, 0.0, len(queries), dataclasses.asdict(options))
-    path = folder / "lists.npy"
-    index = IvfIndex(vectors, persistence.load_arrays(folder), record, path)
-    index = _measured(index, queries, options)
+    index = IvfIndex(vectors, persistence.load_arrays(folder), record, folder / "lists.npy")
+    index.record = _measured(index, queries, options)
     if index.record.recall < options.recall:
         raise LinkerError(
             f"the index finds {index.record.recall:.4f} of the {K} best names, and index.recall "
@@ -141,57 +139,38 @@ def changed_names(names: Sequence[str]) -> list[str]:
     """Sample names, in each of which a character is left out or doubled."""
     random = np.random.default_rng(_SEED)
     rows = random.choice(len(names), min(_QUERIES, len(names)), replace=False)
-    return [_slip(names[row], *random.random(2).tolist()) for row in rows.tolist()]
+    changed = []
+    for name in (names[row] for row in rows.tolist()):
+        where, which = random.random(2).tolist()
+        place = int(where * len(name))
+        doubled = 2 * name[place : place + 1] if which < 1 / 2 else ""
+        changed.append(name[:place] + doubled + name[place + 1 :])
+    return changed
 
 
-def _slip(name: str, where: float, which: float) -> str:
-    place = int(where * len(name))
-    doubled = 2 * name[place : place + 1] if which < 1 / 2 else ""
-    return name[:place] + doubled + name[place + 1 :]
-
-
-def recall(index: VectorIndex, queries: Floats, worst: Floats) -> float:
-    """The share of the K best names that an index finds; equal products count the same.
-
-    Args:
-        index: the index.
-        queries: (queries, dim).
-        worst: the product of the last of the K best names of each query, (queries,).
-    """
-    hits = index.search(queries, K)
-    is_right = hits.scores >= worst[hits.queries] - _SAME
-    return float(is_right.sum() / max(1, len(queries) * min(K, len(index))))
-
-
-def last_of_best(vectors: NDArray[Any], queries: Floats) -> Floats:
-    """The product of the last of the K best names of each query by exact search, (queries,)."""
-    hits = ExactIndex(vectors).search(queries, K)
-    return hits.scores[hits.indptr[1:] - 1]
-
-
-def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IvfIndex:
+def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IndexRecord:
     """Measure the recall; where no number of lists is asked for, read as few as reach the aim.
 
     The number is doubled until the aim is reached, and then looked for between the last two.
     """
-    worst, lists = last_of_best(index.vectors, queries), index.record.lists
+    exact, lists = ExactIndex(index.vectors).search(queries, K), index.record.lists
 
-    def measured(probes: int) -> IvfIndex:
-        share = recall(index.with_probes(probes), queries, worst)
-        return index.with_probes(probes, round(share, 4))
+    def measured(probes: int) -> IndexRecord:
+        index.record = dataclasses.replace(index.record, probes=probes)
+        share = recall(index.search(queries, K), exact)
+        return dataclasses.replace(index.record, recall=round(share, 4))
 
     if options.probes:
         return measured(min(options.probes, lists))
     low, best = 0, measured(1)
-    while best.record.recall < options.recall and best.record.probes < lists:
-        low = best.record.probes
-        best = measured(min(lists, 2 * low))
-    while best.record.probes - low > max(1, best.record.probes // 8):
-        middle = measured((low + best.record.probes) // 2)
-        if middle.record.recall >= options.recall:
+    while best.recall < options.recall and best.probes < lists:
+        low, best = best.probes, measured(min(lists, 2 * best.probes))
+    while best.probes - low > max(1, best.probes // 8):
+        middle = measured((low + best.probes) // 2)
+        if middle.recall >= options.recall:
             best = middle
         else:
-            low = middle.record.probes
+            low = middle.probes
     return best
 
 

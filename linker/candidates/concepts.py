@@ -1,17 +1,18 @@
-"""From the names that were found for queries to their concepts, for a whole batch at once."""
+"""What was found for queries, in columns; from names to concepts, for a whole batch at once."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.index import Floats, Hits, Integers
+from linker.candidates.index import Floats, Hits, Integers, is_first
 from linker.dictionary import NameTable
+from linker.dictionary.dictionary import LENT_RANK
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +46,11 @@ class Candidates:
         """The candidates of some queries, given their numbers, any number of times."""
         counts = np.diff(self.indptr)[queries]
         rows = ranges(self.indptr[queries], counts)
-        columns = {name: getattr(self, name) for name in _COLUMNS}
-        taken: dict[str, Any] = {
-            name: None if column is None else column[rows] for name, column in columns.items()
-        }
         own = None if self.own is None else self.own[queries]
-        return Candidates(ends(counts), **taken, own=own)
+        return Candidates(ends(counts), **at(self, _COLUMNS, rows), own=own)
 
     @staticmethod
-    def joined(parts: Sequence[Candidates], numbers: Sequence[int]) -> Candidates:
+    def joined(parts: Sequence[Candidates], numbers: NDArray[np.int64]) -> Candidates:
         """The candidates of several batches, in the order of their queries.
 
         Args:
@@ -61,18 +58,54 @@ class Candidates:
             numbers: of the queries, those of one batch behind those of another.
         """
         counts = np.concatenate([np.diff(part.indptr) for part in parts])
-        place = np.argsort(np.asarray(numbers, np.int64))
-        starts, indptr = np.cumsum(counts) - counts, ends(counts[place])
-        order = ranges(starts[place], counts[place])
         columns: dict[str, Any] = {}
-        for name in _COLUMNS:
-            some = [getattr(part, name) for part in parts]
-            columns[name] = None if some[0] is None else np.concatenate(some)[order]
-        own = None if parts[0].own is None else np.concatenate([p.own for p in parts])[place]
-        return Candidates(indptr, **columns, own=own)
+        for name in (*_COLUMNS, "own"):
+            of_parts = [getattr(part, name) for part in parts]
+            columns[name] = None if of_parts[0] is None else np.concatenate(of_parts)
+        return Candidates(ends(counts), **columns).take(np.argsort(numbers))
 
 
 _COLUMNS = tuple(field.name for field in dataclasses.fields(Candidates))[1:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The ranking of one lookup, best first; all arrays have one number for each answer.
+
+    `names` are rows of the name table, `concepts` rows of the dictionary, `entries` rows of
+    `Dictionary.names`. Where names are ranked, `concepts` holds the first concept of each by id,
+    and `entries` one way to write it. `sparse` and `dense` are the parts of the scores, as in
+    `Hits`.
+    """
+
+    names: Integers
+    concepts: Integers
+    entries: Integers
+    scores: Floats
+    sparse: Floats | None = None
+    dense: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, places: slice | NDArray[np.int64]) -> Ranked:
+        return Ranked(**at(self, _OF_RANKED, places))
+
+    def followed_by(self, other: Ranked) -> Ranked:
+        """This ranking, and behind it the concepts of another one that it lacks."""
+        behind = other[np.flatnonzero(~np.isin(other.concepts, self.concepts))]
+        pairs = ((getattr(self, name), getattr(behind, name)) for name in _OF_RANKED)
+        columns: Any = (None if own is None else np.concatenate([own, o]) for own, o in pairs)
+        return Ranked(*columns)
+
+
+_OF_RANKED = tuple(field.name for field in dataclasses.fields(Ranked))
+
+
+def at(record: Any, columns: Iterable[str], rows: Any) -> dict[str, Any]:
+    """Some rows of the columns of a record; None for a column that it lacks."""
+    values = {name: getattr(record, name) for name in columns}
+    return {name: None if column is None else column[rows] for name, column in values.items()}
 
 
 def by_concept(
@@ -89,28 +122,52 @@ def by_concept(
     """
     hit, pick = concepts_of(table, hits.rows)
     concepts, entries = table.concepts[pick], table.entries[pick]
-    scores, query = hits.scores[hit], hits.queries[hit]
-    ranks = entry_rank[entries]
+    scores, query, ranks = hits.scores[hit], hits.queries[hit], entry_rank[entries]
     order = np.lexsort((entries, ranks, -scores, concepts, query))
-    is_first = np.ones(len(order), bool)
-    is_first[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
-    first = np.flatnonzero(is_first)
+    is_best = np.ones(len(order), bool)
+    is_best[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
+    first = np.flatnonzero(is_best)
     counts = np.diff(np.append(first, len(order)))
     best, second = order[first], scores[order[first + (counts > 1)]]
     place = np.lexsort((id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
-    place = place[np.arange(len(place)) - np.searchsorted(query[best], query[best]) < k]
+    place = place[is_first(query[best], k)]  # sorted by query, before and after
     best = best[place]
     return Candidates(
-        np.searchsorted(query[best], np.arange(len(hits.indptr))),
-        concepts[best],
-        hits.rows[hit[best]],
-        entries[best],
-        scores[best],
-        None if hits.sparse is None else hits.sparse[hit[best]],
-        None if hits.dense is None else hits.dense[hit[best]],
-        counts[place].astype(np.int32),
-        second[place],
-        hits.own,
+        indptr=np.searchsorted(query[best], np.arange(len(hits.indptr))),
+        concepts=concepts[best],
+        names=hits.rows[hit[best]],
+        entries=entries[best],
+        scores=scores[best],
+        **at(hits, ("sparse", "dense"), hit[best]),
+        matches=counts[place].astype(np.int32),
+        second=second[place],
+        own=hits.own,
+    )
+
+
+def by_name(hits: Hits, table: NameTable, id_rank: Integers, entry_rank: Integers) -> Candidates:
+    """The names that were found for each query, best first, each with its first concept by id.
+
+    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
+    the id of the first concept, then by row. The arguments are those of `by_concept`.
+    """
+    hit, pick = concepts_of(table, hits.rows)
+    named, first = np.unique(hit, return_index=True)  # a name without a concept is no answer
+    rank = np.minimum.reduceat(id_rank[table.concepts[pick]], first)
+    is_lent = np.minimum.reduceat(entry_rank[table.entries[pick]], first) >= LENT_RANK
+    rows, scores, query = hits.rows[named], hits.scores[named], hits.queries[named]
+    order = np.lexsort((rows, rank, is_lent, -scores, query))
+    rows, scores = rows[order], scores[order]
+    return Candidates(
+        indptr=np.searchsorted(query[order], np.arange(len(hits.indptr))),
+        concepts=np.argsort(id_rank)[rank[order]].astype(np.int32),
+        names=rows,
+        entries=table.entries[table.indptr[rows]],
+        scores=scores,
+        **at(hits, ("sparse", "dense"), named[order]),
+        matches=np.ones(len(rows), np.int32),
+        second=scores,
+        own=hits.own,
     )
 
 

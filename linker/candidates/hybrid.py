@@ -6,6 +6,7 @@ The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -17,12 +18,13 @@ from scipy.sparse import csr_matrix
 from linker import persistence
 from linker.candidates.ann import IvfIndex, has_faiss
 from linker.candidates.base import Generator
-from linker.candidates.concepts import distinct, ends
+from linker.candidates.concepts import distinct
 from linker.candidates.index import ExactIndex, Floats, Hits, Integers, VectorIndex, is_finite
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError
+from linker.explanation import Share
 from linker.version import install_hint
 
 INDEX = "index"  # the folder of an approximate index in a model folder
@@ -30,6 +32,7 @@ VECTORS = "dense_names/vectors.npy"
 
 _SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
+_MOST_WORDS = 40  # of a text whose words are left out one by one
 
 ENCODING = Lock()
 """Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
@@ -92,7 +95,14 @@ class HybridGenerator(Generator):
         """
         dense = self.dense.on_cpu
         if device == "cuda":
-            dense = _on_gpu(dense)
+            try:
+                from linker.candidates import torch_index  # it imports torch, which takes seconds
+            except ModuleNotFoundError as error:
+                hint = install_hint("dense")
+                raise LinkerError(
+                    f"the device cuda needs {error.name}, which is not installed: {hint}"
+                ) from None
+            dense = torch_index.on_gpu(dense)
         with ENCODING:
             self.encoder.move(device)
         self.dense = dense
@@ -103,8 +113,7 @@ class HybridGenerator(Generator):
         Args:
             names: the names; returned is float32 (names, dim).
         """
-        row_of = {name: row for row, name in enumerate(self.table.texts)}
-        rows = np.array([row_of.get(name, -1) for name in names], np.int64)
+        rows = self.table.rows(names)
         vectors = np.empty((len(names), self.encoder.dim), np.float32)
         vectors[rows >= 0] = persistence.from_storage(self.vectors[rows[rows >= 0]])
         new = np.flatnonzero(rows < 0)
@@ -133,11 +142,7 @@ class HybridGenerator(Generator):
         dense = self.products(vectors, query, rows)
         sparse = self.sparse.products(weights, query, rows)
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
-        starts = np.searchsorted(query, np.arange(len(queries) + 1))
-        best = np.lexsort((-scores, query))
-        best = best[np.arange(len(query)) - starts[query] < k]  # the queries stand in order
-        indptr = ends(np.minimum(np.diff(starts), k))
-        return Hits(indptr, rows[best], scores[best], sparse[best], dense[best], own)
+        return Hits.best(len(queries), k, query, rows, scores, sparse, dense, own)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
@@ -185,22 +190,17 @@ class HybridGenerator(Generator):
             nearest = np.zeros(len(vectors), np.float32)
             np.maximum.at(nearest, dense.queries, dense.scores)
             silent = np.flatnonzero(nearest <= _SILENT * own)
-        sparse = self.sparse.search(weights[silent], k)
+        sparse = self.sparse.names.search(weights[silent], k)
         equal = self.table.rows(queries)
         known = np.flatnonzero(equal >= 0)
         query = np.concatenate([dense.queries, silent[sparse.queries], known])
-        rows = np.concatenate([self._names(dense), sparse.rows, equal[known]])
+        near = dense.rows if self.rows is None else np.searchsorted(self.rows, dense.rows)
+        rows = np.concatenate([near, sparse.rows, equal[known]])
         has_text = np.array([text != "" for text in queries], bool)
         kept = self._is_named[rows] & has_text[query]
         pairs = distinct(query[kept] * np.int64(len(self.table)) + rows[kept])
         query, rows = np.divmod(pairs, len(self.table))
         return query, rows.astype(np.int32)
-
-    def _names(self, hits: Hits) -> Integers:
-        """The rows of the name table that the rows of an index's hits stand for."""
-        if self.rows is None:
-            return hits.rows
-        return np.searchsorted(self.rows, hits.rows).astype(np.int32)
 
     def save(self, folder: Path) -> None:
         self.sparse.save(folder)
@@ -225,37 +225,19 @@ class HybridGenerator(Generator):
             LinkerError: an array or a number does not fit the others.
         """
         sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
-        arrays, numbers = (
-            persistence.load_arrays(folder / "dense_names"),
-            persistence.load_json(folder / "hybrid.json"),
-        )
+        arrays = persistence.load_arrays(folder / "dense_names")
+        numbers = persistence.load_json(folder / "hybrid.json")
         try:
             encoder = dense_encoder.load(folder / "dense")
-            vectors, bias = _indexed(folder, arrays["vectors"]), arrays["bias"]
-            return cls(sparse, encoder, vectors, numbers["sparse_weight"], bias)
+            vectors: NDArray[Any] | VectorIndex = arrays["vectors"]
+            if (folder / INDEX).is_dir() and has_faiss(len(vectors)):
+                checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
+                vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
+            return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])
         except (KeyError, ValueError, IndexError, TypeError) as error:
             raise LinkerError(
                 f"{folder}: the dense vectors do not fit the names ({error}); train again"
             ) from None
-
-
-def _indexed(folder: Path, vectors: NDArray[Any]) -> NDArray[Any] | VectorIndex:
-    """The vectors of a model folder with their index, where there is one."""
-    if not ((folder / INDEX).is_dir() and has_faiss(len(vectors))):
-        return vectors
-    checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
-    return IvfIndex.load(folder / INDEX, vectors, checksums[VECTORS])
-
-
-def _on_gpu(index: VectorIndex) -> VectorIndex:
-    """The index on a GPU; torch, whose import takes seconds, is loaded for it alone."""
-    try:
-        from linker.candidates import torch_index
-    except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"the device cuda needs {error.name}, which is not installed: {install_hint('dense')}"
-        ) from None
-    return torch_index.on_gpu(index)
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:
@@ -272,3 +254,74 @@ def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:
             "its weights are damaged, train again"
         )
     return vectors
+
+
+class Contributions:
+    """What each piece of one text gives to the score of a name.
+
+    Args:
+        generator: it scores the names.
+        text: in normal form.
+    """
+
+    def __init__(self, generator: Generator, text: str) -> None:
+        self._hybrid = generator if isinstance(generator, HybridGenerator) else None
+        self._sparse: Any = getattr(generator, "sparse", generator)
+        self._text, self._weights = text, self._sparse.encoder.encode([text])
+
+    def ngrams(self, row: int) -> list[Share]:
+        """The terms that text and name share, the largest product first; the sum is the score.
+
+        Args:
+            row: of the name in the name table.
+        """
+        return self._shares(self._weights.multiply(self._sparse.by_name[row]))
+
+    def unmatched(self, row: int) -> list[Share]:
+        """The terms of a name that the text lacks, each with the square of its weight.
+
+        The squares of all terms of a name sum to 1.
+
+        Args:
+            row: of the name in the name table.
+        """
+        name = self._sparse.by_name[row]
+        shared = name.multiply(self._weights != 0)
+        return self._shares((name - shared).power(2))
+
+    def _shares(self, values: csr_matrix) -> list[Share]:
+        """The terms of a matrix of one row, the largest value first."""
+        values = csr_matrix(values)
+        values.eliminate_zeros()
+        texts = self._sparse.encoder.terms(values.indices)
+        shares = map(Share, texts, values.data.astype(float).round(6).tolist())
+        return sorted(shares, key=lambda share: (-share.value, share.text))
+
+    def words(self, row: int) -> list[Share]:
+        """The words of the text, each with what the dense product loses without it.
+
+        The largest loss comes first. The losses do not sum to the product, as words depend on each
+        other. There are none without dense vectors, or where the text has very many words.
+
+        Args:
+            row: of the name in the name table.
+        """
+        if self._hybrid is None or not len(self._vectors):
+            return []
+        count = len(self._vectors)
+        products = self._hybrid.products(self._vectors, np.arange(count), np.full(count, row))
+        losses = products[0] - products[1:]
+        shares = map(Share, self._text.split(), losses.astype(float).round(6).tolist())
+        return sorted(shares, key=lambda share: -share.value)
+
+    @cached_property
+    def _vectors(self) -> Floats:
+        """The vector of the text, and those of the text without each of its words."""
+        words = self._text.split()
+        if self._hybrid is None or not 0 < len(words) <= _MOST_WORDS:
+            return np.empty((0, 0), np.float32)
+        shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+        vectors = encode_names(self._hybrid.encoder, [self._text, *shorter])
+        if len(words) == 1:
+            vectors[1] = 0  # nothing is left
+        return vectors

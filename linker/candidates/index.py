@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,12 @@ _RANKED = 64  # queries whose scores of all names are sorted together
 _FLAT = 32  # queries from which on faiss searches: one mention does not pay for its import
 _MOST_FLAT = 100_000_000  # components of vectors that it holds, 400 MB
 _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
-_MANY = 4  # best names of a list are sorted again with a quarter of new ones
-_CROWD = 4  # a block that would add more than 4 · k names to a list is first cut to its own k best
+_MANY = 4  # the best names are sorted again with a quarter of new ones
+_CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
+_EQUAL = 1e-5  # scores that differ by less are equal
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float32]
-
-Score = Callable[[slice], Floats]
-"""Scores a range of names for all queries, (names, queries); -inf for a name that is left out."""
 
 Adjust = Callable[[slice, Floats], None]
 """Changes the scores of a range of names in place, (names, queries), before the best are chosen."""
@@ -58,32 +56,72 @@ class Hits:
         """The number of the query that each hit is of, (hits,)."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
-    def only(self, names: NDArray[np.bool_]) -> Hits:
-        """The hits that are some of the names, given whether each name is."""
-        kept = names[self.rows]
-        return self if kept.all() else self._kept(kept)
+    @classmethod
+    def best(
+        cls,
+        queries: int,
+        k: int,
+        query: NDArray[Any],
+        rows: NDArray[Any],
+        scores: Floats,
+        sparse: Floats | None = None,
+        dense: Floats | None = None,
+        own: Floats | None = None,
+    ) -> Hits:
+        """The k best names of each query, best first; equal scores by row.
 
-    def of(self, queries: NDArray[np.bool_]) -> Hits:
-        """The hits of some queries, given whether each query is one of them."""
-        if queries.all():
-            return self
-        hits = self._kept(np.repeat(queries, np.diff(self.indptr)))
-        indptr = hits.indptr[np.append(queries, True)]
-        own = None if self.own is None else self.own[queries]
-        return Hits(indptr, hits.rows, hits.scores, hits.sparse, hits.dense, own)
+        Args:
+            queries: their number.
+            k: names of each query.
+            query: the number of the query that each name was found for.
+            rows: of the names.
+            scores: of the names.
+            sparse: as in `Hits`.
+            dense: as in `Hits`.
+            own: as in `Hits`.
+        """
+        order = np.lexsort((rows, -scores, query))
+        order = order[is_first(query[order], k)]
+        return cls(
+            np.searchsorted(query[order], np.arange(queries + 1)),
+            rows[order].astype(np.int32),
+            scores[order],
+            None if sparse is None else sparse[order],
+            None if dense is None else dense[order],
+            own,
+        )
 
-    def _kept(self, kept: NDArray[np.bool_]) -> Hits:
-        """Some of the hits, given whether each is kept."""
-        indptr = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
-        sparse, dense = (None if part is None else part[kept] for part in (self.sparse, self.dense))
-        return Hits(indptr, self.rows[kept], self.scores[kept], sparse, dense, self.own)
+    @classmethod
+    def joined(cls, parts: Sequence[Hits]) -> Hits:
+        """The rows and scores of several batches of queries, one behind another."""
+        counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
+        rows = np.concatenate([np.empty(0, np.int32), *(part.rows for part in parts)])
+        scores = np.concatenate([np.empty(0, np.float32), *(part.scores for part in parts)])
+        return cls(np.cumsum(counts, dtype=np.int64), rows, scores)
+
+
+def is_first(groups: NDArray[Any], k: int) -> NDArray[np.bool_]:
+    """Whether each entry is among the first k of its group, given rising numbers of groups."""
+    places: NDArray[np.int64] = np.arange(len(groups)) - np.searchsorted(groups, groups)
+    return places < k
+
+
+def recall(hits: Hits, exact: Hits) -> float:
+    """The share of the best names, by exact search, that were found.
+
+    Of names with equal scores any will do.
+    """
+    worst = np.full(len(exact.indptr) - 1, np.inf, np.float32)
+    np.minimum.at(worst, exact.queries, exact.scores)
+    is_right = hits.scores >= worst[hits.queries] - _EQUAL
+    return float(is_right.sum() / max(1, len(exact.rows)))
 
 
 class VectorIndex(ABC):
     """Finds names by their vectors.
 
-    An index that is not `exact` may miss some of the best. A caller must not take the
-    score of its last hit as a bound on the scores of the names that it did not return.
+    An approximate index may miss some of the best. A caller must not take the score of its last
+    hit as a bound on the scores of the names that it did not return.
 
     Args:
         vectors: of the names, (names, dim), float32 or float16, as they are stored: an array that
@@ -92,8 +130,6 @@ class VectorIndex(ABC):
     Raises:
         ValueError: the vectors are of another type, or no matrix.
     """
-
-    exact: ClassVar[bool]
 
     def __init__(self, vectors: NDArray[Any]) -> None:
         if vectors.dtype not in (np.float32, np.float16) or vectors.ndim != 2:
@@ -169,8 +205,6 @@ class ExactIndex(VectorIndex):
     No matrix of queries by names is held, and no float32 copy of all vectors.
     """
 
-    exact = True
-
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is None and len(queries) >= _FLAT and self._flat is not None:
             # of equal products at the end of a list it takes any
@@ -178,7 +212,7 @@ class ExactIndex(VectorIndex):
             indptr = np.arange(len(queries) + 1) * rows.shape[1]
             return Hits(indptr, rows.ravel().astype(np.int32), scores.ravel())
         parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
-        return joined([self.search_batch(part, k, among) for part in parts])
+        return Hits.joined([self.search_batch(part, k, among) for part in parts])
 
     @cached_property
     def _flat(self) -> Any:
@@ -213,19 +247,19 @@ class ExactIndex(VectorIndex):
             adjust: is given each block of scores with its range of names, counted among those
                 that may be found. A name that it sets to minus infinity is not found.
         """
-
-        def score(names: slice) -> Floats:
-            block = self.block(queries, names, among)
+        count = len(self) if among is None else len(among)
+        step = max(1, min(_NAMES, _CELLS // max(1, len(queries))))
+        best = _BestNames(len(queries), k)
+        for start in range(0, count, step):
+            names = slice(start, min(start + step, count))
+            block = self._block(queries, names, among)
             if adjust:
                 adjust(names, block)
-            return block
+            best.add(block, start)
+        hits = best.hits()
+        return hits if among is None else replace(hits, rows=among[hits.rows].astype(np.int32))
 
-        count = len(self) if among is None else len(among)
-        query, rows, scores = best(score, len(queries), count, k)
-        indptr = np.searchsorted(query, np.arange(len(queries) + 1))
-        return Hits(indptr, rows if among is None else among[rows].astype(np.int32), scores)
-
-    def block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
+    def _block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
         """The dot products of a range of names with all queries, (names, queries).
 
         Args:
@@ -242,110 +276,44 @@ class ExactIndex(VectorIndex):
         return block
 
 
-def joined(parts: Sequence[Hits]) -> Hits:
-    """The hits of several batches of queries, one behind another."""
-    counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
-    rows = np.concatenate([np.empty(0, np.int32), *(part.rows for part in parts)])
-    scores = np.concatenate([np.empty(0, np.float32), *(part.scores for part in parts)])
-    return Hits(np.cumsum(counts, dtype=np.int64), rows, scores)
-
-
 def is_finite(vectors: NDArray[Any]) -> bool:
     """Whether all numbers are finite, without an array of answers."""
     return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
 
 
-class BestLists:
-    """The best names of each query so far.
+class _BestNames:
+    """The k best names of each query, of blocks of scores that are added one after another.
 
-    Args:
-        queries: their number.
-        k: names of each query that are kept.
-
-    Attributes:
-        floor: a score that the k best names of each query reach, (queries,); -inf where fewer than
-            k are known.
+    Where k names are known, a block adds only what is above the last of them, so that one
+    comparison passes over most of it.
     """
 
     def __init__(self, queries: int, k: int) -> None:
-        self.floor, self._k = np.full(queries, -np.inf, np.float32), k
-        none = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32)
-        self._parts: list[tuple[Integers, Integers, Floats]] = [none]  # the first one is sorted
-        self._waiting = 0
+        self._k, self._new = k, []  # type: ignore[var-annotated]
+        self._floor = np.full(queries, -np.inf, np.float32)  # the k-th best score, if there is one
+        self._best = Hits(np.zeros(queries + 1, np.int64), np.empty(0, np.int32), self._floor[:0])
 
-    def add(self, query: NDArray[Any], rows: Integers, scores: Floats) -> None:
-        """Add names, none of which is known yet; sorted as soon as they are many."""
-        is_near = scores >= self.floor[query]
-        self._parts.append((query[is_near].astype(np.int32), rows[is_near], scores[is_near]))
-        self._waiting += int(np.count_nonzero(is_near))
-        if _MANY * self._waiting > len(self._parts[0][0]):
-            self.sorted()
+    def add(self, block: Floats, start: int) -> None:
+        """Add the scores of the names from a row on, (names, queries); -inf for one left out."""
+        is_near = block > self._floor
+        if np.count_nonzero(is_near) > _CROWD * self._k * len(self._floor):
+            by_query = block.T.copy()
+            by_query.partition(len(block) - self._k, axis=1)
+            is_near &= block >= by_query[:, len(block) - self._k]  # equal scores stay
+        row, query = np.divmod(np.flatnonzero(is_near), block.shape[1])
+        self._new.append((query, row + start, block[row, query]))
+        if _MANY * sum(len(rows) for _, rows, _ in self._new) > len(self._best.rows):
+            self.hits()
 
-    def sorted(self) -> tuple[Integers, Integers, Floats]:
-        """The query, the row and the score of each name, (names,).
-
-        They are ordered by query, then score descending, then row.
-        """
-        if self._waiting:
-            query, rows, scores = map(np.concatenate, zip(*self._parts, strict=True))
-            order = np.lexsort((rows, -scores, query))
-            query, rows, scores = query[order], rows[order], scores[order]
-            place = np.arange(len(query)) - np.searchsorted(query, query)
-            self.floor[query[place == self._k - 1]] = scores[place == self._k - 1]
-            kept = place < self._k
-            self._parts, self._waiting = [(query[kept], rows[kept], scores[kept])], 0
-        return self._parts[0]
-
-
-def best(score: Score, queries: int, names: int, k: int) -> tuple[Integers, Integers, Floats]:
-    """Find the k best names of each query, given how a block of names scores.
-
-    A full list takes only what is above its last score, so that one comparison passes over most
-    of a block.
-
-    Args:
-        score: gives the scores of a range of names.
-        queries: their number.
-        names: their number.
-        k: fewer are found where there are no more names.
-
-    Returns:
-        The query, the row and the score of each hit, (hits,), ordered by query, then score
-        descending, then row.
-    """
-    lists = BestLists(queries, k)
-    for block_of in blocks(names, queries):
-        block = score(block_of)
-        row, query = above(block, lists.floor, k)
-        lists.add(query, row + np.int32(block_of.start), block[row, query])
-    return lists.sorted()
-
-
-def blocks(names: int, queries: int) -> Iterator[slice]:
-    """Ranges of names that are scored together."""
-    step = max(1, min(_NAMES, _CELLS // max(1, queries)))
-    return (slice(start, min(start + step, names)) for start in range(0, names, step))
-
-
-def above(block: Floats, floor: Floats, k: int) -> tuple[Integers, Integers]:
-    """Rows and columns of the scores above the floor of their column.
-
-    Of a crowd only those are returned that can be among the k best of the block.
-
-    Args:
-        block: the scores, (names, queries).
-        floor: of each query, (queries,).
-        k: names that are wanted for each query.
-    """
-    is_above = block > floor
-    if np.count_nonzero(is_above) > k * len(floor):
-        crowded = np.flatnonzero(np.count_nonzero(is_above, axis=0) > _CROWD * k)
-        columns = block[:, crowded].T.copy()
-        columns.partition(len(block) - k, axis=1)
-        below = np.nextafter(columns[:, len(block) - k], np.float32(-np.inf))
-        is_above[:, crowded] &= block[:, crowded] > below  # equal scores stay
-    row, column = np.divmod(np.flatnonzero(is_above), len(floor))
-    return row.astype(np.int32), column.astype(np.int32)
+    def hits(self) -> Hits:
+        """The best names so far."""
+        if self._new:
+            old = self._best.queries, self._best.rows, self._best.scores
+            columns = map(np.concatenate, zip(old, *self._new, strict=True))
+            self._best, self._new = Hits.best(len(self._floor), self._k, *columns), []
+            is_full = np.diff(self._best.indptr) == self._k
+            self._floor[is_full] = self._best.scores[self._best.indptr[1:][is_full] - 1]
+        return self._best
 
 
 def ranks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,7 @@ from linker import persistence
 from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.options import AUTO, LARGE, IndexOptions
-from linker.candidates.postings import ExactPostings, SparseIndex, encoded
-from linker.candidates.word_lists import WordLists
+from linker.candidates.sparse_index import ExactPostings, WordLists, encoded, pair_products
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
@@ -31,7 +29,6 @@ class SparseGenerator(Generator):
         entry_rank: as for `Generator`.
         encoder: fitted to the names; encodes the queries.
         names: the index of the vectors of the names.
-        threads: of the CPU; 0: as many as the process may use.
     """
 
     def __init__(
@@ -40,12 +37,10 @@ class SparseGenerator(Generator):
         id_rank: Integers,
         entry_rank: Integers,
         encoder: SparseEncoder,
-        names: SparseIndex,
-        threads: int = 0,
+        names: ExactPostings | WordLists,
     ) -> None:
         super().__init__(table, id_rank, entry_rank)
         self.encoder, self.names = encoder, names
-        self._threads = threads or _usable_cores()
 
     @classmethod
     def index(
@@ -54,63 +49,44 @@ class SparseGenerator(Generator):
         dictionary: Dictionary,
         encoder: SparseEncoder,
         options: IndexOptions = AUTO,
+        vectors: csr_matrix | None = None,
     ) -> SparseGenerator:
-        """Encode the names of a dictionary with a fitted encoder; see `of_vectors`."""
-        vectors = encoded(encoder, table.texts)
-        return cls.of_vectors(table, dictionary, encoder, vectors, options)
-
-    @classmethod
-    def of_vectors(
-        cls,
-        table: NameTable,
-        dictionary: Dictionary,
-        encoder: SparseEncoder,
-        vectors: csr_matrix,
-        options: IndexOptions,
-    ) -> SparseGenerator:
-        """Index the vectors of names.
+        """Index the vectors of the names of a dictionary.
 
         Args:
             table: the normalised names.
             dictionary: the dictionary.
             encoder: fitted to the names.
-            vectors: csr_matrix (names, terms).
             options: whether the search may miss names, and how many.
+            vectors: csr_matrix (names, terms); made by the encoder where None.
         """
-        names: SparseIndex
+        if vectors is None:
+            vectors = encoded(encoder, table.texts)
+        names: ExactPostings | WordLists
         if options.kind == "exact" or len(table) < LARGE:
             names = ExactPostings(csr_matrix(vectors.T))
         else:
-            names = WordLists.build(vectors, table.texts, encoder, options.recall, _usable_cores())
+            names = WordLists.build(vectors, table.texts, encoder, options.recall)
         return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, names)
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
-        return self.search(self.encoder.encode(queries), k)
-
-    def search(self, weights: csr_matrix, k: int) -> Hits:
-        """Find the k best names of each query, given the encoded queries (queries, terms)."""
-        return self.names.search(weights, k, self._threads)
+        return self.names.search(self.encoder.encode(queries), k)
 
     def among(self, concepts: NDArray[np.bool_]) -> SparseGenerator:
         rows = self.table.naming(concepts)
-        names: SparseIndex
+        names: ExactPostings | WordLists
         if isinstance(self.names, WordLists) and len(rows) >= LARGE:
             names = self.names.among(rows)
         else:
             names = ExactPostings(csr_matrix(self.by_name[rows].T))
-        return SparseGenerator(
-            self.table.among(concepts),
-            self._id_rank,
-            self._entry_rank,
-            self.encoder,
-            names,
-            self._threads,
-        )
+        return self._of(self.table.among(concepts), names)
 
     def without(self, pairs: NDArray[np.bool_]) -> SparseGenerator:
-        ranks = self._id_rank, self._entry_rank
-        table = self.table.without(pairs)
-        return SparseGenerator(table, *ranks, self.encoder, self.names, self._threads)
+        return self._of(self.table.without(pairs), self.names)
+
+    def _of(self, table: NameTable, names: ExactPostings | WordLists) -> SparseGenerator:
+        """The same encoder and order of ties with other names."""
+        return SparseGenerator(table, self._id_rank, self._entry_rank, self.encoder, names)
 
     @property
     def by_name(self) -> csr_matrix:
@@ -138,7 +114,7 @@ class SparseGenerator(Generator):
         self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers
     ) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
-        return self.names.products(vectors, query, rows)
+        return pair_products(vectors, query, self.by_name, rows)
 
     def save(self, folder: Path) -> None:
         """Write the names, their vectors and the encoder into a folder that is being saved."""
@@ -162,10 +138,3 @@ class SparseGenerator(Generator):
                 f"{folder}: the names and their vectors do not fit together ({error}); train again"
             ) from None
         return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, vectors)
-
-
-def _usable_cores() -> int:
-    """The cores that this process may run on, at most as many as OMP_NUM_THREADS says."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(cores or 1, int(limit) if limit.isdecimal() and int(limit) else cores or 1)

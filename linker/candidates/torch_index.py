@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from linker.candidates.index import Floats, Hits, VectorIndex, joined
+from linker.candidates.index import Floats, Hits, VectorIndex
 from linker.encoders import trainable
 from linker.errors import LinkerError
 
@@ -32,8 +32,6 @@ class TorchIndex(VectorIndex):
         LinkerError: a vector is not finite, or the memory of the GPU does not hold them.
     """
 
-    exact = True
-
     def __init__(self, index: VectorIndex, device: torch.device) -> None:
         super().__init__(index.vectors)
         self._on_cpu = index
@@ -54,7 +52,7 @@ class TorchIndex(VectorIndex):
         with _in_memory(), torch.inference_mode(), trainable.autocast(device, "fp32"):
             rows = None if among is None else torch.tensor(among, device=device)
             names = self._names if rows is None else self._names[rows]
-            return joined([self._search_batch(part, k, names, rows) for part in parts])
+            return Hits.joined([self._search_batch(part, k, names, rows) for part in parts])
 
     def _search_batch(self, queries: Floats, k: int, vectors: Tensor, among: Tensor | None) -> Hits:
         """As `search`, for as many queries as have at most `_CELLS` scores, given the vectors."""

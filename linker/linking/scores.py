@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linker.candidates.base import Generator, Ranked
-from linker.candidates.contributions import Contributions
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.hybrid import Contributions, HybridGenerator
 from linker.dictionary import Dictionary
 from linker.explanation import (
     ColumnEffect,

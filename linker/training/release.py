@@ -165,7 +165,7 @@ def _sparse(
     if len(new):
         weights = vstack([weights, old.encoder.encode(_texts(table, new))], "csr")
         weights = weights[np.argsort(np.concatenate([known, new]))]
-    return SparseGenerator.of_vectors(table, dictionary, old.encoder, weights, options)
+    return SparseGenerator.index(table, dictionary, old.encoder, options, weights)
 
 
 def _hybrid(

@@ -54,6 +54,11 @@ def index(folder: Path) -> IvfIndex:
     return IvfIndex.load(folder, VECTORS, "checksum")
 
 
+def with_probes(index: IvfIndex, probes: int) -> IvfIndex:
+    index.record = dataclasses.replace(index.record, probes=probes)
+    return index
+
+
 def share_found(
     index: IvfIndex, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
 ) -> float:
@@ -76,18 +81,17 @@ def test_the_recall_in_the_record_is_reached(index: IvfIndex) -> None:
     assert 0.97 <= index.record.recall <= 1
     assert share_found(index, QUERIES, ann.K) == pytest.approx(index.record.recall, abs=0.002)
     assert index.record.probes < index.record.lists == lists_for(NAMES) == 256
-    assert not index.exact
 
 
 def test_all_lists_find_what_exact_search_finds(index: IvfIndex) -> None:
-    assert share_found(index.with_probes(256), QUERIES, 5) > 0.999
+    assert share_found(with_probes(index, 256), QUERIES, 5) > 0.999
     one = index.search(QUERIES[:1], 5)
     assert index.search(QUERIES, 5).rows[:5].tolist() == one.rows.tolist()
 
 
 def test_no_queries_and_more_names_than_there_are(index: IvfIndex) -> None:
     assert index.search(QUERIES[:0], 3).indptr.tolist() == [0]
-    assert len(index.with_probes(256).search(QUERIES[:2], 2 * NAMES).rows) == 2 * NAMES
+    assert len(with_probes(index, 256).search(QUERIES[:2], 2 * NAMES).rows) == 2 * NAMES
 
 
 @pytest.mark.parametrize("size", [1, 40, 1000, 2500])
@@ -129,7 +133,7 @@ def test_the_same_vectors_and_seed_give_the_same_files(folder: Path, tmp_path: P
 def test_float32_and_odd_dimensions(tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).standard_normal((500, 7)).astype(np.float32)
     index = build(tmp_path / "index", vectors, IndexOptions(), vectors[:50], "x")
-    hits = index.with_probes(index.record.lists).search(vectors[:50], 500)
+    hits = with_probes(index, index.record.lists).search(vectors[:50], 500)
     assert len(hits.rows) > 0.99 * 50 * 500  # codes of the last ones are below what is kept
     assert (
         hits.rows[hits.indptr[:-1]].tolist() == (vectors[:50] @ vectors.T).argmax(axis=1).tolist()
@@ -214,16 +218,22 @@ def copied(folder: Path, target: Path) -> dict[str, NDArray[Any]]:
 
 Damage = Callable[[dict[str, Any]], None]
 DAMAGE: dict[str, tuple[Damage, str]] = {
-    "short lists": (lambda a: a.update(lists=a["lists"][:-1]), "not as long as their sizes"),
-    "lists of another type": (lambda a: a.update(lists=a["lists"].view(np.int8)), "not as long"),
-    "a size below 0": (lambda a: a["sizes"].__setitem__(0, -1), "sizes of lists do not fit"),
+    "short lists": (lambda a: a.update(lists=a["lists"][:-1]), "its lists are uint8"),
+    "lists of another type": (
+        lambda a: a.update(lists=a["lists"].view(np.int8)),
+        "its lists are int8",
+    ),
+    "a size below 0": (lambda a: a["sizes"].__setitem__(0, -1), "each name once"),
     "other sizes": (lambda a: a["sizes"].__setitem__(0, 99), "do not hold each name once"),
     "sizes that overflow": (lambda a: a["sizes"].__setitem__([0, 1], 2**62), "each name once"),
-    "fewer sizes": (lambda a: a.update(sizes=a["sizes"][1:]), "sizes of lists do not fit"),
-    "fewer centroids": (lambda a: a.update(centroids=a["centroids"][1:]), "centroids do not fit"),
+    "fewer sizes": (lambda a: a.update(sizes=a["sizes"][1:]), "its sizes are"),
+    "fewer centroids": (
+        lambda a: a.update(centroids=a["centroids"][1:]),
+        r"its centroids are float32 \(255, 16\), expected: float32 \(256, 16\)",
+    ),
     "a centroid of no number": (lambda a: a["centroids"].fill(np.nan), "not finite"),
-    "fewer codebooks": (lambda a: a.update(codebooks=a["codebooks"][1:]), "codebooks do not fit"),
-    "no codebooks": (lambda a: a.update(codebooks=np.float32(1)), "is no index of this model"),
+    "fewer codebooks": (lambda a: a.update(codebooks=a["codebooks"][1:]), "its codebooks have"),
+    "no codebooks": (lambda a: a.update(codebooks=np.float32(1)), "unsized"),
     "lists that are missing": (lambda a: a.pop("lists"), "lists"),
 }
 
@@ -233,7 +243,7 @@ def test_arrays_that_do_not_fit(folder: Path, tmp_path: Path, name: str) -> None
     arrays, (damage, message) = copied(folder, tmp_path / "index"), DAMAGE[name]
     damage(arrays)
     persistence.save_arrays(tmp_path / "index", arrays)
-    with pytest.raises(LinkerError, match=f"is no index of this model.*{message}|{message}"):
+    with pytest.raises(LinkerError, match=f"is no index of this model.*{message}"):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
 
 

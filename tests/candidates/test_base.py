@@ -255,7 +255,6 @@ def test_only_lists_that_are_open_are_fetched_again() -> None:
 
 def test_names_without_concepts_are_passed_over() -> None:
     generator = Fixed(table([[], [0], [], [1], []]), [1, 0], [[0, 2, 0, 2, 0]], [0, 1, 2, 3, 4])
-    assert generator._name_rank[[1, 3]].tolist() == [1, 0]
     assert names_of(generator, ["0"], 2)[0][0].tolist() == [3, 1]
     assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [1, 0]
 
@@ -279,19 +278,3 @@ def test_no_query_and_no_hit(k: int) -> None:
     assert concepts_of(generator, [], k) == []
     assert names_of(generator, ["0"], k)[0][0].tolist() == []
     assert concepts_of(generator, ["0"], k)[0].concepts.tolist() == []
-
-
-def test_a_ranking_followed_by_the_concepts_that_it_lacks() -> None:
-    def ranked(concepts: list[int]) -> base.Ranked:
-        rows = np.array(concepts, np.int32)
-        scores = rows.astype(np.float32) / 8
-        return base.Ranked(rows + 10, rows, rows + 20, scores, scores)
-
-    both = ranked([3, 1]).followed_by(ranked([1, 5, 3, 0]))
-    assert both.concepts.tolist() == [3, 1, 5, 0]
-    assert both.names.tolist() == [13, 11, 15, 10]
-    assert both.scores.tolist() == [3 / 8, 1 / 8, 5 / 8, 0]
-    assert both.sparse is not None
-    assert both.sparse.tolist() == both.scores.tolist()
-    assert both.dense is None
-    assert len(ranked([2]).followed_by(ranked([2]))) == 1

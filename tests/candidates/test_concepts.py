@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from linker.candidates.concepts import Candidates, by_concept
+from linker.candidates.concepts import Candidates, Ranked, by_concept
 from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 from linker.persistence import Strings
@@ -55,25 +55,29 @@ def test_the_best_of_each_query() -> None:
 
 
 def test_batches_are_put_in_the_order_of_their_queries() -> None:
-    later = HITS.of(np.array([True, False, False]))
-    before = HITS.of(np.array([False, True, True]))
-    joined = Candidates.joined([grouped(before, 2), grouped(later, 2)], [1, 2, 0])
-    whole = grouped(HITS, 2)
-    for name in ("indptr", "concepts", "names", "entries", "scores", "sparse", "matches", "second"):
-        assert getattr(joined, name).tolist() == getattr(whole, name).tolist()
-    assert joined.dense is None
-
-
-def test_what_a_name_that_is_the_query_would_have_is_kept_of_each_query() -> None:
-    hits = dataclasses.replace(HITS, own=np.array([4, 5, 6], np.float32))
-    found = grouped(hits, 2)
-    assert found.own is not None
-    assert found.own.tolist() == [4, 5, 6]
-    assert found.take(np.array([2, 0, 2])).own.tolist() == [6, 4, 6]  # type: ignore[union-attr]
+    whole = grouped(dataclasses.replace(HITS, own=np.array([4, 5, 6], np.float32)), 2)
+    parts = [whole.take(np.array([1, 2])), whole.take(np.array([0]))]
+    assert parts[0].own.tolist() == [5, 6]  # type: ignore[union-attr]
+    joined = Candidates.joined(parts, np.array([1, 2, 0]))
+    for field in dataclasses.fields(Candidates):
+        column = getattr(whole, field.name)
+        assert np.array_equal(getattr(joined, field.name), column)
+        assert (field.name == "dense") == (column is None)
+    again = whole.take(np.array([2, 0, 2]))
+    assert again.own.tolist() == [6, 4, 6]  # type: ignore[union-attr]
+    assert again.concepts.tolist() == [0, 2, 0, 1, 0, 2]
     assert grouped(HITS, 2).own is None
-    parts = [
-        grouped(hits.of(np.array(kept)), 2) for kept in ([True, False, False], [False, True, True])
-    ]
-    joined = Candidates.joined(parts[::-1], [1, 2, 0])
-    assert joined.own is not None
-    assert joined.own.tolist() == [4, 5, 6]
+
+
+def test_a_ranking_followed_by_the_concepts_that_it_lacks() -> None:
+    def ranked(concepts: list[int]) -> Ranked:
+        rows = np.array(concepts, np.int32)
+        scores = rows.astype(np.float32) / 8
+        return Ranked(rows + 10, rows, rows + 20, scores, scores)
+
+    both = ranked([3, 1]).followed_by(ranked([1, 5, 3, 0]))
+    assert both.concepts.tolist() == [3, 1, 5, 0]
+    assert both.names.tolist() == [13, 11, 15, 10]
+    assert both.scores.tolist() == both.sparse.tolist() == [3 / 8, 1 / 8, 5 / 8, 0]  # type: ignore[union-attr]
+    assert both.dense is None
+    assert len(ranked([2]).followed_by(ranked([2]))) == 1

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.candidates.contributions import Contributions
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.hybrid import Contributions, HybridGenerator
 
 TEXT = "atxia telangiectasia"
 

@@ -20,8 +20,8 @@ from linker.candidates import base, hybrid, index
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import ExactIndex, Hits, VectorIndex
-from linker.candidates.postings import ExactPostings
 from linker.candidates.sparse import SparseGenerator
+from linker.candidates.sparse_index import ExactPostings
 from linker.dictionary import NameTable
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
@@ -264,8 +264,6 @@ def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
 
 class Forgetful(VectorIndex):
     """An index that is not exact: it finds the names of even rows only."""
-
-    exact = False
 
     def search(
         self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None

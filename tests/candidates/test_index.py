@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linker import LinkerError
 from linker.candidates import index
-from linker.candidates.index import ExactIndex
+from linker.candidates.index import ExactIndex, Hits
 
 Matrix = NDArray[np.float32]
 
@@ -67,7 +67,7 @@ def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> Non
         "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
         "_COMPONENTS": data.draw(st.sampled_from([1, 8, 10**6])),
     }
-    crowd = data.draw(st.sampled_from([0, 1, 4]))
+    crowd = data.draw(st.sampled_from([1, 4]))
     with mock.patch.multiple(
         index, **blocks, _CROWD=crowd, QUERIES=data.draw(st.sampled_from([1, 2, 1024]))
     ):
@@ -150,33 +150,33 @@ def test_all_names_tie() -> None:
 
 
 def test_no_block_is_larger_than_said() -> None:
-    asked = []
-
-    def score(some: slice) -> Matrix:
-        asked.append((some.start, some.stop))
-        return np.zeros((some.stop - some.start, 5), np.float32)
-
-    with mock.patch.multiple(index, _CELLS=50, _NAMES=8):
-        index.best(score, 5, 20, 3)
-    assert asked == [(0, 8), (8, 16), (16, 20)]
-    asked.clear()
-    with mock.patch.multiple(index, _CELLS=50, _NAMES=1000):
-        index.best(score, 5, 20, 3)
-    assert asked == [(0, 10), (10, 20)]  # 10 names by 5 queries are 50 cells
+    made, queries, asked = ExactIndex(np.ones((20, 2), np.float32)), np.ones((5, 2), np.float32), []
+    for names, expected in ((8, [(0, 8), (8, 16), (16, 20)]), (1000, [(0, 10), (10, 20)])):
+        asked.clear()  # 10 names by 5 queries are 50 cells
+        with mock.patch.multiple(index, _CELLS=50, _NAMES=names):
+            made.search_batch(queries, 3, adjust=lambda of, _: asked.append((of.start, of.stop)))
+        assert asked == expected
 
 
-def test_names_that_may_not_be_found_are_not() -> None:
-    scores = np.array(
-        [[-1, -np.inf], [-np.inf, -np.inf], [-3, 5]], np.float32
-    )  # 3 names, 2 queries
-    for cells in (1, 100):
-        with mock.patch.multiple(index, _CELLS=cells):
-            query, rows, found = index.best(lambda some: scores[some], 2, 3, 3)
-        assert list(zip(query.tolist(), rows.tolist(), found.tolist(), strict=True)) == [
-            (0, 0, -1),
-            (0, 2, -3),
-            (1, 2, 5),
-        ]
+@pytest.mark.parametrize("cells", [1, 100])
+def test_names_that_may_not_be_found_are_not(cells: int) -> None:
+    left_out = np.array([[0, 1], [1, 1], [0, 0]], bool)  # of 3 names, by 2 queries
+
+    def leave_out(names: slice, scores: Matrix) -> None:
+        scores[left_out[names]] = -np.inf
+
+    names, queries = np.array([[1], [2], [3]], np.float32), np.array([[-1], [5]], np.float32)
+    with mock.patch.multiple(index, _CELLS=cells):
+        hits = ExactIndex(names).search_batch(queries, 3, adjust=leave_out)
+    found = zip(hits.queries.tolist(), hits.rows.tolist(), hits.scores.tolist(), strict=True)
+    assert list(found) == [(0, 0, -1), (0, 2, -3), (1, 2, 15)]
+
+
+def test_recall_counts_equal_scores_alike() -> None:
+    exact = Hits(np.array([0, 3, 3]), np.array([4, 7, 8]), np.array([0.9, 0.5, 0.5], np.float32))
+    scores = np.array([0.9, 0.5, 0.4], np.float32)
+    hits = Hits(np.array([0, 3, 3]), np.array([4, 9, 6], np.int32), scores)
+    assert index.recall(hits, exact) == pytest.approx(2 / 3)
 
 
 def test_products_of_pairs() -> None:

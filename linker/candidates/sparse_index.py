@@ -1,30 +1,32 @@
-"""Sparse search in large dictionaries: by inverted lists of words, then by exact products."""
+"""Search for the names whose sparse vectors have the largest dot products with those of queries.
+
+`ExactPostings` multiplies each query with every name that shares a term with it. `WordLists`, for
+large dictionaries, finds names by their words, and then multiplies these alone.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 from sparse_dot_topn import sp_matmul_topn, zip_sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.index import Hits, best
-from linker.candidates.postings import (
-    SparseIndex,
-    encoded,
-    load_matrix,
-    pair_products,
-    save_matrix,
-)
+from linker.candidates.index import Floats, Hits, is_finite, recall
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError
 
+_PAIRS = 100_000  # pairs of names whose vectors are in memory at once, 60 MB with trigrams
+_NAMES = 100_000  # names that are encoded, or searched exactly to measure the recall, at once
 _SAMPLE = 200  # names that are changed a little, as queries that the recall is measured by
 _BEST = 20  # names of each of them that should be found
 _SETTINGS = (  # words, the share of all names in the blocks that are read, names scored exactly
@@ -39,11 +41,45 @@ _FEWEST = 1000  # entries of lists that are read, if there are as many
 _FIRST = 512  # entries in the first block of a list; each further block doubles them
 _PART = 1_000_000  # names whose scores are summed up together: more would not fit into caches
 _OF_PART = 100  # names that each part proposes, at least
-_EQUAL = 1e-5  # scores that differ by less are equal
-
 
 Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 """The word, the name and the impact of each entry of the lists."""
+
+
+@dataclass(eq=False)
+class ExactPostings:
+    """Multiplies each query with every name that shares a term with it.
+
+    Args:
+        postings: csr_matrix (terms, names): for each term the names that have it.
+    """
+
+    postings: csr_matrix
+
+    @cached_property
+    def vectors(self) -> csr_matrix:
+        """The vectors of the names, csr_matrix (names, terms)."""
+        return csr_matrix(self.postings.T)
+
+    def search(self, queries: csr_matrix, k: int) -> Hits:
+        """Find the k names with the largest dot products for each query, in any order.
+
+        Args:
+            queries: (queries, terms).
+            k: fewer are found where fewer names share a term with the query.
+        """
+        found = sp_matmul_topn(queries, self.postings, k, n_threads=usable_cores())
+        rows = found.indices.astype(np.int32)
+        return Hits(found.indptr.astype(np.int64), rows, found.data, sparse=found.data)
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into a folder that is being saved."""
+        _save_matrix(folder / "postings", self.postings)
+
+    @classmethod
+    def load(cls, folder: Path, terms: int, names: int) -> ExactPostings:
+        """Read what `save` wrote; the arrays stay memory-mapped."""
+        return cls(_load_matrix(folder / "postings", (terms, names)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +92,8 @@ class WordSearch:
     recall: float = 0.0  # of the 20 best names, measured on a sample
 
 
-class WordLists(SparseIndex):
+@dataclass(eq=False)
+class WordLists:
     """Finds names by words that are like a query, and multiplies these names exactly.
 
     The vector of a name n is nearly the sum of those of its words, n ≈ Σ_w (v_w · n) v_w; so
@@ -66,7 +103,7 @@ class WordLists(SparseIndex):
     n-grams in 20.
 
     Args:
-        vectors: csr_matrix (names, terms).
+        vectors: of the names, csr_matrix (names, terms).
         words: csr_matrix (terms, words), of the words of all names, each of length 1.
         lists: the blocks, part after part of the names, csr_matrix (parts · blocks, `_PART`).
         starts: the first block of each word, and the number of blocks, (words + 1,).
@@ -74,26 +111,25 @@ class WordLists(SparseIndex):
         how: how they are searched.
     """
 
-    exact = False
+    vectors: csr_matrix
+    words: csr_matrix
+    lists: csr_matrix
+    starts: NDArray[np.int64]
+    bounds: NDArray[np.float32]
+    how: WordSearch
 
-    def __init__(
-        self,
-        vectors: csr_matrix,
-        words: csr_matrix,
-        lists: csr_matrix,
-        starts: NDArray[np.int64],
-        bounds: NDArray[np.float32],
-        how: WordSearch,
-    ) -> None:
-        self._vectors, self._words, self._lists, self.how = vectors, words, lists, how
-        self._starts, self._bounds = starts, bounds
-        starts_of_parts = range(0, lists.shape[0], max(1, len(bounds)))
-        self._parts = [_rows(lists, row, row + len(bounds)) for row in starts_of_parts]
-        self._sizes = sum(np.diff(part.indptr) for part in self._parts)
+    @cached_property
+    def _parts(self) -> list[csr_matrix]:
+        """The blocks of each part of the names, (blocks, `_PART`)."""
+        count = len(self.bounds)
+        starts = range(0, self.lists.shape[0], max(1, count))
+        return [_rows(self.lists, row, row + count) for row in starts]
 
-    @property
-    def vectors(self) -> csr_matrix:
-        return self._vectors
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        """The entries of each block, (blocks,)."""
+        of_parts = np.diff(self.lists.indptr).reshape(-1, len(self.bounds))
+        return np.asarray(of_parts.sum(axis=0), np.int64)
 
     @classmethod
     def build(
@@ -102,7 +138,6 @@ class WordLists(SparseIndex):
         texts: Sequence[str],
         encoder: SparseEncoder,
         aim: float,
-        threads: int,
     ) -> WordLists:
         """Make the lists, and choose how they are searched, by the recall on a sample of names.
 
@@ -111,7 +146,6 @@ class WordLists(SparseIndex):
             texts: the names, in normal form.
             encoder: it made the vectors.
             aim: the share of the best names that must be found.
-            threads: of the CPU.
 
         Raises:
             LinkerError: even the widest search finds too few of the best names.
@@ -121,12 +155,12 @@ class WordLists(SparseIndex):
         impacts = pair_products(of_words, word, vectors, names)
         made = cls._of(vectors, csr_matrix(of_words.T), (word, names, impacts), WordSearch(0, 0, 0))
         queries = encoder.encode(list(_changed(texts)))
-        exact = _scanned(vectors, queries)
+        exact = _exact_hits(vectors, queries)
         for count, share, candidates in _SETTINGS:
             made.how = WordSearch(count, max(_FEWEST, int(share * len(texts))), candidates)
-            recall = _recall(made.search(queries, _BEST, threads), exact)
-            made.how = dataclasses.replace(made.how, recall=round(recall, 4))
-            if recall >= aim:
+            share = recall(made.search(queries, _BEST), exact)
+            made.how = dataclasses.replace(made.how, recall=round(share, 4))
+            if share >= aim:
                 return made
         raise LinkerError(
             f"search by words finds {made.how.recall:.1%} of the best names, and index.recall "
@@ -154,22 +188,18 @@ class WordLists(SparseIndex):
         lists = csr_matrix((impact, (rows, name % _PART)), shape=shape)
         return cls(vectors, words, lists, starts, bounds, how)
 
-    def search(self, queries: csr_matrix, k: int, threads: int) -> Hits:
-        count = max(self.how.candidates, 2 * k)
-        words = sp_matmul_topn(queries, self._words, self.how.words, n_threads=threads)
+    def search(self, queries: csr_matrix, k: int) -> Hits:
+        """As `ExactPostings.search`, but some of the best names may be missed."""
+        count, threads = max(self.how.candidates, 2 * k), usable_cores()
+        words = sp_matmul_topn(queries, self.words, self.how.words, n_threads=threads)
         blocks, of_part = self._read(words), max(_OF_PART, k, 2 * count // len(self._parts))
-        candidates = zip_sp_matmul_topn(
+        found = zip_sp_matmul_topn(
             count,
             [sp_matmul_topn(blocks, part, of_part, n_threads=threads) for part in self._parts],
         )
-        query = np.repeat(np.arange(queries.shape[0]), np.diff(candidates.indptr))
-        rows = candidates.indices.astype(np.int32)
-        scores = self.products(queries, query, rows)
-        order = np.lexsort((rows, -scores, query))
-        order = order[np.arange(len(order)) - candidates.indptr[query] < k]
-        query, rows, scores = query[order], rows[order], scores[order]
-        indptr = np.searchsorted(query, np.arange(queries.shape[0] + 1))
-        return Hits(indptr, rows, scores, sparse=scores)
+        query = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
+        scores = pair_products(queries, query, self.vectors, found.indices)
+        return Hits.best(queries.shape[0], k, query, found.indices, scores, sparse=scores)
 
     def _read(self, words: csr_matrix) -> csr_matrix:
         """The blocks that are read for each query: those with the largest bounds, one at least.
@@ -180,36 +210,37 @@ class WordLists(SparseIndex):
         Returns:
             csr_matrix (queries, blocks), with the similarity of the word of each block.
         """
-        counts = np.diff(self._starts)[words.indices]
+        counts = np.diff(self.starts)[words.indices]
         query = np.repeat(np.repeat(np.arange(words.shape[0]), np.diff(words.indptr)), counts)
-        first = np.repeat(self._starts[words.indices] - (np.cumsum(counts) - counts), counts)
+        first = np.repeat(self.starts[words.indices] - (np.cumsum(counts) - counts), counts)
         block, similarity = first + np.arange(len(first)), np.repeat(words.data, counts)
-        order = np.lexsort((-similarity * self._bounds[block], query))
+        order = np.lexsort((-similarity * self.bounds[block], query))
         block, similarity = block[order], similarity[order]
         ends, begins = np.cumsum(self._sizes[block]), np.searchsorted(query, query)
         before = np.concatenate([[0], ends])[begins]
         is_read = (ends - before <= self.how.postings) | (begins == np.arange(len(query)))
         indptr = np.searchsorted(query[is_read], np.arange(words.shape[0] + 1))
-        shape = words.shape[0], len(self._bounds)
+        shape = words.shape[0], len(self.bounds)
         return csr_matrix((similarity[is_read], block[is_read], indptr), shape=shape)
 
     def among(self, rows: NDArray[np.int64]) -> WordLists:
         """The index of some of the names."""
-        place = np.full(self._vectors.shape[0], -1, np.int32)
+        place = np.full(self.vectors.shape[0], -1, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        entries = self._lists.tocoo()
-        part, block = np.divmod(entries.row.astype(np.int64), len(self._bounds))
+        entries = self.lists.tocoo()
+        part, block = np.divmod(entries.row.astype(np.int64), len(self.bounds))
         name = place[part * _PART + entries.col]
-        word = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[block]
+        word = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))[block]
         kept = name >= 0
         of_rows = word[kept], name[kept], entries.data[kept]
-        return WordLists._of(self._vectors[rows], self._words, of_rows, self.how)
+        return WordLists._of(self.vectors[rows], self.words, of_rows, self.how)
 
     def save(self, folder: Path) -> None:
-        save_matrix(folder / "vectors", self._vectors)
-        save_matrix(folder / "words", self._words)
-        save_matrix(folder / "lists", self._lists)
-        persistence.save_arrays(folder / "blocks", {"starts": self._starts, "bounds": self._bounds})
+        """Write the arrays into a folder that is being saved."""
+        _save_matrix(folder / "vectors", self.vectors)
+        _save_matrix(folder / "words", self.words)
+        _save_matrix(folder / "lists", self.lists)
+        persistence.save_arrays(folder / "blocks", {"starts": self.starts, "bounds": self.bounds})
         persistence.save_json(folder / "word_lists.json", dataclasses.asdict(self.how))
 
     @classmethod
@@ -223,9 +254,9 @@ class WordLists(SparseIndex):
         starts, bounds = arrays["starts"], arrays["bounds"]
         persistence.check_lists(starts, bounds.view(np.uint32), len(starts) - 1, 1 << 32)
         return cls(
-            load_matrix(folder / "vectors", (names, terms)),
-            load_matrix(folder / "words", (terms, len(starts) - 1)),
-            load_matrix(folder / "lists", (-(-names // _PART) * len(bounds), _PART)),
+            _load_matrix(folder / "vectors", (names, terms)),
+            _load_matrix(folder / "words", (terms, len(starts) - 1)),
+            _load_matrix(folder / "lists", (-(-names // _PART) * len(bounds), _PART)),
             starts,
             bounds,
             how,
@@ -270,19 +301,60 @@ def _changed(texts: Sequence[str]) -> Iterator[str]:
         yield text[:place] + text[place + 1 :]
 
 
-def _scanned(vectors: csr_matrix, queries: csr_matrix) -> list[NDArray[np.float32]]:
-    """The scores of the best names of each query, by all products; no zeros."""
-    weights = queries.T.toarray(order="C")
-    query, _, scores = best(
-        lambda names: vectors[names] @ weights, queries.shape[0], vectors.shape[0], _BEST
+def _exact_hits(vectors: csr_matrix, queries: csr_matrix) -> Hits:
+    """The best names of each query by exact search, without postings of all names."""
+    blocks = (vectors[start : start + _NAMES] for start in range(0, vectors.shape[0], _NAMES))
+    found = zip_sp_matmul_topn(
+        _BEST, [sp_matmul_topn(queries, csr_matrix(block.T), _BEST) for block in blocks]
     )
-    ends = np.searchsorted(query, np.arange(1, queries.shape[0]))
-    return [of_query[of_query > 0] for of_query in np.split(scores, ends)]
+    return Hits(found.indptr, found.indices, found.data)
 
 
-def _recall(hits: Hits, exact: Sequence[NDArray[np.float32]]) -> float:
-    """The share of the best names that were found; of names with equal scores any will do."""
-    found = 0
-    for scores, own in zip(exact, np.split(hits.scores, hits.indptr[1:-1]), strict=True):
-        found += int((own >= scores.min(initial=1) - _EQUAL).sum()) if len(scores) else 0
-    return found / max(1, sum(map(len, exact)))
+def pair_products(
+    left: csr_matrix,
+    rows_of_left: NDArray[np.integer[Any]],
+    right: csr_matrix,
+    rows_of_right: NDArray[np.integer[Any]],
+) -> Floats:
+    """Multiply rows of two matrices, pair by pair, (pairs,)."""
+    scores = np.zeros(len(rows_of_left), np.float32)
+    for i in range(0, len(scores), _PAIRS):
+        pairs = slice(i, i + _PAIRS)
+        products = left[rows_of_left[pairs]].multiply(right[rows_of_right[pairs]])
+        scores[pairs] = products.sum(axis=1).A1
+    return scores
+
+
+def encoded(encoder: SparseEncoder, names: Sequence[str]) -> csr_matrix:
+    """Encode many names, some at a time; csr_matrix (names, terms)."""
+    starts = range(0, max(1, len(names)), _NAMES)
+    blocks = [encoder.encode(names[start : start + _NAMES]) for start in starts]
+    return blocks[0] if len(blocks) == 1 else vstack(blocks, format="csr")
+
+
+def _save_matrix(folder: Path, matrix: csr_matrix) -> None:
+    """Write a matrix into a folder of its own."""
+    arrays = {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data}
+    persistence.save_arrays(folder, arrays)
+
+
+def _load_matrix(folder: Path, shape: tuple[int, int]) -> csr_matrix:
+    """Read what `_save_matrix` wrote; the arrays stay memory-mapped.
+
+    Raises:
+        ValueError: they are no matrix of this shape; compiled code trusts what is checked here.
+    """
+    arrays = persistence.load_arrays(folder)
+    parts = arrays["data"], arrays["indices"], arrays["indptr"]
+    matrix = csr_matrix(parts, shape=shape, dtype=np.float32, copy=False)
+    matrix.check_format(full_check=True)
+    if not is_finite(matrix.data):
+        raise ValueError("a weight is not finite")
+    return matrix
+
+
+def usable_cores() -> int:
+    """The cores that this process may run on, at most as many as OMP_NUM_THREADS says."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cores or 1, int(limit) if limit.isdecimal() and int(limit) else cores or 1)

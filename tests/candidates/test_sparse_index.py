@@ -11,11 +11,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
-from linker.candidates import sparse, word_lists
+from linker.candidates import sparse, sparse_index
 from linker.candidates.options import IndexOptions
-from linker.candidates.postings import ExactPostings, encoded
 from linker.candidates.sparse import SparseGenerator
-from linker.candidates.word_lists import WordLists, WordSearch
+from linker.candidates.sparse_index import ExactPostings, WordLists, WordSearch, encoded
 from linker.encoders.tfidf import TfidfEncoder
 from linker.text.normalize import normalize
 from linker.types import Lookup
@@ -52,13 +51,13 @@ def test_entries_are_products_of_words_and_names() -> None:
     encoder, texts = TfidfEncoder(), ["lung cancer", "cancer", "lung lung", "colitis"]
     encoder.fit(texts)
     vectors = encoded(encoder, texts)
-    made = WordLists.build(vectors, texts, encoder, 0.97, 1)
+    made = WordLists.build(vectors, texts, encoder, 0.97)
     words = ["lung", "cancer", "colitis"]
     slow = (encoder.encode(words) @ vectors.T).toarray()
     has = np.array([[word in text.split() for text in texts] for word in words])
-    assert made._starts.tolist() == [0, 1, 2, 3]  # a block for each word
-    assert made._lists.toarray()[:, :4] == pytest.approx(np.where(has, slow, 0), abs=1e-6)
-    assert made._bounds == pytest.approx(np.where(has, slow, 0).max(axis=1), abs=1e-6)
+    assert made.starts.tolist() == [0, 1, 2, 3]  # a block for each word
+    assert made.lists.toarray()[:, :4] == pytest.approx(np.where(has, slow, 0), abs=1e-6)
+    assert made.bounds == pytest.approx(np.where(has, slow, 0).max(axis=1), abs=1e-6)
 
 
 @pytest.mark.parametrize("part", [3, 100])
@@ -67,11 +66,11 @@ def test_lists_are_in_blocks_by_impact(part: int) -> None:
     word = np.array([0, 0, 0, 0, 0, 2], np.int32)
     name = np.array([0, 1, 2, 3, 4, 4], np.int32)
     impact = np.array([0.1, 0.9, 0.5, 0.7, 0.3, 0.2], np.float32)
-    with mock.patch.multiple(word_lists, _FIRST=2, _PART=part):
+    with mock.patch.multiple(sparse_index, _FIRST=2, _PART=part):
         made = WordLists._of(csr_matrix((5, 1)), csr_matrix((1, 3)), (word, name, impact), ALL)
         again = made.among(np.array([0, 1, 3, 4]))
-    assert made._starts.tolist() == [0, 3, 3, 4]
-    assert made._bounds == pytest.approx([0.9, 0.5, 0.1, 0.2])
+    assert made.starts.tolist() == [0, 3, 3, 4]
+    assert made.bounds == pytest.approx([0.9, 0.5, 0.1, 0.2])
     assert made._sizes.tolist() == [2, 2, 1, 1]
     found = {}
     for number, rows in enumerate(made._parts):
@@ -79,16 +78,16 @@ def test_lists_are_in_blocks_by_impact(part: int) -> None:
         for block, column in zip(entries.row.tolist(), entries.col.tolist(), strict=True):
             found.setdefault(block, set()).add(part * number + column)
     assert found == {0: {1, 3}, 1: {2, 4}, 2: {0}, 3: {4}}
-    assert again._bounds == pytest.approx([0.9, 0.3, 0.2])  # of 0.9, 0.7 | 0.3, 0.1 | 0.2
+    assert again.bounds == pytest.approx([0.9, 0.3, 0.2])  # of 0.9, 0.7 | 0.3, 0.1 | 0.2
 
 
 def test_the_widest_search_is_exact(generators: tuple[SparseGenerator, SparseGenerator]) -> None:
     exact, by_words = generators
     made = lists_of(by_words)
-    widest = WordLists(made.vectors, made._words, made._lists, made._starts, made._bounds, ALL)
+    widest = WordLists(made.vectors, made.words, made.lists, made.starts, made.bounds, ALL)
     queries = exact.encoder.encode(["lung cancers", "hepatitis b", "oesophageal", "", "ΩΩ"])
     for k in (1, 7, 50):
-        found, wanted = widest.search(queries, k, 1), exact.names.search(queries, k, 1)
+        found, wanted = widest.search(queries, k), exact.names.search(queries, k)
         for query in range(5):
             own, slow = (
                 np.sort(h.scores[h.indptr[query] : h.indptr[query + 1]]) for h in (found, wanted)
@@ -101,7 +100,7 @@ def test_scores_are_exact_and_best_first(
 ) -> None:
     by_words = generators[1]
     weights = by_words.encoder.encode(["carcinoma of the lung", "ataxia"])
-    hits = by_words.search(weights, 10)
+    hits = by_words.names.search(weights, 10)
     slow = (weights @ by_words.by_name.T).toarray()
     assert hits.scores == pytest.approx(slow[hits.queries, hits.rows], abs=1e-6)
     for query in range(2):
@@ -127,30 +126,23 @@ def test_blocks_with_the_largest_bounds_are_read() -> None:
     ]
     assert read.data.tolist() == [1.0, 0.9, 0.1, 0.5]
     first = WordLists(
-        made.vectors, made._words, lists, starts, bounds, WordSearch(2, 1, 1)
+        made.vectors, made.words, lists, starts, bounds, WordSearch(2, 1, 1)
     )  # too small for any block: the first one is read
     assert first._read(words).indices.tolist() == [0, 2, 0]
-
-
-def test_recall_counts_equal_scores_alike() -> None:
-    exact = [np.array([0.9, 0.5, 0.5], np.float32), np.array([], np.float32)]
-    scores = np.array([0.9, 0.5, 0.4], np.float32)
-    hits = word_lists.Hits(np.array([0, 3, 3]), np.array([4, 9, 7], np.int32), scores)
-    assert word_lists._recall(hits, exact) == pytest.approx(2 / 3)
 
 
 def test_too_little_recall_is_refused(
     generators: tuple[SparseGenerator, SparseGenerator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_words = generators[1]
-    monkeypatch.setattr(word_lists, "_SETTINGS", [(1, 0.0001, 1)])
-    monkeypatch.setattr(word_lists, "_FEWEST", 1)
-    monkeypatch.setattr(word_lists, "_OF_PART", 1)
+    monkeypatch.setattr(sparse_index, "_SETTINGS", [(1, 0.0001, 1)])
+    monkeypatch.setattr(sparse_index, "_FEWEST", 1)
+    monkeypatch.setattr(sparse_index, "_OF_PART", 1)
     with pytest.raises(
         LinkerError,
         match=r"finds .*% of the best names, and index.recall is 0.97.*index.kind=exact",
     ):
-        WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 0.97, 1)
+        WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 0.97)
 
 
 def test_saved_and_loaded(
