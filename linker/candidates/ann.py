@@ -97,6 +97,7 @@ class IvfIndex(VectorIndex):
         queries = np.ascontiguousarray(queries, np.float32)
         proposed = min(2 * k + 160, len(self))  # by their codes
         _, rows = self._faiss.search(queries, proposed, params=self._parameters(among))
+        rows.sort(axis=1)
         query, place = np.nonzero(rows >= 0)
         rows = rows[query, place]
         if rows.max(initial=0) >= len(self):

@@ -54,9 +54,11 @@ class Candidates:
         """The candidates of several batches, in the order of their queries.
 
         Args:
-            parts: the batches, one at least.
+            parts: the batches, one at least; the queries of each stand in order.
             numbers: of the queries, those of one batch behind those of another.
         """
+        if len(parts) == 1:
+            return parts[0]
         counts = np.concatenate([np.diff(part.indptr) for part in parts])
         columns: dict[str, Any] = {}
         for name in (*_COLUMNS, "own"):

@@ -68,19 +68,19 @@ class Hits:
         dense: Floats | None = None,
         own: Floats | None = None,
     ) -> Hits:
-        """The k best names of each query, best first; equal scores by row.
+        """The k best names of each query, best first; equal scores stay in their order.
 
         Args:
             queries: their number.
             k: names of each query.
             query: the number of the query that each name was found for.
-            rows: of the names.
+            rows: of the names, rising for each query.
             scores: of the names.
             sparse: as in `Hits`.
             dense: as in `Hits`.
             own: as in `Hits`.
         """
-        order = np.lexsort((rows, -scores, query))
+        order = np.lexsort((-scores, query))  # stable
         order = order[is_first(query[order], k)]
         return cls(
             np.searchsorted(query[order], np.arange(queries + 1)),
@@ -284,8 +284,8 @@ def is_finite(vectors: NDArray[Any]) -> bool:
 class _BestNames:
     """The k best names of each query, of blocks of scores that are added one after another.
 
-    Where k names are known, a block adds only what is above the last of them, so that one
-    comparison passes over most of it.
+    Blocks come in the order of rows. Where k names are known, a block adds only what is above the
+    last of them, so that one comparison passes over most of it.
     """
 
     def __init__(self, queries: int, k: int) -> None:

@@ -197,6 +197,7 @@ class WordLists:
             count,
             [sp_matmul_topn(blocks, part, of_part, n_threads=threads) for part in self._parts],
         )
+        found.sort_indices()
         query = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
         scores = pair_products(queries, query, self.vectors, found.indices)
         return Hits.best(queries.shape[0], k, query, found.indices, scores, sparse=scores)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,65 +17,31 @@ from linker import LinkerError
 from linker.candidates import index
 from linker.candidates.index import ExactIndex, Hits
 
-Matrix = NDArray[np.float32]
+from .small import Found, Matrix, found, matrix, sorted_fully
 
 
-def sorted_fully(
-    queries: Matrix, names: Matrix, k: int
-) -> tuple[list[list[int]], list[list[float]]]:
-    scores = queries @ names.T
-    rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return rows.tolist(), np.take_along_axis(scores, rows, axis=1).tolist()
-
-
-def searched(
-    queries: Matrix,
-    vectors: NDArray[Any] | ExactIndex,
-    k: int,
-    among: NDArray[np.int64] | None = None,
-) -> tuple[list[list[int]], list[list[float]]]:
-    made = vectors if isinstance(vectors, ExactIndex) else ExactIndex(vectors)
-    hits = made.search(queries, k, among)
-    assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
-    assert hits.queries.tolist() == sorted(hits.queries.tolist())
-    bounds = list(itertools.pairwise(hits.indptr.tolist()))
-    assert len(bounds) == len(queries)
-    return [hits.rows[a:b].tolist() for a, b in bounds], [
-        hits.scores[a:b].tolist() for a, b in bounds
-    ]
-
-
-def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
-    """Small whole numbers, whose products are exact and often equal."""
-    return rows.flatmap(
-        lambda n: arrays.arrays(np.float32, (n, dim), elements=st.integers(-2, 2).map(float))
-    )
+def searched(queries: Matrix, vectors: NDArray[Any], k: int, among: Any = None) -> Found:
+    return found(ExactIndex(vectors).search(queries, k, among))
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
-    dim = data.draw(st.integers(1, 3))
-    queries, names = (
-        data.draw(matrix(st.integers(0, 5), dim)),
-        data.draw(matrix(st.integers(0, 40), dim)),
-    )
-    k = data.draw(st.integers(1, 45))
+    dim, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 45))
+    queries, names = (data.draw(matrix(st.integers(0, n), dim)) for n in (5, 40))
     blocks = {
         "_CELLS": data.draw(st.sampled_from([1, 7, 30, 10**6])),
         "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
         "_COMPONENTS": data.draw(st.sampled_from([1, 8, 10**6])),
+        "_CROWD": data.draw(st.sampled_from([1, 4])),
+        "QUERIES": data.draw(st.sampled_from([1, 2, 1024])),
     }
-    crowd = data.draw(st.sampled_from([1, 4]))
-    with mock.patch.multiple(
-        index, **blocks, _CROWD=crowd, QUERIES=data.draw(st.sampled_from([1, 2, 1024]))
-    ):
+    among = np.flatnonzero(data.draw(arrays.arrays(bool, len(names))))
+    with mock.patch.multiple(index, **blocks):
         assert searched(queries, names, k) == sorted_fully(queries, names, k)
-        assert searched(queries, names.astype(np.float16), k) == sorted_fully(queries, names, k)
-        some = np.flatnonzero(data.draw(arrays.arrays(bool, len(names))))
-        rows, scores = sorted_fully(queries, names[some], k)
-        expected = [[int(some[row]) for row in found] for found in rows], scores
-        assert searched(queries, names.astype(np.float16), k, some) == expected
+        half = names.astype(np.float16)
+        assert searched(queries, half, k) == sorted_fully(queries, names, k)
+        assert searched(queries, half, k, among) == sorted_fully(queries, names, k, among)
 
 
 @pytest.mark.parametrize("rising", [False, True])
@@ -84,11 +49,9 @@ def test_vectors_of_any_numbers(rising: bool) -> None:
     random = np.random.default_rng(1)
     queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (30, 3000))
     if rising:  # every block is better than those before it, for all queries
-        queries, names = (
-            np.abs(queries),
-            names[np.argsort(names.sum(axis=1))]
-            + np.linspace(0, 50, 3000, dtype=np.float32)[:, None],
-        )
+        queries = np.abs(queries)
+        names = names[np.argsort(names.sum(axis=1))]
+        names += np.linspace(0, 50, 3000, dtype=np.float32)[:, None]
     with mock.patch.multiple(index, _CELLS=30 * 200):
         rows, scores = searched(queries, names, 20)
     full = queries.astype(np.float64) @ names.astype(np.float64).T
@@ -100,11 +63,11 @@ def test_vectors_of_any_numbers(rising: bool) -> None:
 def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
     random = np.random.default_rng(1)
     queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (7, 500))
-    half = names.astype(np.float16)
+    half = ExactIndex(names.astype(np.float16))
+    full = ExactIndex(half.vectors.astype(np.float32))
     with mock.patch.multiple(index, _COMPONENTS=16 * 40):
-        made, full = ExactIndex(half), half.astype(np.float32)
         for _ in range(2):  # the first search checks the vectors
-            assert searched(queries, made, 9) == searched(queries, full, 9)
+            assert found(half.search(queries, 9)) == found(full.search(queries, 9))
 
 
 def test_every_number_of_half_precision_is_widened_to_itself() -> None:
@@ -141,12 +104,6 @@ def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, d
 def test_what_is_no_matrix_of_vectors(vectors: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match=r"they are .*, expected: float32 or float16 \(n, dim\)"):
         ExactIndex(vectors)
-
-
-def test_all_names_tie() -> None:
-    with mock.patch.multiple(index, _CELLS=64):
-        rows, _ = searched(np.zeros((2, 3), np.float32), np.ones((100, 3), np.float32), 7)
-    assert rows == [list(range(7))] * 2
 
 
 def test_no_block_is_larger_than_said() -> None:
@@ -193,18 +150,13 @@ def test_products_of_pairs() -> None:
 @settings(deadline=None)
 def test_ranks_of_given_names_are_their_places_in_a_full_sort(data: st.DataObject) -> None:
     dim = data.draw(st.integers(1, 3))
-    names, queries = (
-        data.draw(matrix(st.integers(1, 12), dim)),
-        data.draw(matrix(st.integers(0, 5), dim)),
-    )
-    some = st.lists(st.integers(0, len(names) - 1), unique=True, max_size=4).map(
-        lambda rows: np.array(rows, np.int64)
-    )
-    wanted = [data.draw(some) for _ in queries]
+    names, queries = (data.draw(matrix(st.integers(*n), dim)) for n in ((1, 12), (0, 5)))
+    some = st.lists(st.integers(0, len(names) - 1), unique=True, max_size=4)
+    wanted = [np.array(data.draw(some), np.int64) for _ in queries]
     order, _ = sorted_fully(queries, names, len(names))
     expected = [
-        sorted(found.index(row) + 1 for row in rows)
-        for found, rows in zip(order, wanted, strict=True)
+        sorted(of_query.index(row) + 1 for row in rows)
+        for of_query, rows in zip(order, wanted, strict=True)
     ]
     with mock.patch.multiple(index, _RANKED=2):
         assert [ranks.tolist() for ranks in index.ranks(queries, names, wanted)] == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any, NoReturn
 from unittest import mock
@@ -19,13 +18,12 @@ torch = pytest.importorskip("torch")
 from linker import Dictionary, Linker, LinkerError  # noqa: E402
 from linker.candidates import torch_index  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
-from linker.candidates.index import ExactIndex, Hits  # noqa: E402
+from linker.candidates.index import ExactIndex  # noqa: E402
 from linker.candidates.torch_index import TorchIndex  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
 from linker.encoders.trainable import TrainableEncoder  # noqa: E402
 
-Matrix = NDArray[np.float32]
-Found = tuple[list[list[int]], list[list[float]]]
+from .small import found, matrix, sorted_fully  # noqa: E402
 
 CPU = torch.device("cpu")
 MENTIONS = ["breast cancers", "tumour", "haemophilia", "hepatitis B/C", "a cup of tea", "", "AIDS"]
@@ -37,45 +35,21 @@ def by_torch(vectors: NDArray[Any]) -> TorchIndex:
     return TorchIndex(ExactIndex(vectors), CPU)
 
 
-def sorted_fully(queries: Matrix, names: Matrix, k: int) -> Found:
-    scores = queries @ names.T
-    rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return rows.tolist(), np.take_along_axis(scores, rows, axis=1).tolist()
-
-
-def lists(hits: Hits) -> Found:
-    assert (hits.rows.dtype, hits.scores.dtype) == (np.int32, np.float32)
-    bounds = list(itertools.pairwise(hits.indptr.tolist()))
-    return [hits.rows[a:b].tolist() for a, b in bounds], [
-        hits.scores[a:b].tolist() for a, b in bounds
-    ]
-
-
-def matrix(rows: st.SearchStrategy[int], dim: int) -> st.SearchStrategy[Matrix]:
-    """Small whole numbers, whose products are exact and often equal."""
-    return rows.flatmap(
-        lambda n: arrays.arrays(np.float32, (n, dim), elements=st.integers(-2, 2).map(float))
-    )
-
-
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
-    dim = data.draw(st.integers(1, 3))
-    queries = data.draw(matrix(st.integers(0, 5), dim))
-    names = data.draw(matrix(st.integers(0, 40), dim))
-    k, among = data.draw(st.integers(1, 45)), data.draw(arrays.arrays(bool, len(names)))
+    dim, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 45))
+    queries, names = (data.draw(matrix(st.integers(0, n), dim)) for n in (5, 40))
+    among = np.flatnonzero(data.draw(arrays.arrays(bool, len(names))))
     blocks = {
         "_CELLS": data.draw(st.sampled_from([1, 7, 90, 10**6])),
         "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
     }
     with mock.patch.multiple(torch_index, **blocks):
-        assert lists(by_torch(names).search(queries, k)) == sorted_fully(queries, names, k)
-        made, some = by_torch(names.astype(np.float16)), np.flatnonzero(among)
-        assert lists(made.search(queries, k)) == sorted_fully(queries, names, k)
-        rows, scores = sorted_fully(queries, names[some], k)
-        expected = [[int(some[row]) for row in found] for found in rows], scores
-        assert lists(made.search(queries, k, some)) == expected
+        assert found(by_torch(names).search(queries, k)) == sorted_fully(queries, names, k)
+        made = by_torch(names.astype(np.float16))
+        assert found(made.search(queries, k)) == sorted_fully(queries, names, k)
+        assert found(made.search(queries, k, among)) == sorted_fully(queries, names, k, among)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -87,26 +61,15 @@ def test_any_numbers_are_found_as_without_torch(dtype: Any, is_part: bool, queri
     vectors = random.standard_normal((3000, 24)).astype(dtype)
     among = np.flatnonzero(random.random(3000) < 0.3) if is_part else None
     exact = ExactIndex(vectors)
-    rows, scores = lists(TorchIndex(exact, CPU).search(asked, 20, among))
-    expected_rows, expected_scores = lists(exact.search(asked, 20, among))
+    rows, scores = found(TorchIndex(exact, CPU).search(asked, 20, among))
+    expected_rows, expected_scores = found(exact.search(asked, 20, among))
     assert rows == expected_rows
     np.testing.assert_allclose(scores, expected_scores, rtol=1e-5, atol=1e-5)
 
 
-def test_one_query_finds_what_it_finds_among_many() -> None:
-    random = np.random.default_rng(2)
-    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (50, 900))
-    made = by_torch(names)
-    rows, scores = lists(made.search(queries, 10))
-    for i, query in enumerate(queries):
-        [alone], [of_alone] = lists(made.search(query[None], 10))
-        assert alone == rows[i]
-        assert of_alone == pytest.approx(scores[i], rel=1e-5)
-
-
 def test_of_equal_names_the_first_are_found() -> None:
     names = np.repeat(np.array([[0, 1], [2, 0], [1, 0]], np.float32), 100, axis=0)
-    rows, scores = lists(by_torch(names).search(np.array([[1, 0], [0, 0]], np.float32), 103))
+    rows, scores = found(by_torch(names).search(np.array([[1, 0], [0, 0]], np.float32), 103))
     assert rows == [[*range(100, 203)], [*range(103)]]
     assert scores == [[2.0] * 100 + [1.0] * 3, [0.0] * 103]
 
@@ -115,9 +78,9 @@ def test_an_outer_autocast_changes_nothing() -> None:
     random = np.random.default_rng(3)
     queries, names = (random.standard_normal((n, 32)).astype(np.float32) for n in (5, 300))
     made = by_torch(names)
-    expected = lists(made.search(queries, 7))
+    expected = found(made.search(queries, 7))
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert lists(made.search(queries, 7)) == expected
+        assert found(made.search(queries, 7)) == expected
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -183,7 +146,9 @@ def answers(linker: Linker, **options: Any) -> list[Any]:
     ]
 
 
-def test_a_linker_answers_the_same_there(folder: Path, cpu_as_gpu: list[str]) -> None:
+def test_a_linker_answers_the_same_there(
+    folder: Path, cpu_as_gpu: list[str], tmp_path: Path
+) -> None:
     linker = Linker.load(folder)
     generator = linker.generator
     assert isinstance(generator, HybridGenerator)
@@ -200,21 +165,13 @@ def test_a_linker_answers_the_same_there(folder: Path, cpu_as_gpu: list[str]) ->
     assert halved.dense is generator.dense
     of_part, of_halved = (g.score(["cancer", "anemia"], 9) for g in (part, halved))
     assert of_halved.rows.tolist() == of_part.rows.tolist()
+    linker.save(tmp_path / "model")
+    loaded = Linker.load(tmp_path / "model")
+    assert isinstance(loaded.generator.dense, ExactIndex)  # type: ignore[attr-defined]
+    assert answers(loaded, k=10) == before
     linker.use("fp32", "cpu")
     assert generator.dense is here
     assert answers(linker, k=10) == before
-
-
-def test_a_linker_that_searches_there_is_saved_as_before(
-    folder: Path, cpu_as_gpu: list[str], tmp_path: Path
-) -> None:
-    linker = Linker.load(folder)
-    linker.use("fp32", "cuda")
-    linker.save(tmp_path / "model")
-    loaded = Linker.load(tmp_path / "model")
-    assert isinstance(loaded.generator, HybridGenerator)
-    assert isinstance(loaded.generator.dense, ExactIndex)
-    assert answers(loaded) == answers(linker)
 
 
 def test_parts_of_the_dictionary_that_were_used_before_move_too(
