@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from hypothesis import strategies as st
 
 from linker import files, persistence
 from linker.errors import LinkerError
-from linker.files import replacing
 from linker.persistence import Strings
 
 TEXTS = st.lists(
@@ -79,18 +79,31 @@ def test_some_of_the_strings(data: st.DataObject, texts: list[str]) -> None:
     column.check()
 
 
-def test_strings_count_bytes_not_characters() -> None:
+def test_strings_are_bytes_and_where_each_starts() -> None:
     column = Strings.of(["", "é", "𝒳", "ab"])
     assert column.offsets.tolist() == [0, 0, 2, 6, 8]
     assert column.data.dtype == np.uint8
-    assert "𝒳" in column
-    assert "x" not in column
+    for row in (4, -5):
+        with pytest.raises(IndexError):
+            column[row]
 
 
-@pytest.mark.parametrize("row", [3, -4])
-def test_strings_have_an_end(row: int) -> None:
-    with pytest.raises(IndexError):
-        Strings.of("abc")[row]
+@pytest.mark.parametrize(
+    ("data", "offsets", "problem"),
+    [
+        ([97], [0, 2], "overlap or leave gaps"),
+        ([97, 98], [0, 2, 1, 2], "overlap or leave gaps"),
+        ([97], [1, 1], "overlap or leave gaps"),
+        ([195, 169], [0, 1, 2], "inside a character"),
+        ([195], [0, 1], "can't decode|unexpected end"),
+        ([97], [], "no bytes or no offsets"),
+    ],
+)
+def test_offsets_that_cut_no_texts_are_refused(
+    data: list[int], offsets: list[int], problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Strings(np.array(data, np.uint8), np.array(offsets, np.int64)).check()
 
 
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
@@ -134,20 +147,17 @@ def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
     check(folder)
 
 
-@pytest.mark.parametrize("name", ["whole.npy", "deep/half.npy", "seen.json"])
-def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
-    (folder / name).unlink()
-    message = f"{folder / name}: named in manifest.json but missing; the folder is incomplete, train or save it again"
-    assert refusal(folder) == message
-
-
-def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
-    folder = save(tmp_path / "m")
+    (folder / "deep" / "half.npy").unlink()
+    assert refusal(folder) == (
+        f"{folder / 'deep' / 'half.npy'}: named in manifest.json but missing; "
+        "the folder is incomplete, train or save it again"
+    )
     (folder / "manifest.json").unlink()
-    assert (
-        refusal(folder)
-        == f"{folder / 'manifest.json'}: there is no such file; the folder is incomplete, train or save it again"
+    assert refusal(folder) == (
+        f"{folder / 'manifest.json'}: there is no such file; "
+        "the folder is incomplete, train or save it again"
     )
 
 
@@ -161,17 +171,7 @@ def test_a_missing_folder_says_how_to_make_one(tmp_path: Path, kind: str, hint: 
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "extra.npy",
-        "deep/extra.npy",
-        "training.jsonl",
-        "deep/tokenizer_config.json",
-        "vocab.txt",
-        "x.safetensors",
-    ],
-)
+@pytest.mark.parametrize("name", ["extra.npy", "deep/tokenizer_config.json", "vocab.txt"])
 def test_a_file_that_nobody_signed_is_refused(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
     (folder / name).write_text("{}")
@@ -189,9 +189,7 @@ def test_a_pipe_or_link_that_nobody_signed_is_refused(tmp_path: Path) -> None:
     assert "link: is not in manifest.json" in refusal(folder)
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", ".DS_Store", "deep/.DS_Store", ".git/config", ".gitattributes"]
-)
+@pytest.mark.parametrize("name", ["README.md", "deep/.DS_Store", ".git/config"])
 def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(
     tmp_path: Path, name: str
 ) -> None:
@@ -206,17 +204,9 @@ def test_another_format_version_is_refused_by_number(tmp_path: Path, version: ob
     folder = save(tmp_path / "m")
     config = json.loads((folder / "config.json").read_text()) | {"format_version": version}
     persistence.save_json(folder / "config.json", config)
-    sign(folder)
-    assert (
-        f"config.json: format_version is {version!r}, this release ({persistence.VERSION}) reads 1; "
-        in refusal(folder)
-    )
-
-
-@pytest.mark.parametrize("content", ["[]", "1", "null", '"x"'])
-def test_a_configuration_of_another_shape_is_refused(tmp_path: Path, content: str) -> None:
-    folder = save(tmp_path / "m")
-    (folder / "config.json").write_text(content)
+    said = f"format_version is {version!r}, this release ({persistence.VERSION}) reads 1; "
+    assert f"config.json: {said}" in refusal(folder)
+    (folder / "config.json").write_text("[]")
     assert "format_version is None" in refusal(folder)
 
 
@@ -228,13 +218,12 @@ def test_a_folder_of_another_kind_is_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"sha256": []}'])
+@pytest.mark.parametrize("content", ["[]", '{"sha256": []}'])
 def test_a_manifest_without_checksums_is_refused(tmp_path: Path, content: str) -> None:
     folder = save(tmp_path / "m")
     (folder / "manifest.json").write_text(content)
-    assert (
-        refusal(folder) == f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
-    )
+    said = f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
+    assert refusal(folder) == said
 
 
 @pytest.mark.parametrize("absolute", [False, True])
@@ -250,10 +239,6 @@ def _pickled(path: Path) -> None:
     np.save(path, np.array([{"a": 1}], object), allow_pickle=True)
 
 
-def _raw_pickle(path: Path) -> None:
-    path.write_bytes(pickle.dumps([1]))
-
-
 def _zip(path: Path) -> None:
     with path.open("wb") as file:
         np.savez(file, x=np.arange(2))
@@ -264,34 +249,31 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8])
 
 
-def _nothing(path: Path) -> None:
-    path.write_bytes(b"")
+def _bytes(content: bytes) -> Callable[[Path], None]:
+    return lambda path: path.write_bytes(content) and None
 
 
 def _headed(header: bytes) -> Callable[[Path], None]:
-    def forge(path: Path) -> None:
-        path.write_bytes(
-            b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24)
-        )
-
-    return forge
+    return _bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
 
 
 _HEADERS = [
-    b"{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }",  # 24 bytes are three numbers
+    b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }",  # 24 bytes are three numbers
     b"{'descr': '<i8', 'fortran_order': False, 'shape': (99999999999999999999,), }",
     b"{'descr': '<i8', 'fortran_order': False, 'shape': (-3,), }",
-    b"{'descr': '<i8', 'fortran_order': False, 'shape': (3,), ",
     b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
-    b"{'descr': '<i8', 'fortran_order': False, 'shape': (True, 3), }",
+    b"{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (3,), }",
     b"(" * 5000,
+    b"-" * 9000,
+    b"[" * 20_000,
     b"0x" * 9,
     b"\xff\x00\\\n'",
 ]
 
 
+@pytest.mark.filterwarnings("ignore")  # what numpy and Python say of such headers
 @pytest.mark.parametrize(
-    "forge", [_pickled, _raw_pickle, _zip, _cut, _nothing, *map(_headed, _HEADERS)]
+    "forge", [_pickled, _zip, _cut, _bytes(pickle.dumps([1])), _bytes(b""), *map(_headed, _HEADERS)]
 )
 def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) -> None:  # type: ignore[no-untyped-def]
     folder = save(tmp_path / "m")
@@ -304,44 +286,34 @@ def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) 
         persistence.load_arrays(folder)
 
 
-def kill(folder: Path, blow: type[BaseException]) -> None:
-    """Begin a save that ends by an exception."""
-    with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
-        persistence.save_arrays(aside, {"whole": np.arange(100)})
-        raise blow
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {
         f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()
     }
 
 
-@pytest.mark.parametrize("blow", [RuntimeError, KeyboardInterrupt, SystemExit])
-def test_a_killed_save_leaves_the_old_folder(tmp_path: Path, blow: type[BaseException]) -> None:
-    folder = save(tmp_path / "m")
+def stopped(folder: Path, error: BaseException) -> None:
+    with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
+        persistence.save_arrays(aside, {"whole": np.arange(100)})
+        raise error
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError(), KeyboardInterrupt(), OSError(28, "No space left on device")]
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_save_that_is_stopped_leaves_what_was_there(
+    tmp_path: Path, error: BaseException, is_new: bool
+) -> None:
+    if not is_new:
+        save(tmp_path / "m")
     before = contents(tmp_path)
-    with pytest.raises(blow):
-        kill(folder, blow)
+    with pytest.raises((type(error), LinkerError)) as caught:
+        stopped(tmp_path / "m", error)
     assert contents(tmp_path) == before
-    assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_a_killed_first_save_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError):
-        kill(tmp_path / "m", RuntimeError)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_full_disk_is_a_message_and_leaves_the_old_folder(tmp_path: Path) -> None:
-    folder = save(tmp_path / "m")
-    before = contents(tmp_path)
-    with (
-        pytest.raises(LinkerError, match="cannot be written: No space left on device"),
-        persistence.saving(folder, "model", {}, lambda *_: None),
-    ):
-        raise OSError(28, "No space left on device")
-    assert contents(tmp_path) == before
+    assert len(list(tmp_path.iterdir())) == (0 if is_new else 1)
+    if isinstance(error, OSError):
+        assert "m: cannot be written: No space left on device" in str(caught.value)
 
 
 @pytest.mark.parametrize("error", [ValueError("no shape"), LinkerError("{}: no shape")])
@@ -376,35 +348,40 @@ def test_saving_again_replaces_all(tmp_path: Path) -> None:
 
 
 def foreign(path: Path) -> str:
+    """Why a folder is not replaced; saving does not touch it."""
+    before = contents(path)
     with pytest.raises(LinkerError) as caught:
         persistence.check_replaceable(path)
+    with pytest.raises(LinkerError, match=re.escape(str(caught.value))):
+        save(path)
+    assert contents(path) == before
     return str(caught.value)
 
 
 def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    message = f"{tmp_path}: holds thesis.txt, which linker did not write there; move it, or name another folder with -o"
-    assert foreign(tmp_path) == message
-    with pytest.raises(LinkerError, match=r"holds thesis\.txt, which linker did not write there"):
-        save(tmp_path)
-    assert contents(tmp_path) == {"thesis.txt": b"years of work"}
+    assert foreign(tmp_path) == (
+        f"{tmp_path}: holds thesis.txt, which linker did not write there; "
+        "move it, or name another folder with -o"
+    )
+    assert "is a file; name a folder with -o" in foreign(tmp_path / "thesis.txt")
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "deep/notes.txt", "own/.hidden"])
+@pytest.mark.parametrize("name", ["notes.txt", "deep/notes.txt", "own/.hidden", "link"])
 def test_a_file_of_the_user_inside_our_folder_is_not_replaced(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
     (folder / name).parent.mkdir(exist_ok=True)
-    (folder / name).write_text("mine")
-    before = contents(tmp_path)
+    if name == "link":
+        (folder / name).symlink_to(tmp_path)
+    else:
+        (folder / name).write_text("mine")
     assert foreign(folder).startswith(f"{folder}: holds {name}, which linker did not write there; ")
-    with pytest.raises(LinkerError, match="which linker did not write there"):
-        save(folder)
-    assert contents(tmp_path) == before
 
 
-def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    assert "is a file; name a folder with -o" in foreign(tmp_path / "file")
+@pytest.mark.parametrize("text", ['{"name": "an extension"}', "[]", "no JSON"])
+def test_the_manifest_of_somebody_else_is_not_ours(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert "holds manifest.json, which linker did not write there" in foreign(tmp_path)
 
 
 def test_what_may_be_replaced(tmp_path: Path) -> None:
@@ -420,23 +397,6 @@ def test_broken_json_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(LinkerError, match=r"x\.json: not JSON"):
         persistence.load_json(tmp_path / "x.json")
-
-
-@pytest.mark.parametrize("text", ['{"name": "an extension"}', '{"sha256": null}', "[]", "no JSON"])
-def test_the_manifest_of_somebody_else_is_not_ours(tmp_path: Path, text: str) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(
-        LinkerError, match=r"holds manifest\.json, which linker did not write there"
-    ):
-        persistence.check_replaceable(tmp_path)
-
-
-def test_a_link_inside_a_model_is_foreign(tmp_path: Path) -> None:
-    with persistence.saving(tmp_path / "model", "model", {}, lambda *_: None):
-        pass
-    (tmp_path / "model" / "mine").symlink_to(tmp_path)
-    with pytest.raises(LinkerError, match="holds mine, which linker did not write there"):
-        persistence.check_replaceable(tmp_path / "model")
 
 
 @given(st.lists(st.floats(-70_000, 70_000, width=32)))
@@ -472,12 +432,7 @@ def number(path: Path, value: int) -> None:
         persistence.save_arrays(folder / "deep", {"half": np.array([value])})
 
 
-@pytest.mark.parametrize("is_linux", [True, False])
-def test_what_is_replaced_while_it_is_read_is_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_linux: bool
-) -> None:
-    if not is_linux:
-        monkeypatch.setattr(replacing, "_DESCRIPTORS", tmp_path / "none")
+def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path) -> None:
     number(tmp_path / "m", 1)
     values = iter([2, 3, 4])
 
@@ -485,25 +440,21 @@ def test_what_is_replaced_while_it_is_read_is_read_again(
         if value := next(values, None):
             number(tmp_path / "m", value)
 
-    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, replace)) == (
-        4,
-        4,
-    )
+    read = persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, replace))
+    assert read == (4, 4)
 
 
-@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="wants Linux")
-def test_a_folder_that_is_moved_away_is_read_to_its_end(tmp_path: Path) -> None:
+def test_where_a_folder_is_moved_away_while_it_is_read_the_new_one_is_read(tmp_path: Path) -> None:
     number(tmp_path / "m", 1)
     number(tmp_path / "other", 2)
 
     def move() -> None:
-        (tmp_path / "m").rename(tmp_path / "old")
-        (tmp_path / "other").rename(tmp_path / "m")
+        if not (tmp_path / "old").exists():
+            (tmp_path / "m").rename(tmp_path / "old")
+            (tmp_path / "other").rename(tmp_path / "m")
 
-    assert persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, move)) == (
-        1,
-        1,
-    )
+    read = persistence.load(tmp_path / "m", "model", lambda folder, _: halves(folder, move))
+    assert read == (2, 2)
 
 
 def test_a_folder_that_is_replaced_for_ever_is_given_up(
@@ -521,14 +472,25 @@ def test_a_folder_that_is_replaced_for_ever_is_given_up(
         )
 
 
-def test_messages_name_the_folder_as_the_user_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (
+            lambda path, _: persistence.load_json(path / "none.json"),
+            "{}/none.json: there is no such file; the folder is incomplete, train or save it again",
+        ),
+        (
+            lambda path, _: (path / "none").read_bytes(),
+            "{}/none: cannot be read: No such file or directory",
+        ),
+        (
+            lambda _, config: config["options"],
+            "{}: is not a model that linker wrote (KeyError: 'options'); train or save it again",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, read: Any, message: str) -> None:
     folder = save(tmp_path / "m")
     with pytest.raises(LinkerError) as caught:
-        persistence.load(folder, "model", lambda path, _: persistence.load_json(path / "none.json"))
-    assert (
-        str(caught.value)
-        == f"{folder / 'none.json'}: there is no such file; the folder is incomplete, train or save it again"
-    )
-    with pytest.raises(LinkerError) as caught:
-        persistence.load(folder, "model", lambda path, _: (path / "none").read_bytes())
-    assert str(caught.value) == f"{folder / 'none'}: cannot be read: No such file or directory"
+        persistence.load(folder, "model", read)
+    assert str(caught.value) == message.format(folder)

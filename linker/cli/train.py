@@ -81,6 +81,8 @@ def train(
     several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence
+    from linker.linking.linker import Linker
+    from linker.training.settings import remove_folder
     from linker.training import folder, pipeline
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
@@ -105,7 +107,7 @@ def train(
             return
         linker.save(output)
     if plan.is_trained:
-        folder.remove(checkpoints)
+        remove_folder(checkpoints)
     common.say_skipped(handle)
     common.say_model(linker, output)
 
@@ -189,12 +191,12 @@ def _settings(
 
 def _check_trained(checkpoints: Path, resume: bool) -> None:
     """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
-    from linker.training import folder
+    from linker.training.settings import check_folder
 
     if importlib.util.find_spec("matplotlib") is None:
         hint = install_hint("dense")
         raise LinkerError(f"training needs matplotlib, which is not installed: {hint}")
-    if message := folder.check(checkpoints, resume):
+    if message := check_folder(checkpoints, resume):
         common.say(message)
 
 

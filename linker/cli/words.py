@@ -176,7 +176,7 @@ def for_training(
     """
     from linker import files
     from linker.encoders.words import WordVectors
-    from linker.training.folder import WORDS
+    from linker.training.settings import WORDS
 
     if encoder.words:
         return WordVectors.read(encoder.words)

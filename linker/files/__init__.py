@@ -315,13 +315,17 @@ def sha256_of_folder(path: Pathlike) -> str:
     return hashlib.sha256(listed.encode()).hexdigest()
 
 
-def utf8_path(folder: Path) -> contextlib.AbstractContextManager[Path]:
+@contextlib.contextmanager
+def utf8_path(folder: Path) -> Iterator[Path]:
     """A path of a folder that is UTF-8, which safetensors and tokenizers need."""
-    try:
-        str(folder).encode()
-    except UnicodeEncodeError:
-        return replacing.pinned(folder)  # of Linux; other systems have no such names
-    return contextlib.nullcontext(folder)
+    with contextlib.ExitStack() as stack:
+        try:
+            str(folder).encode()
+        except UnicodeEncodeError:  # only Linux has such paths; it also names what is open
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            folder = Path(f"/proc/self/fd/{descriptor}")
+        yield folder
 
 
 @contextlib.contextmanager
@@ -394,7 +398,6 @@ def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
                     raw.flush()
                     os.fsync(raw.fileno())
             new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-            replacing.put(new, path)
 
 
 @contextlib.contextmanager
@@ -413,8 +416,7 @@ def write_folder(path: Pathlike) -> Iterator[Path]:
             for file in (*new.rglob("*"), new):  # which libraries may have made private
                 file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
                 _sync(file)
-            replacing.put(new, path)
-            _sync(path.parent)
+        _sync(path.parent)
 
 
 def _sync(path: Path) -> None:

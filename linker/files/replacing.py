@@ -13,8 +13,9 @@ import contextlib
 import ctypes
 import os
 import re
+import secrets
 import shutil
-import tempfile
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,134 +25,93 @@ except ImportError:  # Windows: nothing is locked, and nothing of killed runs is
     fcntl = None  # type: ignore[assignment]
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
-_DESCRIPTORS = Path("/proc/self/fd")  # Linux names what a process has open there
-# a pipe of that name must not be waited for
-_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 @contextlib.contextmanager
 def aside(path: Path, *, folder: bool) -> Iterator[Path]:
-    """Make an empty file or folder beside `path`, locked, to be filled and given to `put`.
+    """Yield an empty file or folder beside `path`, which takes its place at the end.
 
-    What has its name at the end is removed: it, where `put` was not reached, else the old `path`.
+    It is removed after an exception, and `path` is what it was.
 
     Args:
         path: what is to be replaced.
         folder: whether to make a folder.
 
     Raises:
-        OSError: nothing can be made there.
+        OSError: nothing can be made there, or `path` cannot be replaced.
     """
-    clean(path)
-    while True:
-        new = _make(path, folder)
-        with _locking(new, wait=True):
-            if not new.exists():  # another run's `clean` came before the lock
-                continue
-            try:
-                yield new
-            finally:
-                _remove(new)
-            return
-
-
-def _make(path: Path, folder: bool) -> Path:
+    clean(path.parent, re.escape(path.name))
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     if folder:
-        return Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    os.close(descriptor)
-    return Path(name)
+        new.mkdir(mode=0o700)
+    else:
+        new.touch(mode=0o600, exist_ok=False)
+    try:
+        with _locking(new, wait=True):
+            yield new
+            _put(new, path)
+    finally:
+        _remove(new)  # after an exchange of names, the old one
 
 
-def put(new: Path, path: Path) -> None:
-    """Give the file or folder `new` the name `path`.
-
-    What had this name before has the name `new` afterwards, or is removed.
-
-    Raises:
-        OSError: it cannot be done; `path` is what it was.
-    """
+def _put(new: Path, path: Path) -> None:
+    """Give `new` the name `path`; an old folder of this name is `new` afterwards."""
     if not path.is_dir():
         os.replace(new, path)
     elif not _exchange(new, path):
-        while not _renamed(new, path):
-            pass
-
-
-def _renamed(new: Path, path: Path) -> bool:
-    """Replace a folder by two renames.
-
-    Returns:
-        False where a reader put the old folder back between them, as happens without locks.
-    """
-    old = new.with_suffix(".old")
-    with _locking(path, wait=True):
-        os.replace(path, old)
-        try:
-            os.replace(new, path)
-        except OSError:
-            if old.exists():
-                raise
-            return False
-        finally:  # also where Ctrl-C comes between the two
-            if old.exists():
+        old = new.with_suffix(".old")
+        with _locking(path, wait=True):
+            os.replace(path, old)
+            try:
+                os.replace(new, path)
+            finally:  # also where Ctrl-C comes between the two
                 os.replace(old, path if new.exists() else new)
-    return True
 
 
 def _exchange(first: Path, second: Path) -> bool:
     """Exchange two names in one step; False where the system or the file system cannot."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None) if os.name == "posix" else None
-    if rename is None:
+    rename = sys.platform == "linux" and getattr(ctypes.CDLL(None), "renameat2", None)
+    if not rename:
         return False
     names = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second))
     return bool(rename(*names, _RENAME_EXCHANGE) == 0)
 
 
-def clean(path: Path) -> None:
-    """Remove what killed runs left beside `path`, or put it back where `path` is missing.
+def clean(folder: Path, targets: str) -> None:
+    """Remove what killed runs left, or put it back where it is an old folder without a new one.
 
     What a running process writes is not touched.
+
+    Args:
+        folder: where they wrote.
+        targets: a regular expression of the names of what they wrote.
     """
-    for left in _leftovers(path, "tmp|old"):
-        _clear(left, path)
+    for left, path in _leftovers(folder, targets):
+        restore(path)
+        with _locking(left, wait=False) as is_locked:
+            if is_locked:
+                _remove(left)
 
 
 def restore(path: Path) -> None:
     """Put a folder back that a killed run moved away and did not replace."""
-    if not path.exists():
-        for left in _leftovers(path, "old"):
-            _clear(left, path)
+    if path.exists():
+        return
+    for left, _ in _leftovers(path.parent, re.escape(path.name)):
+        if left.suffix == ".old":
+            with contextlib.suppress(OSError), _locking(left, wait=True):
+                if not path.exists():
+                    os.replace(left, path)
 
 
-def leftover_pattern(target: str, suffixes: str = "tmp|old") -> re.Pattern[str]:
-    """Make the pattern of the names that a killed run can leave beside a target.
-
-    Args:
-        target: a regular expression of the target's name.
-        suffixes: `tmp` for new files and folders, `old` for replaced ones, or both with a `|`.
-    """
-    return re.compile(rf"\.{target}\.[a-z0-9_]{{8}}\.({suffixes})")
-
-
-def _leftovers(path: Path, suffixes: str) -> list[Path]:
-    pattern = leftover_pattern(re.escape(path.name), suffixes)
+def _leftovers(folder: Path, targets: str) -> list[tuple[Path, Path]]:
+    """What is named as temporary files and folders are, and what each was to become or had been."""
     try:
-        return [path.with_name(name) for name in os.listdir(path.parent) if pattern.fullmatch(name)]
+        names = os.listdir(folder)
     except OSError:  # the folder is not there, or cannot be listed
         return []
-
-
-def _clear(left: Path, path: Path) -> None:
-    """Remove a leftover, unless a process has locked it.
-
-    An old folder gets its name back where `path` is missing.
-    """
-    with contextlib.suppress(OSError), _locking(left, wait=left.suffix == ".old") as is_locked:
-        if left.suffix == ".old" and not path.exists():
-            os.replace(left, path)
-        elif is_locked:
-            _remove(left)
+    matches = (re.fullmatch(rf"\.({targets})\.[a-z0-9_]{{8}}\.(tmp|old)", name) for name in names)
+    return [(folder / match[0], folder / match[1]) for match in matches if match]
 
 
 @contextlib.contextmanager
@@ -166,52 +126,20 @@ def _locking(path: Path, *, wait: bool) -> Iterator[bool]:
         Whether it is locked: not where another process has locked it, where the system has no
         locks, or where there is no such file.
     """
-    if fcntl is None:
-        yield False
-        return
+    is_locked = False
     with contextlib.ExitStack() as stack:
-        try:
-            descriptor = os.open(path, _OPEN)
-            stack.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            is_locked = False
-        else:
-            is_locked = True
+        if fcntl is not None:
+            with contextlib.suppress(OSError):
+                # a pipe of that name must not be waited for
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                stack.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                is_locked = True
         yield is_locked
 
 
-@contextlib.contextmanager
-def pinned(folder: Path) -> Iterator[Path]:
-    """Open a folder, so that it can be read to the end though another one takes its place.
-
-    Yields:
-        A name that stays that of the opened folder; on other systems than Linux, `folder`.
-
-    Raises:
-        OSError: it is not there, is no folder, or cannot be read.
-    """
-    if not _DESCRIPTORS.is_dir():
-        yield folder
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield _DESCRIPTORS / str(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def state(folder: Path) -> tuple[int, ...] | None:
-    """Numbers that differ when another folder takes the place of this one; None without one."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_mtime_ns
-
-
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
+    if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
         with contextlib.suppress(OSError):

@@ -28,25 +28,32 @@ def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
         expected: its SHA-256, in hexadecimal digits.
         trust: whether the checksum of a large file may be remembered instead of computed.
     """
-    state = _state(path)
-    if state["size"] < LARGE:
+    before = state(path)
+    if before is None or before["size"] < LARGE:
         return files.sha256(path) == expected
     place = os.path.realpath(path)
-    entry = {**state, "sha256": expected}
+    entry = {**before, "sha256": expected}
     if trust and _remembered().get(place) == entry:
         return True
-    if files.sha256(path) != expected:
-        _remember(place, None)
-        return False
-    age = time.time_ns() - max(state["mtime_ns"], state["ctime_ns"])
-    if _state(path) == state and age > _SETTLED:
-        _remember(place, entry)
-    return True
+    is_right = files.sha256(path) == expected
+    age = time.time_ns() - max(before["mtime_ns"], before["ctime_ns"])
+    is_kept = is_right and state(path) == before and age > _SETTLED
+    entries = _remembered()
+    was_known = entries.pop(place, None) is not None
+    if is_kept:
+        entries[place] = entry
+    if is_kept or was_known:
+        with contextlib.suppress(LinkerError, OSError), files.write_aside(_cache()) as file:
+            json.dump({"files": dict(list(entries.items())[-_MOST:])}, file, indent=1)
+    return is_right
 
 
-def _state(path: Path) -> dict[str, int]:
-    """A fingerprint of a file: its size, times and inode, which change with its content."""
-    status = path.stat()
+def state(path: Path) -> dict[str, int] | None:
+    """Numbers that change when a file or folder is changed or replaced; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return {
         "size": status.st_size,
         "inode": status.st_ino,
@@ -69,14 +76,3 @@ def _remembered() -> dict[str, object]:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}
     return entries if isinstance(entries, dict) else {}
-
-
-def _remember(place: str, entry: object) -> None:
-    """Keep the entry of a file in the cache; None forgets the file."""
-    before = _remembered()
-    if entry is None and place not in before:
-        return
-    entries = {**before, place: entry}
-    kept = {file: known for file, known in list(entries.items())[-_MOST:] if known is not None}
-    with contextlib.suppress(LinkerError, OSError), files.write_aside(_cache()) as file:
-        json.dump({"files": kept}, file, indent=1)

@@ -32,7 +32,6 @@ from linker.version import VERSION
 INDEX = "index.jsonl"
 _DIGITS = 24  # hexadecimal, of the checksum in the name of a part
 _TOLD = 20  # bad records of a part that are reported; all are counted
-_TEMPORARY = len(".XXXXXXXX.tmp")  # see `linker.files.replacing`
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ class Job:
                     summary.add(result)
                     report(summary)
             finally:
-                _clean(Path(self.output))
+                replacing.clean(Path(self.output), "part-.*")  # what killed processes left
                 self._write_index(parts, done)
         self._check_shared(done)
         summary.appeared = len(set(self.paths()) - set(paths))
@@ -286,12 +285,6 @@ def _sha256(path: str) -> str:
         return files.sha256(path)
     except OSError as error:
         raise LinkerError(f"{path}: cannot be read: {error.strerror}") from None
-
-
-def _clean(folder: Path) -> None:
-    """Remove what processes that were killed left half written."""
-    for left in folder.glob(".part-*.tmp"):
-        replacing.clean(folder / left.name[1:-_TEMPORARY])
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from linker import persistence, registry
 from linker.candidates import ann, ann_building, hybrid
@@ -19,21 +18,45 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.linking import model_card
 from linker.linking.seen import Seen
 from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, restored
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
-from linker.version import install_hint
+from linker.training.data import Seen
+from linker.version import VERSION, install_hint
 
 logger = logging.getLogger(__name__)
 
-_HISTORY, _SPANS = "training.jsonl", "spans.json"
+_DICTIONARY, _SEEN, _SPELLING = "dictionary", "seen.json", "spelling.json"
+_HISTORY, _PLOT, _SPANS = "training.jsonl", "training.png", "spans.json"
 _RANKER, _WORDS = "ranker", "words"  # older models have neither
 
-_Value = TypeVar("_Value")
+_CARD = """# A model of linker
+
+Links names of concepts, as people write them, to the identifiers of a dictionary.
+Made by concept-linker {version}; use it with `linker link MENTIONS --model FOLDER`.
+
+## Dictionary
+
+{concepts:,} concepts, {names:,} distinct names.
+
+{sources}
+
+## Encoder
+
+`{encoder}`; its options are in `config.json`.
+
+## Ranker
+
+{ranker}
+
+## Mentions in texts
+
+`linker annotate` finds names, and which of them are mentions is {spans}.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +77,19 @@ class ModelParts:
 
 def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
     """Write the files into a folder that is being saved; `config` is what the model card tells."""
-    (folder / "dictionary").mkdir()
-    parts.dictionary.write(folder / "dictionary")
+    (folder / _DICTIONARY).mkdir()
+    parts.dictionary.write(folder / _DICTIONARY)
     parts.generator.save(folder)
     _write_index(folder, parts.generator, parts.options.index)
-    persistence.save_json(folder / "seen.json", parts.seen.to_json())
-    persistence.save_json(folder / "spelling.json", dict(parts.corrections))
+    persistence.save_json(folder / _SEEN, parts.seen.to_json())
+    persistence.save_json(folder / _SPELLING, dict(parts.corrections))
     if parts.spans:
         persistence.save_json(folder / _SPANS, parts.spans.to_json())
     if parts.ranker:
         parts.ranker.save(folder / _RANKER)
     if parts.words:
         persistence.save_arrays(folder / _WORDS, parts.words.arrays())
-    card = model_card.text(config, parts.ranker, parts.spans)
-    (folder / "README.md").write_text(card, "utf-8")
+    (folder / "README.md").write_text(_card(config, parts), "utf-8")
     if parts.history:
         _write_history(folder, parts.history)
 
@@ -78,10 +100,9 @@ def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> N
         return
     names = generator.table.texts
     if ann_building.is_wanted(options, len(names)):
-        vectors = folder / hybrid.VECTORS
         ann_building.write(
             folder / hybrid.INDEX,
-            vectors,
+            folder / hybrid.VECTORS,
             options,
             lambda: hybrid.encode_names(generator.encoder, ann_building.changed_names(names)),
             generator.dense.on_cpu,
@@ -94,110 +115,78 @@ def described_index(folder: Path) -> str:
     return record.summary if record else ""
 
 
-def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
-    from linker.training import plot
-
-    (folder / _HISTORY).write_text(plot.jsonl(history), encoding="utf-8")
-    if importlib.util.find_spec("matplotlib"):
-        plot.plot(history, folder / "training.png")
-    else:
-        logger.warning(
-            "matplotlib is not installed, so that training.png is left out: %s",
-            install_hint("dense"),
-        )
-
-
-def read(path: Path, config: Mapping[str, Any]) -> ModelParts:
-    """Read a model folder whose files were checked; its arrays are memory-mapped.
-
-    Raises:
-        LinkerError: it holds no model that linker wrote.
-    """
-    try:
-        return _read(path, config)
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        # as its maker wrote it, and no model of ours
-        raise LinkerError(
-            f"{path}: is not a model that linker wrote "
-            f"({type(error).__name__}: {error}); train again"
-        ) from None
-
-
-def _read(path: Path, config: Mapping[str, Any]) -> ModelParts:
-    dictionary = Dictionary.open(path / "dictionary")
-    encoder = _encoder(path, config["encoder"])
-    options = _options(path, config)
-    return ModelParts(
-        dictionary,
-        _generator(path, dictionary, encoder),
-        options,
-        Seen.from_json(persistence.load_json(path / "seen.json")),
-        _corrections(path / "spelling.json"),
-        config["encoder"],
-        _history(path / _HISTORY),
-        Ranker.load(path / _RANKER) if (path / _RANKER).is_dir() else Ranker.shipped(),
-        _optional(path / _SPANS, SpanModel.from_json),
-        _words(path / _WORDS, dictionary),
+def _card(config: Mapping[str, Any], parts: ModelParts) -> str:
+    """What is in a model folder, for people to read, in Markdown."""
+    sources = [
+        f"- `{source['file']}` ({source['format']}"
+        + (f", {source['release']}" if source["release"] else "")
+        + f"): {source['concepts']:,} concepts"
+        for source in config["dictionary"]["sources"]
+    ]
+    spans = "chosen by rules, since no annotated documents were learnt"
+    if parts.spans:
+        spans = f"learnt from {parts.spans.documents:,} annotated documents"
+    return _CARD.format(
+        version=VERSION,
+        concepts=config["dictionary"]["concepts"],
+        names=config["dictionary"]["names"],
+        sources="\n".join(sources),
+        encoder=config["encoder"],
+        ranker=parts.ranker.described
+        if parts.ranker
+        else "none: candidates stand in the order of their scores",
+        spans=spans,
     )
 
 
-def _words(path: Path, dictionary: Dictionary) -> Words | None:
-    """The words of the names of the dictionary; None where the model has none."""
-    if not path.is_dir():
-        return None
-    words = Words.from_arrays(persistence.load_arrays(path))
-    words.check(len(dictionary.names), len(dictionary))
-    return words
+def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
+    from linker.training import plot
+
+    lines = [json.dumps(dict(record)) + "\n" for record in history]
+    (folder / _HISTORY).write_text("".join(lines), "utf-8")
+    try:
+        plot.plot(history, folder / _PLOT)
+    except LinkerError as error:  # matplotlib is not installed
+        logger.warning("%s is left out: %s", _PLOT, error)
 
 
-def _generator(path: Path, dictionary: Dictionary, encoder: Any) -> Generator:
-    if issubclass(encoder, SparseEncoder):
-        return SparseGenerator.load(path, dictionary, encoder)
-    return HybridGenerator.load(path, dictionary, TfidfEncoder, encoder)
+def read(folder: Path, config: Mapping[str, Any]) -> ModelParts:
+    """Read a model folder whose files were checked; its arrays are memory-mapped.
 
-
-def _encoder(path: Path, name: str) -> Any:
-    """The class of the encoder of a model folder."""
-    if isinstance(name, str) and registry.place(name) is None:
+    Raises:
+        LinkerError: the encoder is not installed, or the options are of another release.
+        Exception: the files are not as linker writes them; `persistence.load` says so.
+    """
+    name = config["encoder"]
+    if registry.place(name) is None:
         raise LinkerError(
-            f"{path}: there is no encoder {name!r}, which the model was trained with; "
-            "install the package that brings it"
+            f"{folder}: there is no encoder {shorten(repr(name))}, which the model was trained "
+            "with; install the package that brings it"
         )
     try:
-        return registry.load(name)
+        encoder, options = registry.load(name), restored(config["options"], name)
     except LinkerError as error:
-        raise LinkerError(f"{path}: {error}") from error
-
-
-def _options(path: Path, config: Mapping[str, Any]) -> LinkerOptions:
-    try:
-        return restored(config["options"], config["encoder"])
-    except LinkerError as error:
-        raise LinkerError(f"{path}: {error}") from error
-
-
-def _corrections(path: Path) -> Mapping[str, str]:
-    corrections = persistence.load_json(path)
-    if not isinstance(corrections, dict) or not all(
-        isinstance(text, str) for pair in corrections.items() for text in pair
-    ):
-        raise ValueError("spelling.json holds no texts")
-    return corrections
-
-
-def _history(path: Path) -> list[Mapping[str, Any]]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def _optional(path: Path, make: Callable[[Any], _Value]) -> _Value | None:
-    """What a JSON file holds; None where the model has none."""
-    return make(persistence.load_json(path)) if path.exists() else None
+        raise LinkerError(f"{folder}: {error}") from error
+    dictionary = Dictionary.open(folder / _DICTIONARY)
+    generator: Generator
+    if issubclass(encoder, SparseEncoder):
+        generator = SparseGenerator.load(folder, dictionary, encoder)
+    else:
+        generator = HybridGenerator.load(folder, dictionary, TfidfEncoder, encoder)
+    seen = Seen.from_json(persistence.load_json(folder / _SEEN))
+    corrections = persistence.load_json(folder / _SPELLING)
+    if not all(isinstance(text, str) for pair in corrections.items() for text in pair):
+        raise ValueError(f"{_SPELLING} holds no texts")
+    history, spans, words = [], None, None
+    if (folder / _HISTORY).exists():
+        history = [json.loads(line) for line in (folder / _HISTORY).read_text("utf-8").splitlines()]
+    if (folder / _SPANS).exists():
+        spans = SpanModel.from_json(persistence.load_json(folder / _SPANS))
+    if (folder / _WORDS).is_dir():
+        words = Words.from_arrays(persistence.load_arrays(folder / _WORDS))
+        words.check(len(dictionary.names), len(dictionary))
+    has_ranker = (folder / _RANKER).is_dir()
+    ranker = Ranker.load(folder / _RANKER) if has_ranker else Ranker.shipped()
+    return ModelParts(
+        dictionary, generator, options, seen, corrections, name, history, ranker, spans, words
+    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,11 +24,6 @@ FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
-_HEADER = re.compile(  # of .npy files
-    rb"\{'descr': '([<>|][a-zA-Z]\d+)', 'fortran_order': (?:False|True), "
-    rb"'shape': \(([\d, ]*)\), \} *\n"
-)
-_HEADER_LIMIT = 10_000  # bytes; the same as in numpy
 _CHANGED = "the folder was changed, train or save it again"
 
 _Value = TypeVar("_Value")
@@ -67,7 +60,7 @@ def from_storage(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
-    """Memory-map every `.npy` file of a folder, and read those that are empty.
+    """Memory-map every `.npy` file of a folder.
 
     The maps are copy-on-write, since compiled code requires writable arrays.
     """
@@ -76,21 +69,18 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 
 def _load_array(path: Path) -> NDArray[Any]:
     try:
-        with open(path, "rb") as file:
-            width = 2 if npy.read_magic(file) == (1, 0) else 4
-            header = _HEADER.fullmatch(
-                file.read(min(_HEADER_LIMIT, int.from_bytes(file.read(width), "little")))
-            )
-            size = path.stat().st_size - file.tell()
-        if header is None:
-            raise ValueError("its header is not as numpy writes it")
-        shape = tuple(map(int, header[2].replace(b",", b" ").split()))
-        if np.dtype(header[1].decode()).itemsize * math.prod(shape) != size:
-            raise ValueError(f"{size:,} bytes are not what its header says")
-        mapped = np.load(path, mmap_mode="c" if size else None, allow_pickle=False)
-        return np.asarray(mapped)  # a plain array, of which slices take a tenth of the time
-    except (ValueError, TypeError) as error:
-        raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
+        mapped = npy.open_memmap(path, mode="c")
+        if (
+            mapped.dtype.kind not in "biufSU"
+            or mapped.offset + mapped.nbytes != path.stat().st_size
+        ):
+            raise ValueError(f"its header says {mapped.dtype} {mapped.shape}")
+    except OSError:
+        raise
+    except Exception as error:  # what is no header of numpy may raise anything
+        reason = str(error).partition("\n")[0]
+        raise LinkerError(f"{path}: is no array of plain values ({reason}); {_CHANGED}") from None
+    return np.asarray(mapped)  # a plain array, of which slices take a tenth of the time
 
 
 def save_json(path: Path, value: object) -> None:
@@ -110,6 +100,25 @@ def load_json(path: Path) -> Any:
         raise LinkerError(f"{path}: not JSON ({error}); {_CHANGED}") from None
 
 
+def checksums(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that the manifest of a folder lists.
+
+    Raises:
+        LinkerError: there is no manifest, or none that linker wrote.
+    """
+    manifest = load_json(folder / MANIFEST)
+    sums = manifest.get("sha256") if isinstance(manifest, dict) else None
+    if not isinstance(sums, dict):
+        raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
+    return sums
+
+
+def _names(folder: Path) -> list[str]:
+    """The relative paths of what is in a folder and its subfolders, but for these themselves."""
+    paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(path.relative_to(folder).as_posix() for path in paths)
+
+
 def check_replaceable(path: files.Pathlike) -> None:
     """Refuse to overwrite a file, or a folder with files that linker did not write.
 
@@ -119,26 +128,15 @@ def check_replaceable(path: files.Pathlike) -> None:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise LinkerError(f"{folder}: is a file; name a folder with -o")
-    known = _own_files(folder)
-    names = (
-        f.relative_to(folder).as_posix()
-        for f in folder.rglob("*")
-        if f.is_symlink() or not f.is_dir()
-    )
-    if foreign := next((name for name in names if name not in known), None):
+    try:
+        known = {MANIFEST, *checksums(folder)}
+    except (LinkerError, OSError):
+        known = set()
+    if foreign := [name for name in _names(folder) if name not in known]:
         raise LinkerError(
-            f"{folder}: holds {foreign}, which linker did not write there; "
+            f"{folder}: holds {foreign[0]}, which linker did not write there; "
             "move it, or name another folder with -o"
         )
-
-
-def _own_files(folder: Path) -> set[str]:
-    """The manifest of a folder and the files that it lists; an empty set without a manifest."""
-    try:
-        sums = json.loads((folder / MANIFEST).read_bytes())["sha256"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return set()
-    return {MANIFEST, *sums} if isinstance(sums, dict) else set()
 
 
 @contextlib.contextmanager
@@ -164,15 +162,9 @@ def saving(
     check_replaceable(path)
     with files.write_folder(path) as folder:
         yield folder
-        save_json(
-            folder / CONFIG,
-            {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config},
-        )
-        sums = {
-            f.relative_to(folder).as_posix(): files.sha256(f)
-            for f in sorted(folder.rglob("*"))
-            if f.is_file()
-        }
+        record = {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config}
+        save_json(folder / CONFIG, record)
+        sums = {name: files.sha256(folder / name) for name in _names(folder)}
         save_json(folder / MANIFEST, {"sha256": sums})
         try:
             read(folder, load_json(folder / CONFIG))
@@ -193,28 +185,39 @@ def load(
 ) -> _Value:
     """Check a saved folder against its manifest and version, and read it.
 
-    All files belong to one save, even while other processes replace the folder.
+    All files belong to one save: where another process has replaced the folder meanwhile, the new
+    one is read.
 
     Args:
         path: the folder.
         kind: what it must hold ("model", "dictionary").
-        read: makes the value out of the folder and its `config.json`; the path that it is given
-            is valid during the call only.
+        read: makes the value out of the folder and its `config.json`.
         trust: whether a large file need not be read again, if it was checked before.
 
     Raises:
-        LinkerError: the folder is absent, of another kind or version, or a file of it is missing,
-            changed, or not in the manifest.
+        LinkerError: the folder is absent, of another kind or version, a file of it is missing,
+            changed, or not in the manifest, or `read` fails.
     """
     folder = Path(path)
-
-    def check_and_read(folder: Path) -> _Value:
-        return read(folder, _checked(folder, kind, trust))
-
     for _ in range(_ATTEMPTS):
         replacing.restore(folder.resolve())
-        if result := _attempt(folder, check_and_read):
-            return result[0]
+        before = verified.state(folder)
+        try:
+            value = read(folder, _checked(folder, kind, trust))
+        except Exception as error:
+            if verified.state(folder) != before:  # files that are being removed may raise anything
+                continue
+            if isinstance(error, LinkerError | MemoryError):
+                raise
+            if isinstance(error, OSError):
+                reason = f"{error.filename}: cannot be read: {error.strerror}"
+                raise LinkerError(reason) from error
+            raise LinkerError(
+                f"{folder}: is not a {kind} that linker wrote ({type(error).__name__}: {error}); "
+                "train or save it again"
+            ) from error
+        if verified.state(folder) == before:
+            return value
     raise LinkerError(
         f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
     )
@@ -234,42 +237,11 @@ def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
         LinkerError: as for `load`.
     """
 
-    def count(folder: Path, config: Mapping[str, Any]) -> tuple[int, int]:
-        names = _own_files(folder) - {MANIFEST}
-        return len(names), sum((folder / name).stat().st_size for name in names)
+    def count(folder: Path, _: object) -> tuple[int, int]:
+        sizes = [(folder / name).stat().st_size for name in checksums(folder)]
+        return len(sizes), sum(sizes)
 
     return load(path, kind, count, trust=False)
-
-
-def _attempt(path: Path, read: Callable[[Path], _Value]) -> tuple[_Value] | None:
-    """Read a folder; return the value in a tuple, or None if the folder was replaced meanwhile."""
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(replacing.pinned(path))
-        except OSError:  # it is missing, which `_checked` reports, or was for a moment
-            folder = path
-        before = replacing.state(folder)
-        try:
-            value = read(folder)
-        except Exception as error:  # reading files that are being removed may raise anything
-            if replacing.state(path) != before:
-                return None
-            if not isinstance(error, LinkerError | OSError):
-                raise
-            text = (
-                f"{error.filename}: cannot be read: {error.strerror}"
-                if isinstance(error, OSError)
-                else str(error)
-            )
-            raise LinkerError(text.replace(str(folder), str(path))) from error
-        is_valid = replacing.state(path) == before or (folder != path and _is_complete(folder))
-        return (value,) if is_valid else None
-
-
-def _is_complete(folder: Path) -> bool:
-    """Whether every file of the manifest is still there."""
-    names = _own_files(folder)
-    return bool(names) and all((folder / name).is_file() for name in names)
 
 
 def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
@@ -284,34 +256,37 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
     config = load_json(folder / CONFIG)
     version = config.get("format_version") if isinstance(config, dict) else None
     if version != FORMAT_VERSION:
-        remedy = "train it again, or use the release of linker that wrote it"
-        shown = shorten(repr(version))
         raise LinkerError(
-            f"{folder / CONFIG}: format_version is {shown}, "
-            f"this release ({VERSION}) reads {FORMAT_VERSION}; {remedy}"
+            f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
+            f"this release ({VERSION}) reads {FORMAT_VERSION}; "
+            "train it again, or use the release of linker that wrote it"
         )
     if config.get("kind") != kind:
         raise LinkerError(
             f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, "
             f"a {kind} was expected"
         )
-    _check(folder, trust)
+    _check_files(folder, trust)
     return cast(dict[str, Any], config)
 
 
-def _check(folder: Path, trust: bool) -> None:
-    manifest = load_json(folder / MANIFEST)
-    sums = manifest.get("sha256") if isinstance(manifest, dict) else None
-    if not isinstance(sums, dict):
-        raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
-    for name in sorted(_unlisted(folder, {MANIFEST, *sums})):
-        raise LinkerError(
-            f"{folder / name}: is not in {MANIFEST}; "
-            "move the file away if it is yours, else train or save the folder again"
-        )
+def _check_files(folder: Path, trust: bool) -> None:
+    """Refuse files that the manifest does not list, and listed ones that are missing or changed.
+
+    Descriptions (.md) and hidden files need not be listed: linker reads neither, and desktops and
+    version control leave hidden files behind.
+    """
+    sums, names = checksums(folder), _names(folder)
+    for name in names:
+        is_read = not name.endswith(".md") and not any(p.startswith(".") for p in name.split("/"))
+        if is_read and name not in sums and name != MANIFEST:
+            raise LinkerError(
+                f"{folder / name}: is not in {MANIFEST}; "
+                "move the file away if it is yours, else train or save the folder again"
+            )
     for name, expected in sums.items():
         path = folder / name
-        if Path(name).is_absolute() or ".." in Path(name).parts or not path.is_file():
+        if name not in names or not path.is_file():  # one outside the folder is not among them
             raise LinkerError(
                 f"{path}: named in {MANIFEST} but missing; "
                 "the folder is incomplete, train or save it again"
@@ -321,15 +296,3 @@ def _check(folder: Path, trust: bool) -> None:
                 f"{path}: differs from its checksum in {MANIFEST}; "
                 "the file was changed or damaged, train or save it again"
             )
-
-
-def _unlisted(folder: Path, listed: set[str]) -> Iterator[str]:
-    """The files that are not listed, except descriptions (.md) and hidden files.
-
-    linker reads neither; desktops and version control leave hidden files behind.
-    """
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder)
-        is_read = path.suffix != ".md" and not any(part.startswith(".") for part in name.parts)
-        if name.as_posix() not in listed and is_read and (path.is_symlink() or not path.is_dir()):
-            yield name.as_posix()

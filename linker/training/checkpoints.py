@@ -5,15 +5,15 @@ A checkpoint is a folder of safetensors and JSON that is complete as soon as it 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from safetensors import SafetensorError
@@ -26,8 +26,7 @@ from linker.errors import LinkerError, shorten
 from linker.files import replacing
 
 _KIND, _SUFFIX = "checkpoint", ".safetensors"
-_NAME = re.compile(r"\d{5,}-\d{8,}")  # finished epochs, and steps of the running one
-_LEFTOVER = replacing.leftover_pattern(_NAME.pattern)  # of a killed `save`
+_NAME = r"\d{5,}-\d{8,}"  # finished epochs, and steps of the running one
 
 Tensors = Mapping[str, Tensor]
 
@@ -77,9 +76,12 @@ class Checkpoints:
             "fingerprint": self.fingerprint,
             "processes": [asdict(progress) for progress in processes],
         }
-        with persistence.saving(path, _KIND, state, _loaded) as folder:
+        with persistence.saving(path, _KIND, state, _read) as folder:
             for group, values in tensors.items():
-                _write(folder / (group + _SUFFIX), values)
+                try:
+                    save_file(dict(values), folder / (group + _SUFFIX))
+                except SafetensorError as error:  # a full disk, among others
+                    raise OSError(str(error)) from None
         self.clear(keep=path)
 
     def load(self) -> tuple[list[Progress], dict[str, dict[str, Tensor]]]:
@@ -91,75 +93,48 @@ class Checkpoints:
         Raises:
             LinkerError: there is none, it is damaged, or it has another fingerprint.
         """
-        saved = self._saved()
-        if not saved:
+        if not self._saved():
             raise LinkerError(f"{self.folder}: there is no checkpoint here; train from the start")
-        newest = max(saved)
         try:
-            config, tensors = persistence.load(newest, _KIND, _loaded)
+            fingerprint, processes, tensors = persistence.load(max(self._saved()), _KIND, _read)
         except LinkerError as error:
             raise LinkerError(f"{error}; or remove the folder to train from the start") from None
-        try:
-            self._compare(config["fingerprint"])
-            return [Progress(**progress) for progress in config["processes"]], tensors
-        except (LookupError, TypeError, AttributeError) as error:
+        old, new = _as_json(fingerprint), _as_json(self.fingerprint)
+        changes = [
+            f"{name} (then {shorten(old.get(name, 'absent'))}, "
+            f"now {shorten(new.get(name, 'absent'))})"
+            for name in sorted({*old, *new})
+            if old.get(name) != new.get(name)
+        ]
+        if changes:
             raise LinkerError(
-                f"{newest}: the checkpoint cannot be read ({error}); "
-                "remove the folder to train from the start"
-            ) from None
+                f"{self.folder}: the checkpoint is of another training: {', '.join(changes)}; "
+                "remove the folder, or take what it had"
+            )
+        return processes, tensors
 
     def clear(self, keep: Path | None = None) -> None:
         """Remove the checkpoints, all but `keep`, and the leftovers of killed runs."""
-        for path in (*self._saved(), *self._matching(_LEFTOVER)):
+        for path in self._saved():
             if path != keep:
                 shutil.rmtree(path)
+        replacing.clean(self.folder, _NAME)
 
     def _saved(self) -> list[Path]:
-        return self._matching(_NAME)
-
-    def _matching(self, pattern: re.Pattern[str]) -> list[Path]:
-        paths = self.folder.iterdir() if self.folder.is_dir() else ()
-        return [path for path in paths if pattern.fullmatch(path.name)]
-
-    def _compare(self, old: Mapping[str, object]) -> None:
-        """Raise `LinkerError` where a checkpoint's fingerprint differs, and name the fields."""
-        new = json.loads(json.dumps(self.fingerprint))
-        absent = object()
-        differ = [
-            name for name in sorted({*old, *new}) if old.get(name, absent) != new.get(name, absent)
-        ]
-        if differ:
-            changes = ", ".join(
-                f"{name} (then {_shown(old, name)}, now {_shown(new, name)})" for name in differ
-            )
-            raise LinkerError(
-                f"{self.folder}: the checkpoint is of another training: {changes}; "
-                "remove the folder, or take what it had"
-            )
+        return [path for path in self.folder.glob("*") if re.fullmatch(_NAME, path.name)]
 
 
-def _shown(values: Mapping[str, object], name: str) -> str:
-    return shorten(json.dumps(values[name], ensure_ascii=False)) if name in values else "absent"
+def _as_json(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
 
 
-def _write(path: Path, tensors: Tensors) -> None:
-    try:
-        save_file(dict(tensors), path)
-    except SafetensorError as error:  # a full disk, among others
-        raise OSError(str(error)) from None
-
-
-def _loaded(
-    folder: Path, config: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, dict[str, Tensor]]]:
-    """The configuration of a checkpoint, and its groups of tensors."""
-    try:
-        groups = folder.glob("*" + _SUFFIX)
-        return config, {file.stem: load(file.read_bytes()) for file in groups}
-    except SafetensorError as error:
-        raise LinkerError(
-            f"{folder}: the checkpoint cannot be read ({error}); train again"
-        ) from None
+def _read(
+    folder: Path, config: Mapping[str, Any]
+) -> tuple[dict[str, object], list[Progress], dict[str, dict[str, Tensor]]]:
+    """The fingerprint of a checkpoint, the progress of each process, and the groups of tensors."""
+    tensors = {file.stem: load(file.read_bytes()) for file in folder.glob("*" + _SUFFIX)}
+    processes = [Progress(**progress) for progress in config["processes"]]
+    return dict(config["fingerprint"]), processes, tensors
 
 
 def copy_to_cpu(tensors: Tensors) -> dict[str, Tensor]:
@@ -209,35 +184,21 @@ class Interrupted(LinkerError):
     """SIGTERM stopped the training after a checkpoint was written."""
 
 
-class Sigterm:
-    """Catches SIGTERM within a `with` block, in place of ending the process.
+@contextlib.contextmanager
+def catching_sigterm(*, listen: bool) -> Iterator[list[int]]:
+    """Catch SIGTERM in place of ending the process; yield the list of the signals that came.
 
     Python delivers signals to the main thread; in another thread nothing is caught.
 
     Args:
         listen: whether to catch it.
-
-    Attributes:
-        came: whether there was one.
     """
-
-    def __init__(self, *, listen: bool) -> None:
-        self.came = False
-        self._listen = listen and threading.current_thread() is threading.main_thread()
-
-    def __enter__(self) -> Sigterm:
-        if self._listen:
-            self._previous = signal.signal(signal.SIGTERM, self._remember)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._listen:
-            signal.signal(signal.SIGTERM, self._previous or signal.SIG_DFL)
-
-    def _remember(self, *_: object) -> None:
-        self.came = True
+    signals: list[int] = []
+    if not (listen and threading.current_thread() is threading.main_thread()):
+        yield signals
+        return
+    previous = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGTERM, previous or signal.SIG_DFL)

@@ -23,7 +23,7 @@ from linker.training.checkpoints import (
     Checkpoints,
     Interrupted,
     Progress,
-    Sigterm,
+    catching_sigterm,
     copy_to_cpu,
     load_optimizer_state,
     optimizer_state,
@@ -128,7 +128,7 @@ def run(
     loop.begin()
     for record in loop.progress.history:
         yield Epoch(record)
-    with loop.sigterm:
+    with catching_sigterm(listen=checkpoints is not None) as loop.signals:
         while not loop.is_finished:
             batches = loop.make_batches()
             loop.module.train()
@@ -171,7 +171,7 @@ class _Loop:
         self.checkpoints = checkpoints and replace(
             checkpoints, fingerprint={**checkpoints.fingerprint, **setup}
         )
-        self.sigterm = Sigterm(listen=checkpoints is not None)
+        self.signals: list[int] = []  # that ask it to stop
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] | None = None
 
@@ -361,7 +361,7 @@ class _Loop:
         """Raise `Interrupted` in all processes after the same step, if one of them got SIGTERM."""
         if self.checkpoints is None:
             return
-        came = torch.tensor(float(self.sigterm.came), device=self.accelerator.device)
+        came = torch.tensor(float(bool(self.signals)), device=self.accelerator.device)
         if not self.accelerator.reduce(came, "sum"):
             return
         epoch, step = self.progress.epoch, self.plan.steps

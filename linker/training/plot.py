@@ -1,14 +1,11 @@
-"""Writing the history of a training as a picture and as lines of JSON."""
+"""Drawing the history of a training."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linker import files
 from linker.errors import LinkerError
 from linker.version import install_hint
 
@@ -36,15 +33,10 @@ _PANELS: Mapping[str, Mapping[str, str]] = {  # by title: the label of each key 
 }
 
 
-def jsonl(history: History) -> str:
-    """Write each epoch's record as a line of JSON."""
-    return "".join(json.dumps(dict(record)) + "\n" for record in history)
-
-
 def plot(history: History, path: Path) -> None:
     """Draw losses, accuracies and λ over the epochs into a PNG file.
 
-    Each phase has its own lines. The file is replaced when the picture is complete.
+    Each phase has its own lines.
 
     Args:
         history: records in the order of the epochs, with any of `loss`, `list_loss`, `norm_loss`,
@@ -53,32 +45,22 @@ def plot(history: History, path: Path) -> None:
         path: the file.
 
     Raises:
-        LinkerError: matplotlib is not installed, or the file cannot be written.
+        LinkerError: matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise LinkerError(
-            f"{path}: a plot needs matplotlib, which is not installed: {install_hint('dense')}"
+            f"a plot needs matplotlib, which is not installed: {install_hint('dense')}"
         ) from None
-    panels = {title: _present(labels, history) for title, labels in _PANELS.items()}
-    panels = {title: labels for title, labels in panels.items() if labels} or {"no epochs": {}}
+    measured = {key for record in history for key in record}
+    panels = [title for title, labels in _PANELS.items() if not measured.isdisjoint(labels)]
+    panels = panels or ["no epochs"]
     figure = Figure(figsize=(5 * len(panels), 3.6), layout="constrained")
     all_axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, labels) in zip(all_axes, panels.items(), strict=True):
-        _draw(axes, title, labels, history)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with files.writing(path):
-            figure.savefig(temporary, format="png", dpi=120)
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _present(labels: Mapping[str, str], history: History) -> dict[str, str]:
-    """Select the labels of the keys that some record has."""
-    return {key: label for key, label in labels.items() if any(key in record for record in history)}
+    for axes, title in zip(all_axes, panels, strict=True):
+        _draw(axes, title, _PANELS.get(title, {}), history)
+    figure.savefig(path, format="png", dpi=120)
 
 
 def _draw(axes: Axes, title: str, labels: Mapping[str, str], history: History) -> None:

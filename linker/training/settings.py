@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from linker.errors import shown
+from linker.errors import LinkerError, shown
+from linker.files import replacing
 from linker.types import Activity
 
 logger = logging.getLogger(__name__)
@@ -29,6 +32,11 @@ class PhaseName(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+WORDS = "words"
+"""The folder, beside those of the phases, of the word vectors that a training has made."""
+_FOLDERS = {WORDS, *(phase.value for phase in PhaseName)}
 
 
 def _ignore(_: object) -> None: ...
@@ -71,3 +79,49 @@ def flat(options: object, *groups: str) -> dict[str, object]:
         for name, record in records.items()
         for field, value in dataclasses.asdict(record).items()
     }
+
+
+def check_folder(folder: Path, resume: bool) -> str:
+    """Refuse to train over checkpoints of an interrupted training, and over a folder of others.
+
+    Args:
+        folder: it is to hold a folder of checkpoints for each phase.
+        resume: whether to go on from the checkpoints.
+
+    Returns:
+        What to tell a user who resumes; empty otherwise.
+
+    Raises:
+        LinkerError: there are checkpoints, and they are not resumed; or the folder holds something
+            else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise LinkerError(
+            f"{folder}: is a file, and checkpoints are written there; "
+            "move it, or name another folder with -o"
+        )
+    replacing.clean(folder, WORDS)  # what a killed run left
+    names = {path.name for path in folder.glob("*")}
+    if foreign := names - _FOLDERS:
+        raise LinkerError(
+            f"{folder}: holds {min(foreign)}, which linker did not write there; "
+            "move it, or name another folder with -o"
+        )
+    if names - {WORDS} and not resume:
+        raise LinkerError(
+            f"{folder}: holds an interrupted training; go on with --resume, "
+            "or remove the folder to train from the start"
+        )
+    if not resume:
+        return ""
+    if names:
+        return f"resume: from the checkpoints in {folder}"
+    return f"resume: no checkpoints in {folder}, training from the start"
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the checkpoints of a finished training; what else is in the folder stays."""
+    for name in _FOLDERS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -44,40 +43,39 @@ def check(path: Path, data: bytes = DATA, trust: bool = True) -> bool:
     return verified.has_checksum(path, hashlib.sha256(data).hexdigest(), trust=trust)
 
 
-def test_a_large_file_is_read_once(cache: Path, path: Path, read: list[Path]) -> None:
+def remembered(cache: Path) -> list[str]:
+    return [Path(name).name for name in json.loads(cache.read_text())["files"]]
+
+
+def test_a_large_file_is_read_once_but_for_who_does_not_trust(
+    cache: Path, path: Path, read: list[Path]
+) -> None:
     assert check(path)
     assert check(path)
     assert read == [path]
+    assert check(path, trust=False)
+    assert read == [path, path]
     assert list(json.loads(cache.read_text())["files"]) == [str(path)]
 
 
-def test_a_small_file_is_always_read(cache: Path, path: Path, read: list[Path]) -> None:
+def test_small_and_wrong_and_new_files_are_not_remembered(
+    cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not check(path, b"others")
     path.write_bytes(DATA[1:])
     assert check(path, DATA[1:])
-    assert check(path, DATA[1:])
-    assert read == [path, path]
-    assert not cache.exists()
-
-
-def test_who_does_not_trust_reads_again(cache: Path, path: Path, read: list[Path]) -> None:
+    path.write_bytes(DATA)
+    monkeypatch.setattr(verified, "_SETTLED", 10**12)
     assert check(path)
-    assert check(path, trust=False)
-    assert read == [path, path]
-
-
-def test_a_wrong_checksum_is_not_remembered(cache: Path, path: Path) -> None:
-    assert not check(path, b"others")
     assert not cache.exists()
-    assert check(path)
-    assert not check(path, b"others")
 
 
 def test_a_file_that_turns_out_to_be_damaged_is_forgotten(
     cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage that changes neither size nor times, such as that of a disk."""
-    state = verified._state(path)
-    monkeypatch.setattr(verified, "_state", lambda _: state)
+    state = verified.state(path)
+    monkeypatch.setattr(verified, "state", lambda _: state)
     path.with_name("other").write_bytes(DATA)
     assert check(path)
     assert check(path.with_name("other"))
@@ -85,10 +83,10 @@ def test_a_file_that_turns_out_to_be_damaged_is_forgotten(
     assert check(path)  # nobody looked
     assert not check(path, trust=False)
     assert not check(path)
-    assert list(json.loads(cache.read_text())["files"]) == [str(path.with_name("other"))]
+    assert remembered(cache) == ["other"]
 
 
-@pytest.mark.parametrize("folder", ["", "cache", "./cache"])
+@pytest.mark.parametrize("folder", ["", "./cache"])
 def test_a_cache_folder_that_is_not_absolute_counts_for_nothing(
     cache: Path, path: Path, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,43 +98,25 @@ def test_a_cache_folder_that_is_not_absolute_counts_for_nothing(
     assert (tmp_path / "home" / ".cache" / "linker" / "verified.json").exists()
 
 
-def rewrite(path: Path) -> None:
-    """Other bytes, as many, at the time of the old ones."""
-    status = path.stat()
-    path.write_bytes(DATA[::-1])
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def replace(path: Path) -> None:
-    """Another file with other bytes, as many, of the same time."""
-    status = path.stat()
-    new = path.with_name("new")
-    new.write_bytes(DATA[::-1])
-    os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
-    new.replace(path)
-
-
-@pytest.mark.parametrize("change", [rewrite, replace])
-def test_a_changed_file_is_read_again(cache: Path, path: Path, change: Any) -> None:
+@pytest.mark.parametrize("is_new_file", [False, True])
+def test_a_changed_file_of_the_same_size_and_time_is_read_again(
+    cache: Path, path: Path, is_new_file: bool
+) -> None:
     assert check(path)
-    change(path)
+    status = path.stat()
+    changed = path.with_name("new") if is_new_file else path
+    changed.write_bytes(DATA[::-1])
+    os.utime(changed, ns=(status.st_atime_ns, status.st_mtime_ns))
+    changed.replace(path)
     assert not check(path)
 
 
-def test_a_file_that_was_changed_just_now_is_not_remembered(
-    cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verified, "_SETTLED", 10**12)
-    assert check(path)
-    assert not cache.exists()
-
-
-@pytest.mark.parametrize("content", ["", "no JSON", "[]", "{}", '{"files": []}', "[" * 100_000])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": []}', "[" * 100_000])
 def test_a_damaged_cache_is_made_anew(cache: Path, path: Path, content: str) -> None:
     cache.parent.mkdir(parents=True)
     cache.write_text(content)
     assert check(path)
-    assert list(json.loads(cache.read_text())["files"]) == [str(path)]
+    assert remembered(cache) == ["large"]
 
 
 def test_where_nothing_can_be_remembered_all_is_checked(
@@ -155,4 +135,4 @@ def test_the_oldest_entries_are_forgotten(
     for name in ("a", "b", "c"):
         path.with_name(name).write_bytes(DATA)
         assert check(path.with_name(name))
-    assert [Path(name).name for name in json.loads(cache.read_text())["files"]] == ["b", "c"]
+    assert remembered(cache) == ["b", "c"]

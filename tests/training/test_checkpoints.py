@@ -22,7 +22,7 @@ from linker.training import checkpoints as module  # noqa: E402
 from linker.training.checkpoints import (  # noqa: E402
     Checkpoints,
     Progress,
-    Sigterm,
+    catching_sigterm,
     copy_to_cpu,
     load_optimizer_state,
     optimizer_state,
@@ -113,9 +113,8 @@ def test_a_save_that_fails_leaves_the_one_before(
 
 
 def test_an_absent_checkpoint_is_an_error(tmp_path: Path) -> None:
-    expected = f"{tmp_path / 'run'}: there is no checkpoint here; train from the start"
-    assert refusal(make(tmp_path)) == expected
     (tmp_path / "run" / ".00001-00000000.abc_1234.tmp").mkdir(parents=True)
+    expected = f"{tmp_path / 'run'}: there is no checkpoint here; train from the start"
     assert refusal(make(tmp_path)) == expected
 
 
@@ -134,41 +133,38 @@ def test_another_fingerprint_is_named(tmp_path: Path) -> None:
     assert "y" * 90 not in text
 
 
-@pytest.mark.parametrize("file", ["config.json", "manifest.json", "weights.safetensors"])
-@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str, damage: str) -> None:
+@pytest.mark.parametrize("file", ["config.json", "weights.safetensors"])
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str) -> None:
     checkpoints = make(tmp_path)
     checkpoints.save([PROGRESS], TENSORS)
     path = tmp_path / "run" / "00002-00000003" / file
-    content = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(
-            content[: len(content) // 2]
-            if damage == "cut"
-            else content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
-        )
+    path.write_bytes(path.read_bytes()[:-3])
     text = refusal(checkpoints)
-    assert str(path.parent) in text
-    assert "remove the folder" in text
+    assert str(path) in text
+    assert "remove the folder to train from the start" in text
 
 
-def test_a_forged_checkpoint_is_refused(tmp_path: Path) -> None:
-    """Its checksums are right, its content is not."""
-    checkpoints = make(tmp_path)
-    for config, content in (
-        ({"fingerprint": checkpoints.fingerprint, "processes": [{"epoch": 1, "code": "x"}]}, b""),
-        ({"fingerprint": checkpoints.fingerprint}, b""),
+@pytest.mark.parametrize(
+    ("config", "content"),
+    [
+        ({"fingerprint": {}, "processes": [{"epoch": 1, "code": "x"}]}, b""),
+        ({"fingerprint": {}}, b""),
         ({"fingerprint": 3, "processes": []}, b""),
         ({"fingerprint": ["corpus"], "processes": []}, b""),
-        ({"fingerprint": checkpoints.fingerprint, "processes": []}, b"\x80\x04pickle"),
-    ):
-        with persistence.saving(
-            tmp_path / "run" / "00002-00000003", "checkpoint", config, lambda *_: None
-        ) as folder:
+        ({"fingerprint": {}, "processes": []}, b"\x80\x04pickle"),
+    ],
+)
+def test_a_forged_checkpoint_is_refused(
+    tmp_path: Path, config: dict[str, object], content: bytes
+) -> None:
+    """Its checksums are right, its content is not."""
+    path = tmp_path / "run" / "00002-00000003"
+    with persistence.saving(path, "checkpoint", config, lambda *_: None) as folder:
+        if content:
             (folder / "weights.safetensors").write_bytes(content)
-        assert "the checkpoint cannot be read" in refusal(checkpoints)
+    text = refusal(make(tmp_path))
+    assert text.startswith(f"{path}: is not a checkpoint that linker wrote (")
+    assert text.endswith("or remove the folder to train from the start")
 
 
 def test_moments_go_by_the_names_of_parameters() -> None:
@@ -231,12 +227,12 @@ def test_copies_are_not_touched_by_training(tmp_path: Path) -> None:
 
 def test_sigterm_is_remembered_and_the_former_handler_comes_back() -> None:
     former = signal.getsignal(signal.SIGTERM)
-    with Sigterm(listen=True) as sigterm:
-        assert not sigterm.came
+    with catching_sigterm(listen=True) as signals:
+        assert signals == []
         os.kill(os.getpid(), signal.SIGTERM)
-        assert sigterm.came
+        assert signals == [signal.SIGTERM]
     assert signal.getsignal(signal.SIGTERM) is former
-    with Sigterm(listen=False):
+    with catching_sigterm(listen=False):
         assert signal.getsignal(signal.SIGTERM) is former
 
 
@@ -244,7 +240,7 @@ def test_only_the_main_thread_listens() -> None:
     handlers = []
 
     def other() -> None:
-        with Sigterm(listen=True):  # signal.signal would raise here
+        with catching_sigterm(listen=True):  # signal.signal would raise here
             handlers.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=other)

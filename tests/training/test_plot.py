@@ -1,16 +1,16 @@
-"""The history of a training: a picture with a panel for what is there, and lines of JSON."""
+"""The history of a training as a picture: a panel for what is there."""
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from linker.errors import LinkerError
-from linker.training.plot import jsonl, plot
+from linker.training.plot import plot
 from linker.version import install_hint
 
 HISTORY = [
@@ -28,31 +28,26 @@ def test_a_panel_for_each_kind_of_number_that_is_there(
 ) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "training.png"
-    path.write_text("an older one")
     plot(history, path)
     content = path.read_bytes()
     assert content.startswith(b"\x89PNG\r\n\x1a\n")
     assert int.from_bytes(content[16:20], "big") == panels * 5 * 120  # the width in pixels
-    assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
+
+
+def drawn(history: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The points of each line of a plot, by its label."""
+    figures = pytest.importorskip("matplotlib.figure")
+    kept: list[Any] = []
+    monkeypatch.setattr(figures.Figure, "savefig", lambda self, *_, **__: kept.append(self))
+    plot(history, Path("training.png"))
+    lines = [line for axes in kept[0].axes for line in axes.lines]
+    return {line.get_label(): line.get_xydata().tolist() for line in lines}
 
 
 def test_lines_hold_the_values_of_the_epochs_that_have_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    figures = pytest.importorskip("matplotlib.figure")
-    drawn = []
-    monkeypatch.setattr(
-        figures.Figure,
-        "savefig",
-        lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")),
-    )
-    plot(HISTORY, tmp_path / "training.png")
-    lines = {
-        line.get_label(): line.get_xydata().tolist()
-        for axes in drawn[0].axes
-        for line in axes.lines
-    }
-    assert lines == {
+    assert drawn(HISTORY, monkeypatch) == {
         "loss": [[1, 2.5], [2, 1.5]],
         "Acc@1": [[1, 0.81], [2, 0.86]],
         "Acc@5": [[1, 0.9]],
@@ -63,24 +58,10 @@ def test_lines_hold_the_values_of_the_epochs_that_have_them(
 
 
 def test_phases_follow_each_other_and_have_lines_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    figures = pytest.importorskip("matplotlib.figure")
-    drawn = []
-    monkeypatch.setattr(
-        figures.Figure,
-        "savefig",
-        lambda self, path, **_: (drawn.append(self), Path(path).write_bytes(b"")),
-    )
-    history = [{"phase": "align", "epoch": 1, "loss": 0.5}] + [
-        {"phase": "rank", **record} for record in HISTORY
-    ]
-    plot(history, tmp_path / "training.png")
-    lines = {
-        line.get_label(): line.get_xydata().tolist()
-        for axes in drawn[0].axes
-        for line in axes.lines
-    }
+    align = {"phase": "align", "epoch": 1, "loss": 0.5}
+    lines = drawn([align] + [{"phase": "rank", **record} for record in HISTORY], monkeypatch)
     assert lines["loss (align)"] == [[1, 0.5]]
     assert lines["loss (rank)"] == [[2, 2.5], [3, 1.5]]
     assert lines["Acc@1"] == [[2, 0.81], [3, 0.86]]
@@ -95,16 +76,3 @@ def test_without_matplotlib_the_message_is_the_command(
         match="needs matplotlib, which is not installed: " + re.escape(install_hint("dense")),
     ):
         plot(HISTORY, tmp_path / "training.png")
-
-
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    with pytest.raises(LinkerError, match="cannot be written"):
-        plot(HISTORY, tmp_path / "none" / "training.png")
-
-
-def test_a_line_of_json_for_each_epoch() -> None:
-    lines = jsonl(HISTORY)
-    assert lines.endswith("}\n")
-    assert [json.loads(line) for line in lines.splitlines()] == HISTORY
-    assert jsonl([]) == ""
