@@ -18,6 +18,7 @@ from linker.errors import LinkerError
 LARGE = 16 << 20  # bytes; smaller files are checked every time
 _SETTLED = 2_000_000_000  # ns; of a file that was changed just now a later change may not be seen
 _MOST = 1000  # files that are remembered
+_FIELDS = ("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")  # change with a file's content
 
 
 def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
@@ -29,14 +30,14 @@ def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
         trust: whether the checksum of a large file may be remembered instead of computed.
     """
     before = state(path)
-    if before is None or before["size"] < LARGE:
+    if before is None or before["st_size"] < LARGE:
         return files.sha256(path) == expected
     place = os.path.realpath(path)
     entry = {**before, "sha256": expected}
     if trust and _remembered().get(place) == entry:
         return True
     is_right = files.sha256(path) == expected
-    age = time.time_ns() - max(before["mtime_ns"], before["ctime_ns"])
+    age = time.time_ns() - max(before["st_mtime_ns"], before["st_ctime_ns"])
     is_kept = is_right and state(path) == before and age > _SETTLED
     entries = _remembered()
     was_known = entries.pop(place, None) is not None
@@ -54,12 +55,7 @@ def state(path: Path) -> dict[str, int] | None:
         status = path.stat()
     except OSError:
         return None
-    return {
-        "size": status.st_size,
-        "inode": status.st_ino,
-        "mtime_ns": status.st_mtime_ns,
-        "ctime_ns": status.st_ctime_ns,
-    }
+    return {field: getattr(status, field) for field in _FIELDS}
 
 
 def _cache() -> Path:
