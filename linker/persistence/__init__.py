@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from linker import files
@@ -24,6 +25,12 @@ FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
+_HEADER = re.compile(  # of .npy files; numpy parses it as Python, of which hostile ones are costly
+    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>[<>|][biufSU]\d+)', "
+    rb"'fortran_order': (?P<fortran>False|True), 'shape': \((?P<shape>[\d, ]*)\), \} *\n",
+    re.DOTALL,
+)
+_HEADER_LIMIT = 4096  # bytes
 _CHANGED = "the folder was changed, train or save it again"
 
 _Value = TypeVar("_Value")
@@ -68,18 +75,20 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 
 
 def _load_array(path: Path) -> NDArray[Any]:
+    with open(path, "rb") as file:
+        header = _HEADER.match(file.read(_HEADER_LIMIT))
     try:
-        mapped = npy.open_memmap(path, mode="c")
-        if (
-            mapped.dtype.kind not in "biufSU"
-            or mapped.offset + mapped.nbytes != path.stat().st_size
-        ):
-            raise ValueError(f"its header says {mapped.dtype} {mapped.shape}")
-    except OSError:
-        raise
-    except Exception as error:  # what is no header of numpy may raise anything
-        reason = str(error).partition("\n")[0]
-        raise LinkerError(f"{path}: is no array of plain values ({reason}); {_CHANGED}") from None
+        if header is None:
+            raise ValueError("its header is not as numpy writes it")
+        dtype = np.dtype(header["type"].decode())
+        shape = tuple(map(int, header["shape"].replace(b",", b" ").split()))
+        if header.end() + dtype.itemsize * math.prod(shape) != path.stat().st_size:
+            raise ValueError(f"its size is not that of {dtype} {shape}")
+        mapped = np.memmap(
+            path, dtype, "c", header.end(), shape, "F" if header["fortran"] == b"True" else "C"
+        )
+    except (ValueError, TypeError, OverflowError) as error:
+        raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
     return np.asarray(mapped)  # a plain array, of which slices take a tenth of the time
 
 
