@@ -82,8 +82,9 @@ def _load_array(path: Path) -> NDArray[Any]:
             raise ValueError("its header is not as numpy writes it")
         dtype = np.dtype(header["type"].decode())
         shape = tuple(map(int, header["shape"].replace(b",", b" ").split()))
-        if header.end() + dtype.itemsize * math.prod(shape) != path.stat().st_size:
-            raise ValueError(f"its size is not that of {dtype} {shape}")
+        size = path.stat().st_size - header.end()
+        if dtype.itemsize * math.prod(shape) != size:
+            raise ValueError(f"{size:,} bytes are not what its header says")
         mapped = np.memmap(
             path, dtype, "c", header.end(), shape, "F" if header["fortran"] == b"True" else "C"
         )
