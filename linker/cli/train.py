@@ -81,9 +81,8 @@ def train(
     several GPUs: accelerate launch -m linker.cli train ...
     """
     from linker import persistence
-    from linker.linking.linker import Linker
+    from linker.training import pipeline
     from linker.training.settings import remove_folder
-    from linker.training import folder, pipeline
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence_process()

@@ -19,14 +19,12 @@ from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
-from linker.linking import model_card
 from linker.linking.seen import Seen
 from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, restored
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
-from linker.training.data import Seen
-from linker.version import VERSION, install_hint
+from linker.version import VERSION
 
 logger = logging.getLogger(__name__)
 
