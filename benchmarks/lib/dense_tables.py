@@ -14,7 +14,7 @@ from benchmarks.lib.dense_runs import KS, Configuration, Task
 from benchmarks.lib.results import PLOTS, save
 from linker import metrics
 from linker.evaluation import protocols
-from linker.training.plot import plot
+from linker.linking.plot import plot
 
 Runs = Mapping[int, dict[str, Any]]
 """The figures of the runs of a configuration by seed."""

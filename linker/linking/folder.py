@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linker import persistence, registry
 from linker.candidates import ann, ann_building, hybrid
@@ -19,12 +18,16 @@ from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
+from linker.linking import plot
 from linker.linking.seen import Seen
 from linker.linking.spans import SpanModel
-from linker.options import LinkerOptions, restored
+from linker.options import restored
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
 from linker.version import VERSION
+
+if TYPE_CHECKING:
+    from linker.linking.linker import Linker
 
 logger = logging.getLogger(__name__)
 
@@ -57,39 +60,22 @@ Made by concept-linker {version}; use it with `linker link MENTIONS --model FOLD
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ModelParts:
-    """What a linker is made of."""
-
-    dictionary: Dictionary
-    generator: Generator
-    options: LinkerOptions
-    seen: Seen
-    corrections: Mapping[str, str]
-    encoder: str  # its name in the registry
-    history: Sequence[Mapping[str, Any]]
-    ranker: Ranker | None
-    spans: SpanModel | None
-    words: Words | None  # None: they are found when they are needed
-
-
-def write(folder: Path, config: Mapping[str, Any], parts: ModelParts) -> None:
+def write(folder: Path, config: Mapping[str, Any], linker: Linker) -> None:
     """Write the files into a folder that is being saved; `config` is what the model card tells."""
     (folder / _DICTIONARY).mkdir()
-    parts.dictionary.write(folder / _DICTIONARY)
-    parts.generator.save(folder)
-    _write_index(folder, parts.generator, parts.options.index)
-    persistence.save_json(folder / _SEEN, parts.seen.to_json())
-    persistence.save_json(folder / _SPELLING, dict(parts.corrections))
-    if parts.spans:
-        persistence.save_json(folder / _SPANS, parts.spans.to_json())
-    if parts.ranker:
-        parts.ranker.save(folder / _RANKER)
-    if parts.words:
-        persistence.save_arrays(folder / _WORDS, parts.words.arrays())
-    (folder / "README.md").write_text(_card(config, parts), "utf-8")
-    if parts.history:
-        _write_history(folder, parts.history)
+    linker.dictionary.write(folder / _DICTIONARY)
+    linker.generator.save(folder)
+    _write_index(folder, linker.generator, linker.options.index)
+    persistence.save_json(folder / _SEEN, linker.seen.to_json())
+    persistence.save_json(folder / _SPELLING, dict(linker.corrections))
+    if linker.spans:
+        persistence.save_json(folder / _SPANS, linker.spans.to_json())
+    if linker.ranker:
+        linker.ranker.save(folder / _RANKER)
+        persistence.save_arrays(folder / _WORDS, linker.words.arrays())
+    (folder / "README.md").write_text(_card(config, linker), "utf-8")
+    if linker.history:
+        _write_history(folder, linker.history)
 
 
 def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> None:
@@ -113,7 +99,7 @@ def described_index(folder: Path) -> str:
     return record.summary if record else ""
 
 
-def _card(config: Mapping[str, Any], parts: ModelParts) -> str:
+def _card(config: Mapping[str, Any], linker: Linker) -> str:
     """What is in a model folder, for people to read, in Markdown."""
     sources = [
         f"- `{source['file']}` ({source['format']}"
@@ -122,24 +108,22 @@ def _card(config: Mapping[str, Any], parts: ModelParts) -> str:
         for source in config["dictionary"]["sources"]
     ]
     spans = "chosen by rules, since no annotated documents were learnt"
-    if parts.spans:
-        spans = f"learnt from {parts.spans.documents:,} annotated documents"
+    if linker.spans:
+        spans = f"learnt from {linker.spans.documents:,} annotated documents"
     return _CARD.format(
         version=VERSION,
         concepts=config["dictionary"]["concepts"],
         names=config["dictionary"]["names"],
         sources="\n".join(sources),
         encoder=config["encoder"],
-        ranker=parts.ranker.described
-        if parts.ranker
+        ranker=linker.ranker.described
+        if linker.ranker
         else "none: candidates stand in the order of their scores",
         spans=spans,
     )
 
 
 def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
-    from linker.training import plot
-
     lines = [json.dumps(dict(record)) + "\n" for record in history]
     (folder / _HISTORY).write_text("".join(lines), "utf-8")
     try:
@@ -148,8 +132,10 @@ def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
         logger.warning("%s is left out: %s", _PLOT, error)
 
 
-def read(folder: Path, config: Mapping[str, Any]) -> ModelParts:
-    """Read a model folder whose files were checked; its arrays are memory-mapped.
+def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Read what a linker is made of, in a folder whose files were checked, by its arguments.
+
+    Arrays are memory-mapped.
 
     Raises:
         LinkerError: the encoder is not installed, or the options are of another release.
@@ -185,6 +171,15 @@ def read(folder: Path, config: Mapping[str, Any]) -> ModelParts:
         words.check(len(dictionary.names), len(dictionary))
     has_ranker = (folder / _RANKER).is_dir()
     ranker = Ranker.load(folder / _RANKER) if has_ranker else Ranker.shipped()
-    return ModelParts(
-        dictionary, generator, options, seen, corrections, name, history, ranker, spans, words
-    )
+    return {
+        "dictionary": dictionary,
+        "generator": generator,
+        "options": options,
+        "seen": seen,
+        "corrections": corrections,
+        "encoder": name,
+        "history": history,
+        "ranker": ranker,
+        "spans": spans,
+        "known_words": words,
+    }

@@ -22,7 +22,6 @@ from linker.explanation import Explanation
 from linker.linking import folder as model_folder
 from linker.linking import reasons
 from linker.linking.cache import SizedCache
-from linker.linking.folder import ModelParts
 from linker.linking.lists import Batch
 from linker.linking.requests import (
     Answer,
@@ -456,20 +455,8 @@ class Linker:
             "options": as_saved(self.options, self.encoder),
             "dictionary": self.describe_dictionary(),
         }
-        parts = ModelParts(
-            self.dictionary,
-            self.generator,
-            self.options,
-            self.seen,
-            self.corrections,
-            self.encoder,
-            self.history,
-            self.ranker,
-            self.spans,
-            self.words if self.ranker else None,
-        )
         with persistence.saving(folder, "model", config, model_folder.read) as aside:
-            model_folder.write(aside, config, parts)
+            model_folder.write(aside, config, self)
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -479,8 +466,7 @@ class Linker:
             LinkerError: the folder is no model, of another version, or a file of it is missing or
                 changed.
         """
-        parts = persistence.load(folder, "model", model_folder.read)
-        return cls(*(getattr(parts, field.name) for field in dataclasses.fields(parts)))
+        return cls(**persistence.load(folder, "model", model_folder.read))
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""

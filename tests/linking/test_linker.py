@@ -578,12 +578,10 @@ def test_folders_of_older_releases_have_the_shipped_ranker(model: Linker, tmp_pa
     (folder / "confidence.json").write_text("{}")
     config = json.loads((folder / "config.json").read_text("utf-8"))
     parts = model_folder.read(folder, config)
-    assert parts.words is None
-    assert parts.ranker
-    assert parts.ranker.provenance == Ranker.shipped().provenance
+    assert parts["known_words"] is None
+    assert parts["ranker"].provenance == Ranker.shipped().provenance
     texts = ["breast cancer", "FAP", "zzzz"]
-    loaded = Linker(*(getattr(parts, field.name) for field in dataclasses.fields(parts)))
-    assert list(loaded.link(texts)) == list(model.link(texts))
+    assert list(Linker(**parts).link(texts)) == list(model.link(texts))
 
 
 @pytest.mark.parametrize("name", ["ranker/v.npy", "words/weight.npy"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linker.errors import LinkerError
-from linker.training.plot import plot
+from linker.linking.plot import plot
 from linker.version import install_hint
 
 HISTORY = [
