@@ -67,7 +67,6 @@ class GroundOptions(OptionGroup):
     """
 
     group: ClassVar[str] = "ground"
-    renamed: ClassVar[Mapping[str, str]] = {"stop_by": "monitor"}
 
     # what a class is: a concept, or what `level` and `parts` say
     classes: Literal["concepts", "level", "parts"] = "concepts"
@@ -147,8 +146,9 @@ class LinkerOptions:
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
 # options of earlier releases that training alone read, so that a model links the same without
 _UNREAD = {("ground", "margin"), ("ground", "synonym_dropout"), ("ground", "triplet_weight")}
+_RENAMED = {("ground", "stop_by"): "monitor"}  # former names of options
 # options of earlier releases, and what a model has where one is not 0
-_FORMER = {
+_DROPPED = {
     ("rerank", "epochs"): "a second stage",
     ("text", "document_weight"): "agreement between the mentions of a document",
 }
@@ -233,7 +233,8 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
             loaded.
     """
     if not encoder and name in PRESETS:
-        encoder = _available(preset_encoder(name)) or "tfidf"
+        encoder = preset_encoder(name)
+        encoder = encoder if _options_class(encoder) else "tfidf"
     owner = "" if name in PRESETS else preset_encoder(name)
     if encoder and owner and registry.options_group(encoder) != registry.options_group(owner):
         raise LinkerError(f"the preset {name} is for the encoder {owner}, not {encoder}")
@@ -242,14 +243,6 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
     named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
     changes = named.changes if named else PRESETS.get(name, {})
     return changed(for_encoder(LinkerOptions(), kind), changes, encoder)
-
-
-def _available(encoder: str) -> str:
-    """The encoder, or nothing where what it needs is not installed."""
-    with contextlib.suppress(LinkerError):
-        registry.load(encoder)
-        return encoder
-    return ""
 
 
 def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
@@ -289,21 +282,48 @@ def changed(
             what there is.
     """
     for group, fields in values.items():
-        is_own = group in _GROUPS and group != "encoder"
+        is_shared = group in _GROUPS and group != "encoder"
         if not isinstance(fields, Mapping) or not (
-            is_own or group == "encoder" or registry.place(group)
+            is_shared or group == "encoder" or registry.place(group)
         ):
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; "
                 f"choose one of: {', '.join(_GROUPS)}, or the name of an encoder"
             )
-        if is_own:
-            record = replaced(getattr(options, group), group, fields)
-            options = dataclasses.replace(options, **{group: record})
-        elif _is_of(group, options, encoder):
-            record = _encoder_options(group, options, encoder)
-            options = dataclasses.replace(options, encoder=replaced(record, group, fields))
+        record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
+        if record is not None:
+            current = {_RENAMED.get((group, name), name): value for name, value in fields.items()}
+            place = group if is_shared else "encoder"
+            options = dataclasses.replace(options, **{place: replaced(record, group, current)})
     return options
+
+
+def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
+    """The options of the encoder that a group changes; None where it is of another encoder."""
+    if group != "encoder":
+        if encoder:
+            if registry.options_group(group) != registry.options_group(encoder):
+                return None
+        elif options.encoder is not None and type(options.encoder) is not _options_class(group):
+            return None
+    if options.encoder is not None:
+        return options.encoder
+    name = encoder or group
+    if name == "encoder":
+        raise LinkerError(
+            "the options encoder are of no encoder yet; call the group as the encoder, such as dan"
+        )
+    record = for_encoder(options, registry.load(name)).encoder
+    if record is None:
+        raise LinkerError(f"the encoder {name} has no options of its own")
+    return record
+
+
+def _options_class(encoder: str) -> Any:
+    """The class of an encoder's options; None where there is none, or what it needs is missing."""
+    with contextlib.suppress(LinkerError):
+        return getattr(registry.load(encoder), "Options", None)
+    return None
 
 
 def check_foreign(values: Mapping[str, Mapping[str, Any]], encoder: str) -> None:
@@ -319,47 +339,10 @@ def check_foreign(values: Mapping[str, Mapping[str, Any]], encoder: str) -> None
     Raises:
         LinkerError: there is no such field, or the value does not fit.
     """
-    if "torch" not in sys.modules:
-        return
-    own, table = registry.options_group(encoder), registry.encoders()
-    foreign = []
-    for group, fields in values.items():
-        if group in table and registry.options_group(group) != own:
-            with contextlib.suppress(LinkerError):
-                kind = getattr(registry.load(group), "Options", None)
-                if kind is not None:
-                    foreign.append((kind(), group, fields))
-    for record, group, fields in foreign:
-        replaced(record, group, fields)
-
-
-def _is_of(group: str, options: LinkerOptions, encoder: str) -> bool:
-    """Whether a group of an encoder belongs to the encoder that the options are for."""
-    if group == "encoder":
-        return True
-    if encoder:
-        return registry.options_group(group) == registry.options_group(encoder)
-    if options.encoder is None:
-        return True
-    try:
-        return getattr(registry.load(group), "Options", None) is type(options.encoder)
-    except LinkerError:  # what the other encoder needs is not installed
-        return False
-
-
-def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
-    """The options of the encoder that are to be changed."""
-    name = encoder or ("" if group == "encoder" else group)
-    if options.encoder is not None:
-        return options.encoder
-    if not name:
-        raise LinkerError(
-            "the options encoder are of no encoder yet; call the group as the encoder, such as dan"
-        )
-    record = for_encoder(options, registry.load(name)).encoder
-    if record is None:
-        raise LinkerError(f"the encoder {name} has no options of its own")
-    return record
+    for group, fields in values.items() if "torch" in sys.modules else ():
+        is_foreign = registry.options_group(group) != registry.options_group(encoder)
+        if registry.place(group) and is_foreign and (kind := _options_class(group)):
+            replaced(kind(), group, fields)
 
 
 def as_saved(options: LinkerOptions, encoder: str) -> dict[str, Any]:
@@ -385,22 +368,18 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     Raises:
         LinkerError: the model has what linker no longer does.
     """
-    for (group, name), what in _FORMER.items():
+    for (group, name), what in _DROPPED.items():
         if values.get(group, {}).get(name):
             raise LinkerError(
                 f"the model has {what} ({group}.{name}), which linker no longer does; "
                 "train it again, or link with the release that trained it"
             )
     options = for_encoder(LinkerOptions(), registry.load(encoder))
-    current = {}
-    for group, fields in values.items():
-        former = getattr(getattr(options, group, None), "renamed", {})
-        if group != "rerank" and (group != "encoder" or options.encoder is not None):
-            current[group] = {
-                former.get(name, name): value
-                for name, value in fields.items()
-                if (group, name) not in {*_FORMER, *_UNREAD}
-            }
+    current = {
+        group: {name: value for name, value in fields.items() if (group, name) not in _UNREAD | _DROPPED.keys()}
+        for group, fields in values.items()
+        if group != "rerank" and (group != "encoder" or options.encoder is not None)
+    }
     return changed(options, current, encoder)
 
 
@@ -417,5 +396,8 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     if group == "words":
         return bool(is_dense and kind.needs_words(options.encoder))
     if group == "encoder" or registry.place(group):
-        return options.encoder is not None and _is_of(group, options, encoder)
+        is_own = group == "encoder" or (
+            registry.options_group(group) == registry.options_group(encoder)
+        )
+        return is_own and options.encoder is not None
     return True

@@ -27,7 +27,6 @@ import click
 from linker import registry
 from linker.cli import settings
 from linker.errors import LinkerError
-from linker.fields import limits
 from linker.options import LinkerOptions, changed, restored
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
@@ -89,6 +88,18 @@ def numeric() -> dict[str, Mapping[str, float]]:
             if get_type_hints(kind)[field.name] in (int, float):
                 found[f"{group}.{field.name}"] = limits(kind, field.name)
     return found
+
+
+def limits(kind: Any, field: str) -> Mapping[str, float]:
+    """The ends of the range of a number, by their names in `pydantic.Field`."""
+    hint = get_type_hints(kind, include_extras=True)[field]
+    metadata = [part for info in getattr(hint, "__metadata__", ()) for part in info.metadata]
+    return {
+        end: getattr(part, end)
+        for part in metadata
+        for end in ("ge", "gt", "le", "lt")
+        if getattr(part, end, None) is not None
+    }
 
 
 def values(option: str) -> list[str]:

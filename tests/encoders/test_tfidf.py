@@ -157,8 +157,8 @@ def test_saving_and_loading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        (("word", 1, 2), "sparse.analyzer is 'word'; choose one of: char, char_wb"),
-        (("char", 0, 2), "sparse.ngram_min is 0; expected: 1 or more"),
+        (("word", 1, 2), "sparse.analyzer is 'word'; expected: 'char' or 'char_wb'"),
+        (("char", 0, 2), "sparse.ngram_min is 0; expected: greater than or equal to 1"),
         (("char", 3, 2), "sparse.ngram_min 3 and ngram_max 2: "),
     ],
 )
