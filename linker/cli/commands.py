@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import io
 import logging
@@ -16,25 +17,61 @@ import click
 from linker.errors import LinkerError, shown
 from linker.version import VERSION
 
-_COMMANDS = (  # each is of this name, in the module of this name
-    *("train", "link", "annotate", "check", "explain", "evaluate", "compare", "encode", "serve"),
-    *("decide", "decisions", "dictionary", "index", "encoders", "words", "verify"),
-)
+_COMMANDS = {  # each command is a function of this name, in the module that is named
+    "Use": {
+        "link": ("link", "Link mentions to concepts, in texts, tables and many files."),
+        "annotate": ("annotate", "Find the mentions in documents, and link them."),
+        "explain": ("explain", "Say why a mention is linked as it is."),
+        "serve": ("serve", "Answer over HTTP, with a page to link and decide on."),
+    },
+    "Review": {
+        "decide": ("decisions", "Remember what people decided about mentions."),
+        "decisions": ("decisions", "List, withdraw, exchange and check such decisions."),
+        "check": ("check", "Check pairs of an id and a label."),
+        "compare": ("compare", "Compare two evaluations."),
+    },
+    "Build": {
+        "train": ("train", "Train a model on dictionaries and annotated mentions."),
+        "index": ("index", "Take a new release of the dictionary into a model."),
+        "words": ("words", "Train word vectors, or convert those of others."),
+        "encode": ("encode", "Write the vectors of names."),
+    },
+    "Inspect": {
+        "dictionary": ("dictionary", "Look into dictionaries, convert and compare them."),
+        "evaluate": ("evaluate", "Measure a model, or predictions, on annotated mentions."),
+        "verify": ("inspection", "Check every file of a model against its checksum."),
+        "encoders": ("inspection", "List the encoders."),
+    },
+}
 
 
 class _Commands(click.Group):
     """Imports only the command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+        return [name for commands in _COMMANDS.values() for name in commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = getattr(
-            importlib.import_module(f"linker.cli.{cmd_name}"), cmd_name
-        )
-        return command
+        for commands in _COMMANDS.values():
+            if cmd_name in commands:
+                module = importlib.import_module(f"linker.cli.{commands[cmd_name][0]}")
+                return _with_help_all(getattr(module, cmd_name))
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names, name = self.list_commands(ctx), args[0]
+        if name not in names and not name.startswith("-"):
+            near = " or ".join(difflib.get_close_matches(name, names))
+            hint = f" Did you mean {near}?" if near else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in _COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -104,6 +141,32 @@ def run() -> int:
             "run again with --debug and report what it prints",
             1,
         )
+
+
+def _with_help_all(command: click.Command) -> click.Command:
+    """Add --help-all to a command and its own commands, where they have hidden options."""
+    for inner in getattr(command, "commands", {}).values():
+        _with_help_all(inner)
+    names = [option.name for option in command.params]
+    if any(getattr(o, "hidden", False) for o in command.params) and "help_all" not in names:
+        at_once = {"is_flag": True, "is_eager": True, "expose_value": False}
+        text = "Show all options, also those that few need."
+        option = click.Option(["--help-all"], **at_once, callback=_show_all, help=text)
+        command.params.append(option)
+    return command
+
+
+def _show_all(context: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the help of a command with the options that --help leaves out."""
+    if value:
+        options = [p for p in context.command.params if isinstance(p, click.Option)]
+        rare = [option for option in options if option.hidden]
+        for option in rare:
+            option.hidden = False
+        click.echo(context.get_help())
+        for option in rare:
+            option.hidden = True
+        context.exit()
 
 
 class _Formatter(logging.Formatter):

@@ -1,8 +1,10 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what commands say and write."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import io
 import logging
 import os
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from linker.cli.groups import group
 from linker.errors import LinkerError, OnError, Skip, shown, stop
 from linker.types import Selection
 
@@ -30,27 +31,38 @@ MOST = 1_000_000  # the largest number that an option takes for candidates or me
 MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept", "parquet")
 
 
-def logs(command: _Command) -> _Command:
-    """Add -v, -q and --debug."""
-    command = click.option(
-        "--debug", is_flag=True, expose_value=False, help="Show the traceback of a failure."
-    )(command)
-    command = click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        expose_value=False,
-        callback=_quiet,
-        help="Say nothing but errors.",
-    )(command)
-    return click.option(
-        "-v",
-        "--verbose",
-        is_flag=True,
-        expose_value=False,
-        callback=_verbose,
-        help="Say what is being done.",
-    )(command)
+# ------------------------------------------------------------------------------ groups of options
+
+
+def chained(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """One decorator out of several, which --help shows in this order."""
+    return lambda command: functools.reduce(lambda inner, add: add(inner), options[::-1], command)
+
+
+def group(
+    name: str, record: type[Any], *options: Callable[[Any], Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add options to a command that gets their values as one record.
+
+    Args:
+        name: of the command's parameter for the record.
+        record: a dataclass whose fields are called as the options' parameters are.
+        options: decorators of click, in the order of --help.
+    """
+    fields = [field.name for field in dataclasses.fields(record)]
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def with_record(**values: Any) -> Any:
+            values[name] = record(**{field: values.pop(field) for field in fields})
+            return command(**values)
+
+        return chained(*options)(with_record)
+
+    return decorate
+
+
+# ----------------------------------------------------------------------------- how much is said
 
 
 def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
@@ -58,21 +70,25 @@ def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
         logging.getLogger("linker").setLevel(logging.INFO)  # not the libraries
 
 
-def _quiet(context: click.Context, _: click.Parameter, value: bool) -> None:
-    context.meta["linker.quiet"] = value
+def _quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
     if value:
         silence()
 
 
-def silence_process() -> None:
-    """Let this process say nothing but errors, as with -q; of several, one speaks."""
-    _quiet(click.get_current_context(), click.Option(["--quiet"]), True)
-
-
 def silence() -> None:
-    """Log nothing but errors."""
+    """Say and log nothing but errors from here on, as with -q."""
+    click.get_current_context().meta["linker.quiet"] = True
     for name in ("", "linker"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+_FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False}
+logs = chained(
+    click.option("-v", "--verbose", **_FLAG, callback=_verbose, help="Say what is being done."),
+    click.option("-q", "--quiet", **_FLAG, callback=_quiet, help="Say nothing but errors."),
+    click.option("--debug", **_FLAG, hidden=True, help="Show the traceback of a failure."),
+)
+"""Adds -v, -q and --debug."""
 
 
 def is_quiet() -> bool:
@@ -101,70 +117,9 @@ def say_model(linker: Linker, folder: str) -> None:
         say(index)
 
 
-def model_option(command: _Command) -> _Command:
-    """Add --model."""
-    text = f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]"
-    return click.option(
-        "--model",
-        default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
-        metavar="DIR",
-        help=text,
-    )(command)
-
-
-def precision_option(command: _Command) -> _Command:
-    """Add --precision."""
-    text = (
-        "Of encoding; on a CPU bf16 and int8 need the extra fast, int8 a model prepared for it, "
-        "too."
-    )
-    choice = click.Choice(["fp32", "bf16", "int8", "auto"])
-    return click.option("--precision", type=choice, default="fp32", show_default=True, help=text)(
-        command
-    )
-
-
-def device_options(command: _Command) -> _Command:
-    """Add --device and --precision, in which a command links."""
-    text = (
-        "Where names are searched, and mentions encoded if torch does that; auto: on the CPU, but "
-        "a transformer encodes on a GPU if there is one."
-    )
-    choice = click.Choice(["auto", "cpu", "cuda"])
-    return click.option("--device", type=choice, default="auto", show_default=True, help=text)(
-        precision_option(command)
-    )
-
-
-def decisions_option(text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Add --decisions, the SQLite file of decisions; `text` is its help."""
-    return click.option("--decisions", metavar="FILE", required=required, help=text)
-
-
-def on_error_option(command: _Command) -> _Command:
-    """Add --on-error."""
-    choice = click.Choice(["stop", "skip"])
-    text = "What to do with a bad record: stop there, or skip, report and count it."
-    return click.option("--on-error", type=choice, default="stop", show_default=True, help=text)(
-        command
-    )
-
-
-def encoding_option(command: _Command) -> _Command:
-    """Add --encoding."""
-    text = "Of a text, e.g. windows-1252. [default: UTF-8, else recognised where only one fits]"
-    return click.option("--encoding", metavar="NAME", help=text)(command)
-
-
-def handler(on_error: str) -> OnError:
-    """Return what readers call for a bad record."""
-    return Skip() if on_error == "skip" else stop
-
-
-def say_skipped(on_error: OnError) -> None:
-    """Report how many records were skipped."""
-    if isinstance(on_error, Skip) and on_error.count:
-        say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
+def counted(count: int, what: str) -> str:
+    """A number with a noun, which is given in the singular."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def say_outcomes(what: str, outcomes: Counter[str]) -> None:
@@ -175,8 +130,7 @@ def say_outcomes(what: str, outcomes: Counter[str]) -> None:
         outcomes: how many have each outcome.
     """
     counts = ", ".join(f"{outcomes[name]:,} {name}" for name in ("linked", "unsure", "empty"))
-    total = sum(outcomes.values())
-    say(f"{total:,} {what}{'s' * (total != 1)}: {counts}")
+    say(f"{counted(sum(outcomes.values()), what)}: {counts}")
 
 
 def progress(unit: str, output: str) -> Any:
@@ -192,14 +146,34 @@ def progress(unit: str, output: str) -> Any:
     return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
 
 
+def handler(on_error: str) -> OnError:
+    """Return what readers call for a bad record."""
+    return Skip() if on_error == "skip" else stop
+
+
+def say_skipped(on_error: OnError) -> None:
+    """Report how many records were skipped."""
+    if isinstance(on_error, Skip) and on_error.count:
+        say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
+
+
+# ------------------------------------------------------------------------------------- options
+
+
+def choice(names: str, *words: str, **rest: Any) -> Callable[[_Command], _Command]:
+    """An option that takes one of some words, of which the first is the default."""
+    kind = click.Choice(words)
+    return click.option(*names.split(), type=kind, default=words[0], show_default=True, **rest)
+
+
 def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Read a comma-separated option."""
     return tuple(item.strip() for item in (value or "").split(",") if item.strip())
 
 
-def list_option(flag: str, text: str) -> Callable[[_Command], _Command]:
+def list_option(flag: str, text: str, **rest: Any) -> Callable[[_Command], _Command]:
     """An option that takes a list with commas."""
-    return click.option(flag, callback=listed, metavar="A,B", help=text)
+    return click.option(flag, metavar="A,B", help=text, **{"callback": listed, **rest})
 
 
 def _named(
@@ -212,62 +186,101 @@ def _named(
     return texts
 
 
-def _selection_option(flag: str, text: str) -> Callable[[_Command], _Command]:
-    return click.option(flag, callback=_named, metavar="A,B", help=f"Answer with {text}.")
-
-
+model_option = click.option(
+    "--model",
+    default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
+    metavar="DIR",
+    help=f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
+)
+precision_option = choice(
+    "--precision",
+    *("fp32", "bf16", "int8", "auto"),
+    help="Of encoding; on a CPU bf16 and int8 need the extra fast, int8 a model prepared for it, "
+    "too.",
+    hidden=True,
+)
+device_options = chained(
+    choice(
+        "--device",
+        *("auto", "cpu", "cuda"),
+        help="Where names are searched, and mentions encoded if torch does that; auto: on the CPU, "
+        "but a transformer encodes on a GPU if there is one.",
+    ),
+    precision_option,
+)
+"""Adds --device and --precision, in which a command links."""
+on_error_option = choice(
+    "--on-error",
+    *("stop", "skip"),
+    help="What to do with a bad record: stop there, or skip, report and count it.",
+)
+encoding_option = click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Of a text, e.g. windows-1252. [default: UTF-8, else recognised where only one fits]",
+)
 selection_options = group(
     "within",
     Selection,
-    _selection_option("--under", "these concepts, given by id, and those below them only"),
-    _selection_option("--not-under", "no concept that is one of these or below them"),
-    _selection_option("--types", "concepts of these semantic types only, e.g. T047,T191"),
-    _selection_option("--namespaces", "concepts of these id prefixes only, e.g. MESH,OMIM"),
+    list_option(
+        "--under",
+        "Answer with these concepts, given by id, and those below them only.",
+        callback=_named,
+    ),
+    list_option(
+        "--not-under",
+        "Answer with no concept that is one of these or below them.",
+        callback=_named,
+        hidden=True,
+    ),
+    list_option(
+        "--types",
+        "Answer with concepts only that the dictionary gives one of these semantic types, e.g. "
+        "T047,T191.",
+        callback=_named,
+    ),
+    list_option(
+        "--namespaces",
+        "Answer with concepts of these id prefixes only, e.g. MESH,OMIM.",
+        callback=_named,
+    ),
 )
 """Adds options that restrict the answers; they are handed over as a `Selection` named `within`."""
+output_option = click.option(
+    *("-o", "--output"),
+    metavar="PATH",
+    default="-",
+    help="Where to write; .gz compresses. [default: standard output]",
+)
+mentions_format_option = click.option(
+    "--mentions-format",
+    type=click.Choice(MENTION_FORMATS),
+    help="Format of the mentions. [default: recognised from the content]",
+)
 
 
-def output_option(command: _Command) -> _Command:
-    """Add --output."""
-    text = "Where to write; .gz compresses. [default: standard output]"
-    return click.option("-o", "--output", metavar="PATH", default="-", help=text)(command)
+def decisions_option(text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Add --decisions, the SQLite file of decisions; `text` is its help."""
+    return click.option("--decisions", metavar="FILE", required=required, help=text)
+
+
+def type_option(text: str) -> Callable[[_Command], _Command]:
+    """Add --type, a type of mentions, as opposed to --types of concepts; `text` is its help."""
+    return click.option("--type", "mention_type", metavar="T", help=text)
 
 
 def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
     """Add -k, with its default, --output and --format, which also takes `forms`."""
-    number = click.option(
-        "-k",
-        default=k,
-        show_default=True,
-        type=click.IntRange(1, MOST),
-        help="Concepts to return for each part of a mention.",
+    text = "Concepts to return for each part of a mention."
+    number = click.IntRange(1, MOST)
+    return chained(
+        click.option("-k", default=k, show_default=True, type=number, metavar="N", help=text),
+        output_option,
+        choice("--format form", "tsv", "jsonl", "pubtator", "bioc", "sssom", *forms),
     )
-    form = click.option(
-        "--format",
-        "form",
-        type=click.Choice(["tsv", "jsonl", "pubtator", "bioc", "sssom", *forms]),
-        default="tsv",
-        show_default=True,
-    )
-    return lambda command: number(output_option(form(command)))
 
 
-def threshold_options(command: _Command) -> _Command:
-    """Add --threshold and --min-score."""
-    command = click.option(
-        "--min-score", type=float, metavar="X", help="Leave out candidates with a lower score."
-    )(command)
-    text = (
-        "Return no concept where the confidence is lower; 0: return one always. "
-        "[default: none where that is the most probable]"
-    )
-    return click.option("--threshold", type=click.FloatRange(0, 1), metavar="P", help=text)(command)
-
-
-def mentions_format_option(command: _Command) -> _Command:
-    """Add --mentions-format."""
-    text = "Format of the mentions. [default: recognised from the content]"
-    return click.option("--mentions-format", type=click.Choice(MENTION_FORMATS), help=text)(command)
+# ------------------------------------------------------------------------------------- outputs
 
 
 @contextlib.contextmanager

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     required=True,
     help="A file that ends in .npy or .safetensors; of several files of names a folder.",
 )
-@click.option(
-    "--input-format",
-    type=click.Choice(["auto", *common.MENTION_FORMATS]),
-    default="auto",
-    show_default=True,
-)
+@common.choice("--input-format", "auto", *common.MENTION_FORMATS)
 @machines.column_option
 @common.precision_option
 @common.on_error_option

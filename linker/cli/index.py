@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linker.cli import common, settings
-from linker.cli.reading import Reading, reading_options
-from linker.cli.training_options import read_annotated
-from linker.errors import LinkerError
+from linker.cli.reading import Reading, dicts_option, read_annotated, reading_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @common.model_option
-@click.option(
-    "--dict",
-    "dicts",
-    multiple=True,
-    metavar="PATH",
-    help="The new release: a dictionary file or UMLS folder; may be given again.",
-)
+@dicts_option()
 @reading_options
 @click.option(
     "--mentions",
@@ -37,7 +29,7 @@ if TYPE_CHECKING:
     help="Annotated mentions, such as corrections, which become names; may be given again.",
 )
 @common.mentions_format_option
-@click.option("--type", "mention_type", metavar="T", help="Keep mentions of this type.")
+@common.type_option("Keep mentions that their files give this type, e.g. Disease.")
 @click.option(
     "--set",
     "changes",
@@ -117,17 +109,10 @@ def _prepare_int8(linker: Linker, dev: Sequence[Mention | Document]) -> None:
 
 def _index_options(options: LinkerOptions, changes: tuple[str, ...]) -> IndexOptions:
     """The options of the index, with what --set changes."""
-    from linker.options import changed
-
-    values = {}
-    for text, option, value in map(settings.setting, changes):
-        group, _, field = option.partition(".")
-        if group != "index":
+    given = [settings.setting(change) for change in changes]
+    for text, option, _ in given:
+        if not option.startswith("index."):
             raise click.UsageError(
                 f"{text}: a trained model keeps its options; only those of index can be set here"
             )
-        values[field] = value
-    try:
-        return changed(options, {"index": values}).index
-    except LinkerError as error:
-        raise click.UsageError(str(error)) from None
+    return settings.applied(options, given, "").index

@@ -2,47 +2,54 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common, machines, sheets
 
 if TYPE_CHECKING:
-    from linker.encoders.base import Device, Precision
     from linker.jobs.linking import LinkSettings, Written
     from linker.jobs.machines import Machines
-    from linker.types import Selection
 
 
 @click.command()
 @click.argument("source", metavar="INPUT")
 @common.model_option
 @common.answer_options(5, "parquet")
-@click.option(
-    "--input-format",
-    type=click.Choice(["auto", *common.MENTION_FORMATS]),
-    default="auto",
-    show_default=True,
-)
+@common.choice("--input-format", "auto", *common.MENTION_FORMATS)
 @machines.column_option
-@click.option(
-    "--type", "mention_type", metavar="T", help="Link mentions of this type only, e.g. Disease."
-)
+@common.type_option("Link mentions only that INPUT gives this type, e.g. Disease.")
 @click.option(
     "--batch-size",
     default=1024,
     show_default=True,
     type=click.IntRange(1, common.MOST),
+    metavar="N",
+    hidden=True,
     help="Mentions linked together; 1 answers each line at once.",
 )
 @common.selection_options
-@common.threshold_options
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    metavar="P",
+    help="Return no concept where the confidence is lower; 0: return one always. "
+    "[default: none where that is the most probable]",
+)
+@click.option(
+    "--min-score",
+    type=float,
+    metavar="X",
+    hidden=True,
+    help="Leave out candidates with a lower score.",
+)
 @common.device_options
 @common.decisions_option("Decisions that win over the model; see linker decide.")
 @common.encoding_option
@@ -51,23 +58,11 @@ if TYPE_CHECKING:
 @common.logs
 def link(
     source: str,
-    model: str,
-    k: int,
     output: str,
-    form: str,
-    input_format: str,
-    column: str | None,
-    mention_type: str | None,
-    batch_size: int,
-    threshold: float | None,
-    min_score: float | None,
-    within: Selection,
-    device: Device,
-    precision: Precision,
-    decisions: str | None,
     encoding: str | None,
     on_error: str,
     places: Machines,
+    **given: Any,
 ) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
     says otherwise).
@@ -79,28 +74,15 @@ def link(
     """
     from linker.jobs.linking import LinkSettings
 
-    settings = LinkSettings(
-        model=model,
-        form=form,
-        k=k,
-        threshold=threshold,
-        min_score=min_score,
-        within=within,
-        mention_type=mention_type,
-        batch_size=1 if source == "-" and sys.stdin.isatty() else batch_size,
-        input_format=input_format,
-        column=column,
-        device=device,
-        precision=precision,
-        decisions=decisions,
-    )
+    settings = LinkSettings(**given)  # they are called as its fields
+    if source == "-" and sys.stdin.isatty():
+        settings = dataclasses.replace(settings, batch_size=1)
     if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    if sheets.is_table(source, column, input_format):
+    kind, form = settings.input_format, settings.form
+    if sheets.is_table(source, settings.column, kind):
         sheets.link(source, output, settings, encoding, on_error, places)
-    elif (
-        places.engine == "ray" or form == "parquet" or machines.is_job(source, output, input_format)
-    ):
+    elif places.engine == "ray" or form == "parquet" or machines.is_job(source, output, kind):
         if encoding is not None:
             raise click.UsageError("--encoding is for a file; the files of a job must be UTF-8")
         _link_parts(source, output, settings, on_error, places)
@@ -130,8 +112,6 @@ def _link_file(
     places: Machines,
 ) -> None:
     """Link one file, or standard input."""
-    from linker import outputs
-    from linker.decisions.applying import Decided
     from linker.files import encodings
     from linker.jobs import linking
     from linker.readers import mentions as readers
@@ -143,45 +123,35 @@ def _link_file(
     kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
     items = readers.read(content, kind, on_error=handle, column=settings.column)
     items = linking.selectable(items, linker, source, on_error=handle)
-    documents = linking.has_documents(kind)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    loaded = linker if places.is_this_process else None  # other processes load their own
-    if not places.is_this_process:
-        Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
-    make = partial(settings.of_chunks, documents, loaded)
-    with common.writing(output, [source]) as file, places.run(make, chunks) as results:
-        written = _checked(results, source, settings.mention_type)
-        texts = ((chunk.header, chunk.text) for chunk in _progress(written, output))
-        file.writelines(outputs.joined(settings.form, texts))
+    watch = partial(_watched, source=source, output=output, mention_type=settings.mention_type)
+    documents, paths = linking.has_documents(kind), (source, output)
+    machines.write_linked(linker, settings, chunks, documents, paths, places, watch)
     common.say_skipped(handle)
 
 
-def _checked(
-    results: Iterable[Written], source: str, mention_type: str | None
+def _watched(
+    results: Iterable[Written], source: str, output: str, mention_type: str | None
 ) -> Iterator[Written]:
-    """Pass chunks on, and raise an error at the end if none has a mention of the type."""
+    """Count mentions on a terminal; with an output that is named, say at the end what they are.
+
+    Raises:
+        InputError: no mention is of the type that is wanted.
+    """
     from linker.readers.mentions import no_mentions
 
-    count, types = 0, set[str]()
-    for written in results:
-        count += written.mentions
-        types |= written.types
-        yield written
-    if mention_type and not count:
-        raise no_mentions(source, mention_type, types)
-
-
-def _progress(results: Iterable[Written], output: str) -> Iterator[Written]:
-    """Count mentions on a terminal; with an output that is named, say at the end what they are."""
-    outcomes = Counter[str]()
+    outcomes, types = Counter[str](), set[str]()
     with common.progress("mentions", output) as bar:
         for written in results:
             yield written
             bar.update(written.mentions)
             outcomes += written.outcomes
-    if outcomes and output not in ("-", "/dev/stdout"):
-        common.say_outcomes("mention", outcomes)
+            types |= written.types
+    if mention_type and not outcomes:
+        raise no_mentions(source, mention_type, types)
     if not outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
         )
+    elif output not in ("-", "/dev/stdout"):
+        common.say_outcomes("mention", outcomes)

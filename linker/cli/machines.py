@@ -6,18 +6,17 @@ import dataclasses
 import functools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from linker.cli import common
-from linker.cli.groups import group
 from linker.jobs.machines import Machines
 
 if TYPE_CHECKING:
-    from linker.jobs.linking import LinkSettings
+    from linker.jobs.linking import Item, LinkSettings, Written
     from linker.jobs.parts import Summary, Work
     from linker.linking.linker import Linker
 
@@ -31,21 +30,24 @@ _workers = click.option(
     metavar="N",
     help="Processes that share the work. [default: 1; with Ray as many as it has cores or GPUs]",
 )
-_engine = click.option(
+_engine = common.choice(
     "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
+    *("local", "ray"),
+    hidden=True,
     help="What spreads the files of a job: processes here, or Ray.",
 )
 _address = click.option(
-    "--address", metavar="HOST:PORT", help="Of the Ray cluster. [default: one on this machine]"
+    "--address",
+    metavar="HOST:PORT",
+    hidden=True,
+    help="Of the Ray cluster. [default: one on this machine]",
 )
 _gpus = click.option(
     "--gpus",
     type=click.FloatRange(0, 64),
     default=0.0,
     metavar="X",
+    hidden=True,
     help="GPUs that each worker of Ray is given; 0.5: two share one.",
 )
 column_option = click.option(
@@ -63,9 +65,31 @@ def loaded(settings: LinkSettings, places: Machines) -> Linker:
     return settings.load()
 
 
+def _checked(places: Machines) -> Machines:
+    """Refuse options that need Ray, and take at most as many workers as there are cores."""
+    if places.engine != "local":
+        return places
+    if places.address or places.gpus:
+        flag = "--address" if places.address else "--gpus"
+        raise click.UsageError(f"{flag} is for --engine ray; leave it out, or give that")
+    if (number := places.workers or 1) > 1:
+        from linker.jobs.workers import cores
+
+        if number > (most := cores()):  # more would only take memory
+            are = "s are" if most > 1 else " is"
+            common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
+            return dataclasses.replace(places, workers=most)
+    return places
+
+
 def options(command: _Command) -> Callable[..., Any]:
     """Add options that say where work is done, as `Machines` named `places`."""
-    return group("places", Machines, _workers, _engine, _address, _gpus)(_checked(command))
+
+    @functools.wraps(command)
+    def with_checks(*, places: Machines, **values: Any) -> Any:
+        return command(places=_checked(places), **values)
+
+    return common.group("places", Machines, _workers, _engine, _address, _gpus)(with_checks)
 
 
 def workers_option(command: _Command) -> Callable[..., Any]:
@@ -73,37 +97,42 @@ def workers_option(command: _Command) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_places(*, workers: int | None, **values: Any) -> Any:
-        return _checked(command)(places=Machines(workers), **values)
+        return command(places=_checked(Machines(workers)), **values)
 
     return _workers(with_places)
 
 
-def _checked(command: _Command) -> Callable[..., Any]:
-    """Refuse options that need Ray, and workers for whom there are no cores."""
+def write_linked(
+    linker: Linker,
+    settings: LinkSettings,
+    chunks: Iterable[Sequence[Item]],
+    documents: bool,
+    paths: tuple[str, str],
+    places: Machines,
+    watch: Callable[[Iterable[Written]], Iterable[Written]],
+) -> None:
+    """Link chunks, here or elsewhere, and write them in their order.
 
-    @functools.wraps(command)
-    def with_checks(*, places: Machines, **values: Any) -> Any:
-        if places.engine == "local":
-            if places.address or places.gpus:
-                flag = "--address" if places.address else "--gpus"
-                raise click.UsageError(f"{flag} is for --engine ray; leave it out, or give that")
-            places = _capped(places)
-        return command(places=places, **values)
+    Args:
+        linker: that `loaded` gave.
+        settings: how mentions are linked and written.
+        chunks: of mentions or documents.
+        documents: whether the mentions are of documents.
+        paths: of the input and of the output.
+        places: where work is done.
+        watch: passes on what was linked, and says what is to be said of it.
+    """
+    from linker import outputs
+    from linker.decisions.applying import Decided
 
-    return with_checks
-
-
-def _capped(places: Machines) -> Machines:
-    """At most as many workers as there are cores; more would only take memory."""
-    if (places.workers or 1) == 1:
-        return places
-    from linker.jobs.workers import cores
-
-    if (number := places.workers or 1) > (most := cores()):
-        are = "s are" if most > 1 else " is"
-        common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
-        return dataclasses.replace(places, workers=most)
-    return places
+    if not places.is_this_process:
+        Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
+    own = linker if places.is_this_process else None  # other processes load their own
+    make = functools.partial(settings.of_chunks, documents, own)
+    source, output = paths
+    with common.writing(output, [source]) as file, places.run(make, chunks) as results:
+        chunks_of_text = ((chunk.header, chunk.text) for chunk in watch(results))
+        file.writelines(outputs.joined(settings.form, chunks_of_text))
 
 
 def is_job(source: str, output: str, input_format: str = "auto") -> bool:
@@ -145,10 +174,10 @@ def _sentences(output: str, summary: Summary) -> list[str]:
     """What is said at the end of a job."""
     equal = f", {summary.equal:,} equal to another" if summary.equal else ""
     texts = [
-        f"{output}: {_number(summary.parts, 'part')}, {summary.done:,} done, "
+        f"{output}: {common.counted(summary.parts, 'part')}, {summary.done:,} done, "
         f"{summary.present:,} skipped because present{equal}; "
-        f"{_number(summary.records, 'record')} done, "
-        f"{_number(summary.skipped, 'bad record')} skipped"
+        f"{common.counted(summary.records, 'record')} done, "
+        f"{common.counted(summary.skipped, 'bad record')} skipped"
     ]
     if summary.appeared:
         texts.append(f"files that appeared meanwhile: {summary.appeared:,}; run again to do them")
@@ -158,7 +187,3 @@ def _sentences(output: str, summary: Summary) -> list[str]:
             f"{summary.foreign:,}"
         )
     return texts
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

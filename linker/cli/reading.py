@@ -1,22 +1,24 @@
-"""How the commands read dictionaries: files, with the options that say how, or a saved folder."""
+"""How commands read dictionaries and annotated mentions, and the options that say how."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from linker.cli import common
-from linker.cli.groups import group
 from linker.errors import LinkerError, OnError, UsageError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.dictionary.lending import Lending, LendingOptions
+    from linker.types import Document, Mention
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 # as in linker.readers, which --help need not import
 DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
@@ -55,7 +57,16 @@ class Reading:
     def read_and_say(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """Like `read`, and say what the dictionary holds and which names are lent to it."""
         dictionary, lending = self.read_and_lend(paths, on_error)
-        _say(dictionary)
+        for source in dictionary.sources:
+            release = f", {source.release}" if source.release else ""
+            concepts = f"{source.concepts:,} concepts"
+            common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
+        for cycle in dictionary.hierarchy.cycles():
+            ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
+            common.say(
+                f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
+                "each is the others' ancestor"
+            )
         for report in lending.lenders:
             common.say(f"names lent by {report.source.file}: {report.summary()}")
         return dictionary
@@ -82,20 +93,6 @@ class Reading:
         options["format"] = options.pop("dict_format")
         options["languages"] = self.languages or ("ENG",)
         return Dictionary.read(*paths, on_error=on_error, **options)
-
-
-def _say(dictionary: Dictionary) -> None:
-    """Say what a dictionary holds."""
-    for source in dictionary.sources:
-        release = f", {source.release}" if source.release else ""
-        concepts = f"{source.concepts:,} concepts"
-        common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
-    for cycle in dictionary.hierarchy.cycles():
-        ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
-        common.say(
-            f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
-            "each is the others' ancestor"
-        )
 
 
 def lending_options(kinds: Sequence[str]) -> LendingOptions:
@@ -128,31 +125,71 @@ def is_saved(path: str) -> bool:
     return (Path(path) / persistence.MANIFEST).is_file()
 
 
+def read_annotated(
+    path: str,
+    form: str | None,
+    mention_type: str | None,
+    on_error: OnError,
+    dictionary: Dictionary,
+) -> list[Document | Mention]:
+    """Read a file, which must hold annotated mentions.
+
+    Args:
+        path: of the file.
+        form: its format; None: it is recognised.
+        mention_type: keep mentions of this type; None: all.
+        on_error: what to do with a bad record.
+        dictionary: which the ids are of.
+    """
+    from linker.readers import mentions as readers
+
+    items = list(
+        readers.read(path, form, type=mention_type, on_error=on_error, identify=dictionary.identify)
+    )
+    if all(mention.gold is None for mention, _ in readers.flatten(items)):
+        raise LinkerError(
+            f"{path}: holds no annotated mentions; "
+            "give a file with gold ids, e.g. mention<TAB>id lines"
+        )
+    return items
+
+
 dict_format_option = click.option(
     "--dict-format",
     type=click.Choice(DICTIONARY_FORMATS),
     help="Format of the dictionary. [default: recognised from the content]",
 )
 languages_option = common.list_option(
-    "--languages", "UMLS only: keep names in these languages. [default: ENG]"
+    "--languages", "UMLS only: keep names in these languages. [default: ENG]", hidden=True
 )
 sources_option = common.list_option(
-    "--sources", "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH."
+    "--sources",
+    "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.",
+    hidden=True,
 )
 prefix_option = click.option(
-    "--prefix", default="", metavar="NAME", help="Tables only: of ids that have none, e.g. SCTID."
+    "--prefix",
+    default="",
+    metavar="NAME",
+    hidden=True,
+    help="Tables only: of ids that have none, e.g. SCTID.",
 )
 lend_kinds_option = common.list_option(
-    "--lend-kinds", "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]"
+    "--lend-kinds",
+    "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]",
+    hidden=True,
 )
-reading_options = group(
+reading_options = common.group(
     "reading",
     Reading,
     dict_format_option,
     click.option(
         "--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents."
     ),
-    common.list_option("--types", "Keep concepts of these semantic types, e.g. T047,T191."),
+    common.list_option(
+        "--types",
+        "Keep concepts that the dictionary gives one of these semantic types, e.g. T047,T191.",
+    ),
     common.list_option("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
     languages_option,
     sources_option,
@@ -165,3 +202,14 @@ reading_options = group(
     ),
     lend_kinds_option,
 )
+
+
+def dicts_option(*, required: bool = False) -> Callable[[_Command], _Command]:
+    """Add --dict, the files of a dictionary, as `dicts`."""
+    return click.option(
+        *("--dict", "dicts"),
+        multiple=True,
+        required=required,
+        metavar="PATH",
+        help="Dictionary file or UMLS folder; may be given again.",
+    )

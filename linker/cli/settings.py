@@ -2,62 +2,81 @@
 
 from __future__ import annotations
 
-import logging
 import sys
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from linker.cli import common
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
     from linker.options import LinkerOptions
 
-FLAGS = (
-    *("loss", "hypernym_norm", "top_k", "dense_ratio", "max_hypernyms", "epochs", "batch_size"),
-    *("learning_rate", "seed", "device", "precision"),
-)
-
-logger = logging.getLogger(__name__)
-
 Setting = tuple[str, str, Any]
 """The typed text, the option that it sets ("group.field"), and the value."""
 
 
-def flagged(flags: Mapping[str, Any], model_name: str | None, encoder: str) -> list[Setting]:
+def _flag(name: str, metavar: str, text: str, *, rare: bool = True) -> Callable[[Any], Any]:
+    """A flag that sets an option of training, which alone knows what values fit."""
+    text = f"{text} [training.{name.replace('-', '_')}]"
+    return click.option(f"--{name}", metavar=metavar, hidden=rare, help=text)
+
+
+flags = common.chained(
+    _flag("loss", "listwise|marginal", "Loss of the candidate lists."),
+    click.option(
+        "--hypernym-norm/--no-hypernym-norm",
+        default=None,
+        hidden=True,
+        help="Add the norm loss. [training.hypernym_norm]",
+    ),
+    _flag("top-k", "N", "Names in a training list."),
+    _flag("dense-ratio", "X", "Share of them that are dense candidates."),
+    _flag("max-hypernyms", "N", "Hypernym names for the norm loss of a mention."),
+    _flag("epochs", "N", "Passes over the mentions, at most.", rare=False),
+    _flag("batch-size", "N", "Mentions of a training step.", rare=False),
+    _flag("learning-rate", "X", "Of the encoder, at its highest.", rare=False),
+    _flag("seed", "N", "Same seed, same machine, same model.", rare=False),
+    _flag("device", "auto|cpu|cuda", "Where a dense encoder is trained.", rare=False),
+    _flag("precision", "auto|fp32|bf16", "What it computes in."),
+)
+"""Adds the flags that each set one option of training."""
+
+
+def flagged(values: Mapping[str, Any], model_name: str | None, encoder: str) -> list[Setting]:
     """The flags of a command as settings.
 
     The norm loss needs vectors that are not normalised, so that its flag sets two options.
 
     Args:
-        flags: by the names of `FLAGS`; None where one was not given.
+        values: name of an option of training -> value of its flag; None where it was not given.
         model_name: of --model-name.
         encoder: the encoder that is trained.
     """
     from linker import registry
 
-    given = [
-        (typed(name, value), f"training.{name}", value)
-        for name, value in flags.items()
-        if value is not None
-    ]
-    if flags["hypernym_norm"] and hasattr(
+    settings = [(text, f"training.{name}", values[name]) for name, text in typed(values).items()]
+    if values.get("hypernym_norm") and hasattr(
         getattr(registry.load(encoder), "Options", None), "normalize"
     ):
-        given.append((typed("hypernym_norm", True), "encoder.normalize", False))
+        settings.append(("--hypernym-norm", "encoder.normalize", False))
     if model_name is not None:
-        given.append((f"--model-name {model_name}", "encoder.model", model_name))
-    return given
+        settings.append((f"--model-name {model_name}", "encoder.model", model_name))
+    return settings
 
 
-def typed(name: str, value: Any) -> str:
-    """A flag as it is typed."""
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {value}"
+def typed(values: Mapping[str, Any]) -> dict[str, str]:
+    """The flags that were given, as they are typed, by the names of their options."""
+    texts = {}
+    for name, value in values.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            texts[name] = f"--{flag}" if value else f"--no-{flag}"
+        elif value is not None:
+            texts[name] = f"--{flag} {value}"
+    return texts
 
 
 def read(
@@ -90,33 +109,33 @@ def read(
     except LinkerError as error:
         raise click.UsageError(f"--preset {preset}: {error}") from None
     if config:
-        options = _configured(options, config, encoder)
-    given = [*flags, *map(setting, changes)]
+        values = _toml(config)
+        try:
+            options = records.changed(options, values, encoder)
+            records.check_foreign(values, encoder)  # the file may hold tables of other encoders
+        except LinkerError as error:
+            raise LinkerError(f"{config}: {error}") from None
+    return applied(options, [*flags, *map(setting, changes)], encoder)
+
+
+def applied(options: LinkerOptions, settings: Sequence[Setting], encoder: str) -> LinkerOptions:
+    """Change options by what was typed; of two values of an option the last counts.
+
+    Raises:
+        click.UsageError: there is no such option, or a value does not fit; what was typed is named.
+    """
+    from linker.options import changed
+
     values: dict[str, dict[str, Any]] = {}
-    for _, option, value in given:
+    for _, option, value in settings:
         group, _, field = option.partition(".")
         values.setdefault(group, {})[field] = value
     try:
-        return _changed(options, values, encoder)
+        return changed(options, values, encoder)
     except LinkerError as error:
-        blamed = [text for text, option, _ in given if option in str(error)] or [
-            text for text, _, _ in given
-        ]
-        raise click.UsageError(f"{' '.join(blamed)}: {error}") from None
-
-
-def _changed(
-    options: LinkerOptions, values: Mapping[str, Mapping[str, Any]], encoder: str
-) -> LinkerOptions:
-    """Replace options; a former name of one is logged."""
-    from linker.options import changed
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FutureWarning)
-        options = changed(options, values, encoder)
-    for warning in caught:
-        logger.warning("%s", warning.message)
-    return options
+        texts = [text for text, _, _ in settings]
+        blamed = [text for text, option, _ in settings if option in str(error)]
+        raise click.UsageError(f"{' '.join(blamed or texts)}: {error}") from None
 
 
 def setting(change: str) -> Setting:
@@ -128,19 +147,6 @@ def setting(change: str) -> Setting:
             f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3"
         )
     return f"--set {change}", f"{group.strip()}.{field.strip()}", value.strip()
-
-
-def _configured(options: LinkerOptions, path: str, encoder: str) -> LinkerOptions:
-    """Change options by a TOML file, which may hold tables of other encoders too."""
-    from linker.options import check_foreign
-
-    values = _toml(path)
-    try:
-        options = _changed(options, values, encoder)
-        check_foreign(values, encoder)
-        return options
-    except LinkerError as error:
-        raise LinkerError(f"{path}: {error}") from None
 
 
 def _toml(path: str) -> dict[str, Any]:

@@ -2,61 +2,114 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common, progress
-from linker.cli.reading import Reading, reading_options
-from linker.cli.training_options import (
-    Annotations,
-    EncoderChoice,
-    OptionFlags,
-    annotation_options,
-    encoder_options,
-    training_options,
-)
-from linker.errors import LinkerError, OnError, UsageError
+from linker.cli import common, progress, settings
+from linker.cli.reading import Reading, dicts_option, read_annotated, reading_options
+from linker.errors import LinkerError, UsageError
 from linker.version import install_hint
 
 if TYPE_CHECKING:
-    from linker.dictionary import Dictionary
+    from collections.abc import Callable
+
     from linker.linking.linker import Linker
-    from linker.training.plan import TrainingPlan
-    from linker.training.settings import RunSettings
+    from linker.training.plan import TrainingPlan, TrainingRequest
     from linker.types import Document, Mention
+
+_annotation_options = common.chained(
+    click.option(
+        "--mentions",
+        multiple=True,
+        metavar="PATH",
+        help="Annotated mentions: they become names, and train a dense encoder.",
+    ),
+    common.mentions_format_option,
+    common.type_option("Keep mentions that their files give this type, e.g. Disease."),
+    click.option(
+        "--dev",
+        metavar="PATH",
+        help="Annotated mentions to report accuracy on (protocol strict), "
+        "and to choose the best epoch by.",
+    ),
+    click.option(
+        "--refit",
+        is_flag=True,
+        help="After the report, train again on the mentions of --mentions and --dev.",
+    ),
+    click.option(
+        "--no-extend",
+        is_flag=True,
+        hidden=True,
+        help="Do not add the mentions to the dictionary's names.",
+    ),
+)
+_encoder_options = common.chained(
+    click.option(
+        "--encoder",
+        metavar="NAME",
+        help="One of `linker encoders`. [default: static, or tfidf where that is clearly better]",
+    ),
+    click.option(
+        "--model-name",
+        metavar="PATH_OR_HUB_ID",
+        help="The transformer to start from; implies --encoder transformer unless static is named.",
+    ),
+    click.option(
+        "--words",
+        metavar="DIR_OR_FILE",
+        help="Word vectors, for encoders that are made of words. [default: trained on the names]",
+    ),
+    click.option(
+        *("--text", "texts"),
+        multiple=True,
+        metavar="PATH",
+        help="Text to train word vectors on beside the names; may be given again.",
+    ),
+)
+_settings_options = common.chained(
+    click.option(
+        "--preset",
+        default="default",
+        show_default=True,
+        metavar="NAME",
+        help="default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, "
+        "bne-words.",
+    ),
+    settings.flags,
+    click.option("--config", metavar="FILE.toml", help="Options as tables of a TOML file."),
+    click.option(
+        *("--set", "changes"),
+        multiple=True,
+        metavar="GROUP.FIELD=VALUE",
+        help="One option, e.g. sparse.ngram_max=3.",
+    ),
+)
 
 
 @click.command()
-@click.option(
-    "--dict",
-    "dicts",
-    multiple=True,
-    required=True,
-    metavar="PATH",
-    help="Dictionary file or UMLS folder; may be given again.",
-)
+@dicts_option(required=True)
 @reading_options
-@annotation_options
-@encoder_options
-@training_options
+@_annotation_options
+@_encoder_options
+@_settings_options
 @click.option(
     "--resume", is_flag=True, help="Go on with an interrupted training of the same --output."
 )
 @click.option(
     "--spelling",
     metavar="PATH",
+    hidden=True,
     help="A list of wrong||right words, applied to names and mentions.",
 )
 @common.on_error_option
 @click.option(
-    "-o",
-    "--output",
+    *("-o", "--output"),
     default=common.DEFAULT_MODEL,
     show_default=True,
     metavar="DIR",
@@ -66,13 +119,17 @@ if TYPE_CHECKING:
 def train(
     dicts: tuple[str, ...],
     reading: Reading,
-    annotations: Annotations,
-    encoder: EncoderChoice,
-    options: OptionFlags,
+    mentions: tuple[str, ...],
+    mentions_format: str | None,
+    mention_type: str | None,
+    dev: str | None,
+    words: str | None,
+    texts: tuple[str, ...],
     resume: bool,
     spelling: str | None,
     on_error: str,
     output: str,
+    **choices: Any,
 ) -> None:
     """Train a model and write its folder.
 
@@ -80,28 +137,53 @@ def train(
     writes checkpoints beside the model folder while it is trained, to go on from with --resume;
     several GPUs: accelerate launch -m linker.cli train ...
     """
-    from linker import persistence
-    from linker.training import pipeline
-    from linker.training.settings import remove_folder
+    from linker import files, persistence
+    from linker.cli.words import for_training
+    from linker.text.spelling import read as read_spelling
+    from linker.training import folder, pipeline
+    from linker.training.plan import TrainingRequest
+    from linker.training.settings import RunSettings, remove_folder
+    from linker.training.supervision import check_known
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
-        common.silence_process()
+        common.silence()
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     handle = common.handler(on_error)
-    corrections = _corrections(spelling, handle)
-    plan = _plan(annotations, encoder, options, resume, corrections)
+    asked = partial(
+        TrainingRequest,
+        has_mentions=bool(mentions),
+        has_dev=dev is not None,
+        resume=resume,
+        has_words=words is not None,
+        has_texts=bool(texts),
+        corrections=read_spelling(spelling, handle) if spelling else {},
+    )
+    plan = _plan(asked, **choices)
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if plan.is_trained:
         _check_trained(checkpoints, resume)
     dictionary = reading.read_and_say(dicts, handle)
     _say_encoder(plan)
-    mentions, dev = (
-        read(handle, dictionary) for read in (annotations.training, annotations.development)
-    )
-    plan = _with_words(plan, encoder, dictionary, checkpoints, handle)
+
+    def annotated(path: str) -> list[Document | Mention]:
+        return read_annotated(path, mentions_format, mention_type, handle, dictionary)
+
+    examples = [item for path in mentions for item in annotated(path)]
+    held_out = annotated(dev) if dev else []
+    check_known(dictionary, held_out, dev or "")
+    plan = for_training(plan, words, texts, dictionary, checkpoints, handle)
     with progress.shown(checkpoints) as shown:
-        settings = _settings(checkpoints, resume, annotations.dev, dev, shown)
-        linker = pipeline.train(plan, dictionary, mentions, dev, settings)
+        run = RunSettings(
+            checkpoints,
+            resume,
+            development=files.fingerprint(dev) if dev else "",
+            on_event=shown,
+            on_activity=shown.on_activity,
+            on_trained=partial(_report, dev=held_out),
+            say=common.say,
+            progress=common.has_bars(),
+        )
+        linker = pipeline.train(plan, dictionary, examples, held_out, run)
         if not is_main:
             return
         linker.save(output)
@@ -111,81 +193,39 @@ def train(
     common.say_model(linker, output)
 
 
-def _corrections(path: str | None, on_error: OnError) -> dict[str, str]:
-    from linker.text.spelling import read
-
-    return read(path, on_error) if path else {}
-
-
 def _plan(
-    annotations: Annotations,
-    encoder: EncoderChoice,
-    options: OptionFlags,
-    resume: bool,
-    corrections: dict[str, str],
+    asked: Callable[..., TrainingRequest],
+    *,
+    encoder: str | None,
+    model_name: str | None,
+    preset: str,
+    config: str | None,
+    changes: tuple[str, ...],
+    refit: bool,
+    no_extend: bool,
+    **flags: Any,
 ) -> TrainingPlan:
-    """What the options ask for, as far as it fits together."""
+    """What the options ask for, as far as it fits together; `flags` each set one of training."""
     from linker.training import plan
 
-    request = plan.TrainingRequest(
-        encoder=encoder.encoder,
-        model_name=encoder.model_name,
-        preset=options.preset,
-        options=partial(options.read, model_name=encoder.model_name),
-        flags=options.given,
-        changes=options.changes,
-        has_mentions=bool(annotations.mentions),
-        has_dev=annotations.dev is not None,
-        refit=annotations.refit,
-        resume=resume,
-        has_words=encoder.words is not None,
-        has_texts=bool(encoder.texts),
-        extend=not annotations.no_extend,
-        corrections=corrections,
+    def read(encoder: str) -> Any:
+        flagged = settings.flagged(flags, model_name, encoder)
+        return settings.read(preset, config, flagged, changes, encoder)
+
+    request = asked(
+        encoder=encoder,
+        model_name=model_name,
+        preset=preset,
+        options=read,
+        flags=list(settings.typed(flags).values()),
+        changes=changes,
+        refit=refit,
+        extend=not no_extend,
     )
     try:
         return plan.make(request)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _with_words(
-    plan: TrainingPlan,
-    encoder: EncoderChoice,
-    dictionary: Dictionary,
-    checkpoints: Path,
-    on_error: OnError,
-) -> TrainingPlan:
-    """The plan with the word vectors of --words or --text, where one of them is given."""
-    from linker.cli.words import for_training
-
-    if not (encoder.words or encoder.texts):
-        return plan
-    words = for_training(encoder, dictionary, plan.options.words, checkpoints, on_error)
-    return dataclasses.replace(plan, words=words)
-
-
-def _settings(
-    checkpoints: Path,
-    resume: bool,
-    dev_path: str | None,
-    dev: list[Document | Mention],
-    shown: progress.Progress,
-) -> RunSettings:
-    """Where checkpoints are, and how the training speaks to the user."""
-    from linker import files
-    from linker.training.settings import RunSettings
-
-    return RunSettings(
-        checkpoints,
-        resume,
-        development=files.fingerprint(dev_path) if dev_path else "",
-        on_event=shown,
-        on_activity=shown.on_activity,
-        on_trained=partial(_report, dev=dev),
-        say=common.say,
-        progress=common.has_bars(),
-    )
 
 
 def _check_trained(checkpoints: Path, resume: bool) -> None:

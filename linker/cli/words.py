@@ -5,25 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from linker.cli import common, progress, settings
-from linker.cli.reading import Reading, reading_options
+from linker.cli.reading import Reading, dicts_option, reading_options
 
 if TYPE_CHECKING:
-    from linker.cli.training_options import EncoderChoice
     from linker.dictionary import Dictionary
     from linker.encoders.word_training import WordsOptions
     from linker.encoders.words import WordVectors
     from linker.errors import OnError
+    from linker.training.plan import TrainingPlan
 
-_dict_option = click.option(
-    "--dict", "dicts", multiple=True, metavar="PATH", help="Dictionary file; may be given again."
-)
 _output_option = click.option(
     "-o", "--output", required=True, metavar="DIR", help="Folder to write."
 )
@@ -38,7 +35,7 @@ def words() -> None:
 
 @words.command()
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@_dict_option
+@dicts_option()
 @reading_options
 @click.option(
     "--set",
@@ -86,7 +83,7 @@ def train(
 
 @words.command()
 @click.argument("file", metavar="FILE")
-@_dict_option
+@dicts_option()
 @reading_options
 @click.option(
     "--frequent",
@@ -164,13 +161,14 @@ def _counted(
 
 
 def for_training(
-    encoder: EncoderChoice,
+    plan: TrainingPlan,
+    path: str | None,
+    texts: Sequence[str],
     dictionary: Dictionary,
-    options: WordsOptions,
     checkpoints: Path,
     on_error: OnError,
-) -> WordVectors:
-    """Read the word vectors of --words, or train some on --text.
+) -> TrainingPlan:
+    """The plan with the word vectors of --words, or with some that are trained on --text.
 
     Trained ones are kept among the checkpoints, so that --resume finds them.
     """
@@ -178,15 +176,17 @@ def for_training(
     from linker.encoders.words import WordVectors
     from linker.training.settings import WORDS
 
-    if encoder.words:
-        return WordVectors.read(encoder.words)
-    kept = checkpoints / WORDS
+    if path:
+        return dataclasses.replace(plan, words=WordVectors.read(path))
+    if not texts:
+        return plan
+    kept, options = checkpoints / WORDS, plan.options.words
     sources = [source.sha256 for source in dictionary.sources]
-    texts = [files.fingerprint(path) for path in encoder.texts]
-    provenance = json.dumps([dataclasses.asdict(options), texts, sources])
+    hashes = [files.fingerprint(text) for text in texts]
+    provenance = json.dumps([dataclasses.asdict(options), hashes, sources])
     if kept.exists() and WordVectors.provenance_of(kept) == provenance:
-        return WordVectors.read(kept)
-    vectors = trained(encoder.texts, dictionary, options, on_error)
+        return dataclasses.replace(plan, words=WordVectors.read(kept))
+    vectors = trained(texts, dictionary, options, on_error)
     if os.environ.get("RANK", "0") == "0":
         vectors.save(kept, provenance)
-    return vectors
+    return dataclasses.replace(plan, words=vectors)

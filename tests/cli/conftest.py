@@ -17,6 +17,11 @@ from linker.cli import commands
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
 
 
+def typed(text: str) -> list[str]:
+    """Arguments as they are typed, with blanks between them."""
+    return text.split()
+
+
 class Result(NamedTuple):
     code: int
     out: str
@@ -48,6 +53,17 @@ def run(
         assert "--debug" in args or "Traceback" not in written.err
         assert "a bug in linker" not in written.err
         return Result(code, written.out, written.err)
+
+    return call
+
+
+@pytest.fixture
+def train(run: Callable[..., Result], sample: Path, tmp_path: Path) -> Callable[..., Result]:
+    """Train into `tmp_path`/model: on the sample dictionary, unless --dict names another one."""
+
+    def call(*options: object) -> Result:
+        dictionary = () if "--dict" in options else ("--dict", sample)
+        return run("train", *dictionary, *options, "-o", tmp_path / "model")
 
     return call
 

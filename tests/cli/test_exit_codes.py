@@ -22,6 +22,8 @@ from linker import Linker
 from linker.cli import commands
 from linker.version import VERSION
 
+from .conftest import typed
+
 Run = Callable[..., Any]
 HUGE = "99999999999999999999"
 
@@ -42,14 +44,47 @@ def model(trained: Path, tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------------------------- command lines
 
 
+GROUPS = {
+    "Use": ["link", "annotate", "explain", "serve"],
+    "Review": ["decide", "decisions", "check", "compare"],
+    "Build": ["train", "index", "words", "encode"],
+    "Inspect": ["dictionary", "evaluate", "verify", "encoders"],
+}
+
+
+def test_help_shows_the_commands_in_groups(run: Run) -> None:
+    result = run("--help")
+    assert (result.code, result.err) == (0, "")
+    found: dict[str, list[str]] = {}
+    for line in result.out.partition("Options:")[2].splitlines():
+        if line.endswith(":"):
+            group = found.setdefault(line[:-1], [])
+        elif found and line:
+            group.append(line.split()[0])
+    assert found == GROUPS
+
+
 @pytest.mark.parametrize(
-    "command",
-    ["", "train", "link", "evaluate", "compare", "dictionary", "dictionary stats", "encoders"],
+    "command", [*(name for names in GROUPS.values() for name in names), "dictionary stats"]
 )
-def test_help(run: Run, command: str) -> None:
+def test_help_of_a_command(run: Run, command: str) -> None:
     result = run(*command.split(), "--help")
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith(f"Usage: linker {command}".strip())
+    assert result.out.startswith(f"Usage: linker {command} ")
+
+
+@pytest.mark.parametrize(
+    ("command", "rare"),
+    [("link", "--engine"), ("train", "--dense-ratio"), ("words train", "--prefix")],
+)
+def test_options_that_few_need_are_shown_on_request(run: Run, command: str, rare: str) -> None:
+    short, whole, again = (run(*command.split(), f) for f in ("--help", "--help-all", "-h"))
+    assert (short.code, whole.code, whole.err) == (0, 0, "")
+    assert (rare in short.out, rare in whole.out) == (False, True)
+    assert "--help-all" in short.out
+    assert again == short
+    shown = set(re.findall(r"^  (?:-\w, )?--[\w-]+", short.out, re.MULTILINE))
+    assert shown < set(re.findall(r"^  (?:-\w, )?--[\w-]+", whole.out, re.MULTILINE))
 
 
 def test_version(run: Run) -> None:
@@ -59,9 +94,11 @@ def test_version(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("lnik",), "No such command 'lnik'"),
+        (("lnik",), "No such command 'lnik'. Did you mean link?"),
+        (("zzz",), "No such command 'zzz'."),
+        (("words", "tarin"), "No such command 'tarin'"),
         (("link",), "Missing argument 'INPUT'"),
-        (("link", "x", "--modle", "y"), "No such option"),
+        (("link", "x", "--modle", "y"), "Did you mean"),
         (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
         (
             ("link", "x", "-k", HUGE),
@@ -271,10 +308,7 @@ def test_a_full_disk_leaves_the_old_model(
         "train",
         "--dict",
         sample,
-        "--encoder",
-        "tfidf",
-        "-o",
-        "model",
+        *typed("--encoder tfidf -o model"),
         cwd=tmp_path,
         preexec_fn=_small_files,
     )
@@ -287,23 +321,17 @@ def test_a_full_disk_leaves_the_old_model(
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("command", ["link", "evaluate", "compare", "dictionary search"])
+@pytest.mark.parametrize("command", ["link", "dictionary search"])
 def test_standard_output_on_a_full_disk(
     process: Run, sample: Path, trained: Path, command: str
 ) -> None:
-    arguments = {
-        "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
-        "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
-        "compare": (trained, trained, "--mentions", sample.with_name("sample_mentions.tsv")),
-        "dictionary search": (sample, "asthma"),
-    }[command]
+    mentions = sample.with_name("sample_mentions.txt")
+    arguments = (mentions, "--model", trained) if command == "link" else (sample, "asthma")
     with open("/dev/full", "w") as full:
         result = process(*command.split(), *arguments, stdout=full)
-    assert result.code == 1
-    assert (
-        result.err
-        == "linker: standard output: cannot be written: No space left on device; free space or name another output with -o\n"
-    )
+    reason = "No space left on device; free space or name another output with -o"
+    message = f"linker: standard output: cannot be written: {reason}\n"
+    assert (result.code, result.err) == (1, message)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -313,11 +341,7 @@ def test_signals_leave_nothing_behind(
     (tmp_path / "out.tsv").write_text("old\n")
     command = [
         sys.executable,
-        "-m",
-        "linker.cli",
-        "link",
-        "-",
-        "--model",
+        *typed("-m linker.cli link - --model"),
         str(trained),
         "-o",
         "out.tsv",
@@ -357,7 +381,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("place", [1, 2, 10, 50, 100, 150, 200, 250])
+@pytest.mark.parametrize("place", [1, 2, 10, 50, 150])
 def test_ctrl_c_at_any_import(place: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT.format(place=place)],
@@ -389,6 +413,11 @@ def test_ctrl_c_is_left_ignored_in_the_background() -> None:
 # ----------------------------------------------------------------------------------------------------- closed descriptors
 
 
+OUTPUT_CLOSED = (
+    "standard output: cannot be written: Bad file descriptor; name another output with -o"
+)
+
+
 def closed(*descriptors: int) -> Callable[[], None]:
     def close() -> None:
         for descriptor in descriptors:
@@ -399,73 +428,35 @@ def closed(*descriptors: int) -> Callable[[], None]:
 
 def test_closed_standard_errors_do_not_matter(process: Run, sample: Path, tmp_path: Path) -> None:
     command = ("train", "--dict", sample, "--encoder", "tfidf")
-    for name, descriptors in {"open": (), "err": (2,), "both": (1, 2), "all": (0, 1, 2)}.items():
+    for name, descriptors in {"open": (), "err": (2,), "all": (0, 1, 2)}.items():
         assert process(*command, "-o", tmp_path / name, preexec_fn=closed(*descriptors)).code == 0
         assert contents(tmp_path / name) == contents(tmp_path / "open")
-    mentions = sample.with_name("sample_mentions.txt")
-    result = process(
-        "link",
-        mentions,
-        "--model",
-        tmp_path / "open",
-        "-o",
-        tmp_path / "out",
-        preexec_fn=closed(0, 1, 2),
-    )
+    link = ("link", sample.with_name("sample_mentions.txt"), "--model", tmp_path / "open")
+    result = process(*link, "-o", tmp_path / "out", preexec_fn=closed(0, 1, 2))
     assert result == (0, "", "")
-    assert (tmp_path / "out").read_text("utf-8") == process(
-        "link", mentions, "--model", tmp_path / "open"
-    ).out
-    result = process(
-        "link", tmp_path / "nowhere", "--model", tmp_path / "open", preexec_fn=closed(2)
-    )
-    assert result == (1, "", "")
-
-
-def test_closed_standard_input(process: Run, trained: Path) -> None:
-    result = process("link", "-", "--model", trained, preexec_fn=closed(0))
-    assert (result.code, result.err) == (
-        1,
-        "linker: standard input: cannot be read: Bad file descriptor\n",
-    )
+    assert (tmp_path / "out").read_text("utf-8") == process(*link).out
+    assert process("link", tmp_path / "nowhere", *link[2:], preexec_fn=closed(2)) == (1, "", "")
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "descriptor", "message"),
     [
-        "link",
-        "evaluate",
-        "compare",
-        "dictionary stats",
-        "dictionary convert",
-        "dictionary search",
-        "encoders",
+        ("link -", 0, "standard input: cannot be read: Bad file descriptor"),
+        ("link {sample}", 1, OUTPUT_CLOSED),
+        ("evaluate {sample}", 1, OUTPUT_CLOSED),
+        ("dictionary stats {model} --json", 1, OUTPUT_CLOSED),
+        ("encoders", 1, OUTPUT_CLOSED),
+        ("--help", 1, "input or output: Bad file descriptor"),
     ],
 )
-def test_closed_standard_output(process: Run, sample: Path, trained: Path, command: str) -> None:
-    arguments = {
-        "link": (sample.with_name("sample_mentions.txt"), "--model", trained),
-        "evaluate": (sample.with_name("sample_mentions.tsv"), "--model", trained),
-        "compare": (trained, trained, "--mentions", sample.with_name("sample_mentions.tsv")),
-        "dictionary stats": (sample, "--json"),
-        "dictionary convert": (sample,),
-        "dictionary search": (sample, "asthma"),
-        "encoders": (),
-    }[command]
-    result = process(*command.split(), *arguments, preexec_fn=closed(1))
-    assert result == (
-        1,
-        "",
-        "linker: standard output: cannot be written: Bad file descriptor; name another output with -o\n",
-    )
-
-
-def test_help_into_closed_standard_output(process: Run) -> None:
-    assert process("--help", preexec_fn=closed(1)) == (
-        1,
-        "",
-        "linker: input or output: Bad file descriptor\n",
-    )
+def test_closed_standard_input_and_output(
+    process: Run, sample: Path, trained: Path, command: str, descriptor: int, message: str
+) -> None:
+    mentions = sample.with_name("sample_mentions.tsv")
+    arguments = [part.format(sample=mentions, model=trained) for part in typed(command)]
+    environment = os.environ | {"LINKER_MODEL": str(trained)}
+    result = process(*arguments, preexec_fn=closed(descriptor), env=environment)
+    assert result == (1, "", f"linker: {message}\n")
 
 
 @pytest.mark.parametrize("code", [130, 143])

@@ -100,7 +100,11 @@ def test_corrections(run: Run, model: Path, tmp_path: Path) -> None:
     [
         ([], 2, "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"),
         (["--namespaces", "E"], 2, "options of reading are for a dictionary; give --dict, too"),
-        (["--set", "index.kind=tree"], 2, "index.kind is 'tree'; choose one of: auto, exact, ivf"),
+        (
+            ["--set", "index.kind=tree"],
+            2,
+            "index.kind is 'tree'; expected: 'auto', 'exact' or 'ivf'",
+        ),
         (["--set", "index.x=1"], 2, "there is no option index.x; index has: kind, lists"),
         (["--set", "sparse.ngram_max=4"], 2, "a trained model keeps its options; only those of"),
         (["--set", "kind"], 2, "expected GROUP.FIELD=VALUE"),

@@ -24,6 +24,8 @@ from linker.outputs import jsonl
 from linker.readers import bioc, pubtator
 from linker.types import Document, GoldGroup, Lookup
 
+from .conftest import typed
+
 Run = Callable[..., Any]
 
 
@@ -222,11 +224,7 @@ def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Pa
         tmp_path / "d.xml",
         "--model",
         trained,
-        "--type",
-        "Disease",
-        "--format",
-        "bioc",
-        "-o",
+        *typed("--type Disease --format bioc -o"),
         tmp_path / "out.xml",
     )
     assert (result.code, result.err) == (0, "1 mention: 1 linked, 0 unsure, 0 empty\n")
@@ -273,11 +271,7 @@ def test_predictions_of_standard_input_can_be_read_back(
     process: Run, trained: Path, documents: Path, tmp_path: Path
 ) -> None:
     options = (
-        "--input-format",
-        "pubtator",
-        "--format",
-        "jsonl",
-        "--model",
+        *typed("--input-format pubtator --format jsonl --model"),
         trained,
         "-o",
         tmp_path / "p.jsonl",
@@ -312,16 +306,9 @@ def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: 
 def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Path) -> None:
     command = [
         sys.executable,
-        "-m",
-        "linker.cli",
-        "link",
-        "-",
-        "--model",
+        *typed("-m linker.cli link - --model"),
         str(trained),
-        "-k",
-        "1",
-        "--batch-size",
-        "1",
+        *typed("-k 1 --batch-size 1"),
     ]
     with subprocess.Popen(
         command,

@@ -17,27 +17,46 @@ pytest.importorskip("accelerate")
 from linker import Linker
 from linker.encoders import word_training
 from linker.encoders.words import CONCEPT, NAME, WordVectors
+from linker.training import pipeline
+
+from .conftest import typed
 
 Run = Callable[..., Any]
 
 NAMES = "id\tname\tsynonyms\nD1\tbreast neoplasms\tbreast cancer|mammary tumor\nD2\tfever\tpyrexia|high temperature|fevers\n"
 TEXT = "A high fever.\nBreast cancer and fever; no breast cancer.\n" * 5
 SMALL = ("--set", "words.dim=8", "--set", "words.min_count=1", "--set", "words.epochs=1")
-FEW = (
-    "--set",
-    "dan.cca=false",
-    "--set",
-    "dan.hidden=8",
-    "--set",
-    "ground.epochs=1",
-    "--epochs",
-    "1",
-    "--device",
-    "cpu",
-)
+FEW = typed("--set dan.cca=false --set dan.hidden=8 --set ground.epochs=1 --epochs 1 --device cpu")
 QUICK = (*SMALL, *FEW)
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+
+
+@pytest.fixture
+def dan(run: Run, folder: Path) -> Run:
+    """Train a `dan` on the names of the folder, into m."""
+
+    def call(*options: object) -> Any:
+        encoder = () if {"--preset", "--encoder"} & set(options) else ("--encoder", "dan")
+        given = ("--dict", folder / "names.tsv", *encoder, *options)
+        return run("train", *given, "-o", folder / "m")
+
+    return call
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch, dan: Run) -> Run:
+    """Train until the model would be made, where Ctrl-C ends it."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def call(*options: object) -> Any:
+        with monkeypatch.context() as patched:
+            patched.setattr(pipeline, "train", interrupt)
+            return dan(*options)
+
+    return call
 
 
 @pytest.fixture
@@ -70,46 +89,23 @@ def test_training_on_text(run: Run, folder: Path) -> None:
 
 
 def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
-    kind = ("--set", "words.tokens=concepts")
-    assert (
-        run(
-            "words",
-            "train",
-            folder / "text.txt",
-            "--dict",
-            folder / "names.tsv",
-            *SMALL,
-            *kind,
-            "-o",
-            folder / "w",
-        ).code
-        == 0
-    )
-    assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= set(
-        WordVectors.read(folder / "w").words
-    )
-    refused = run("words", "train", folder / "text.txt", *kind, "-o", folder / "x")
+    train = ("words", "train", folder / "text.txt", "--set", "words.tokens=concepts")
+    given = ("--dict", folder / "names.tsv", *SMALL)
+    assert run(*train, *given, "-o", folder / "w").code == 0
+    found = set(WordVectors.read(folder / "w").words)
+    assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= found
+    refused = run(*train, "-o", folder / "x")
     assert (refused.code, "name it with --dict" in refused.err) == (2, True)
 
 
 def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder: Path) -> None:
-    assert run("words", "convert", folder / "v.txt", "-o", folder / "w").code == 0
-    assert list(WordVectors.read(folder / "w").words) == ["fever", "cold", "breast"]
-    assert (
-        run(
-            "words",
-            "convert",
-            folder / "v.txt",
-            "--dict",
-            folder / "names.tsv",
-            "--frequent",
-            0,
-            "-o",
-            folder / "p",
-        ).code
-        == 0
-    )
-    assert list(WordVectors.read(folder / "p").words) == ["fever", "breast"]
+    names = ("--dict", folder / "names.tsv")
+    for options, kept in (
+        ((), ["fever", "cold", "breast"]),
+        ((*names, "--frequent", 0), ["fever", "breast"]),
+    ):
+        assert run("words", "convert", folder / "v.txt", *options, "-o", folder / "w").code == 0
+        assert list(WordVectors.read(folder / "w").words) == kept
     assert run("words", "convert", folder / "v.txt", "--frequent", 0, "-o", folder / "q").code == 2
 
 
@@ -166,26 +162,16 @@ def test_a_folder_with_other_files_is_not_replaced(run: Run, folder: Path) -> No
 
 
 @pytest.mark.parametrize("words", ["names", "text", "file", "folder"])
-def test_training_with_words(run: Run, folder: Path, words: str) -> None:
-    given: tuple[object, ...] = {
-        "names": (),
-        "text": ("--text", folder / "text.txt"),
-        "file": ("--words", folder / "v.txt"),
-    }.get(words, ())
+def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> None:
     if words == "folder":
         run("words", "convert", folder / "v.txt", "-o", folder / "w")
-        given = ("--words", folder / "w")
-    done = run(
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--encoder",
-        "dan",
-        *given,
-        *(FEW if "--words" in given else QUICK),
-        "-o",
-        folder / "m",
-    )
+    given: tuple[object, ...] = {
+        "names": QUICK,
+        "text": ("--text", folder / "text.txt", *QUICK),
+        "file": ("--words", folder / "v.txt", *FEW),
+        "folder": ("--words", folder / "w", *FEW),
+    }[words]
+    done = dan(*given)
     assert done.code == 0, done.err
     assert "encoder: dan, trained on cpu" in done.err
     assert "ground, epoch 1 of 1: loss" in done.err
@@ -194,58 +180,37 @@ def test_training_with_words(run: Run, folder: Path, words: str) -> None:
     assert ("and" in encoder.words.words) == (words == "text")
     assert not (folder / "m.training").exists()
     (folder / "mentions.txt").write_text("breast tumor\n")
-    assert (
-        run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1)
-        .out.splitlines()[1]
-        .split("\t")[2]
-        == "D1"
-    )
+    linked = run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1)
+    assert linked.out.splitlines()[1].split("\t")[2] == "D1"
 
 
-def test_words_are_for_encoders_that_are_made_of_them(run: Run, folder: Path) -> None:
-    common = ("train", "--dict", folder / "names.tsv", "-o", folder / "m")
-    done = run(*common, "--encoder", "tfidf", "--words", folder / "v.txt")
-    assert (
-        done.code,
-        "--words is for encoders that are made of words (dan and its kind), not tfidf" in done.err,
-    ) == (2, True)
-    both = run(
-        *common, "--encoder", "dan", "--words", folder / "v.txt", "--text", folder / "text.txt"
-    )
-    assert (both.code, "leave one of them out" in both.err) == (2, True)
-    options = run(*common, "--encoder", "dan", "--words", folder / "v.txt", "--set", "words.dim=3")
-    assert (
-        options.code,
-        "--set words.dim=3 is for the training of word vectors" in options.err,
-    ) == (2, True)
+def test_what_does_not_fit_together_is_refused(run: Run, dan: Run, folder: Path) -> None:
+    words, text = ("--words", folder / "v.txt"), ("--text", folder / "text.txt")
+    for options, message in (
+        (("--encoder", "tfidf", *words), "made of words (dan and its kind), not tfidf"),
+        ((*words, *text), "leave one of them out"),
+        ((*words, "--set", "words.dim=3"), "--set words.dim=3 is for the training of word vec"),
+        ((*QUICK, "--set", "training.hypernym_norm=true"), "add --set dan.normalize=false"),
+        (
+            ("--preset", "paper-dan", "--encoder", "bne"),
+            "--preset paper-dan is for --encoder dan, not bne; leave one of them out",
+        ),
+    ):
+        result = dan(*options)
+        assert (result.code, message in result.err) == (2, True), result.err
     other = run("words", "train", folder / "text.txt", "--set", "dan.hidden=3", "-o", folder / "w")
     assert (other.code, "only the options of word vectors" in other.err) == (2, True)
 
 
 def test_words_that_were_trained_are_found_again(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    dan: Run, stopped: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    common = (
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--encoder",
-        "dan",
-        "--text",
-        folder / "text.txt",
-        *QUICK,
-        "-o",
-        folder / "m",
-    )
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
-        assert run(*common).code == 130
+    options = ("--text", folder / "text.txt", *QUICK)
+    assert stopped(*options).code == 130
     kept = WordVectors.read(folder / "m.training" / "words").vectors
     with monkeypatch.context() as patched:
         patched.setattr(word_training, "train", lambda *_: pytest.fail("trained again"))
-        assert run(*common, "--resume").code == 0
+        assert dan(*options, "--resume").code == 0
     own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
     np.testing.assert_array_equal(
         np.sort(own.vectors[:, 0]), np.sort(kept[:, 0].astype(np.float16))
@@ -253,82 +218,25 @@ def test_words_that_were_trained_are_found_again(
 
 
 def test_words_of_another_text_or_of_other_options_are_trained_again(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+    stopped: Run, folder: Path
 ) -> None:
-    common = (
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--encoder",
-        "dan",
-        "--text",
-        folder / "text.txt",
-        *QUICK,
-        "-o",
-        folder / "m",
-    )
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
-        assert run(*common).code == 130
-        assert (
-            run(*common, "--set", "words.dim=6").code == 130
-        )  # words alone are no interrupted training
+    options = ("--text", folder / "text.txt", *QUICK)
+    assert stopped(*options).code == 130
+    # words alone are no interrupted training
+    assert stopped(*options, "--set", "words.dim=6").code == 130
     assert WordVectors.read(folder / "m.training" / "words").dim == 6
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Linker, "from_plan", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
-        )
-        (folder / "text.txt").write_text(TEXT + "something else\n")
-        assert run(*common, "--set", "words.dim=6").code == 130
+    (folder / "text.txt").write_text(TEXT + "something else\n")
+    assert stopped(*options, "--set", "words.dim=6").code == 130
     assert "else" in WordVectors.read(folder / "m.training" / "words").row
 
 
-def test_the_norm_loss_needs_vectors_of_any_length(run: Run, folder: Path) -> None:
-    common = (
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--encoder",
-        "dan",
-        *QUICK,
-        "-o",
-        folder / "m",
-    )
-    refused = run(*common, "--set", "training.hypernym_norm=true")
-    assert (refused.code, "add --set dan.normalize=false" in refused.err) == (2, True)
-    assert run(*common, "--hypernym-norm").code == 0
+def test_the_norm_loss_has_vectors_of_any_length(dan: Run) -> None:
+    assert dan(*QUICK, "--hypernym-norm").code == 0
 
 
-def test_the_preset_of_the_paper_means_its_encoder(run: Run, folder: Path) -> None:
-    done = run(
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--preset",
-        "paper-dan",
-        *SMALL,
-        *FEW[:-4],
-        "-o",
-        folder / "m",
-    )
+def test_the_preset_of_the_paper_means_its_encoder(dan: Run) -> None:
+    done = dan("--preset", "paper-dan", *SMALL, *FEW[:-4])
     assert (done.code, "encoder: dan" in done.err) == (0, True)
-    other = run(
-        "train",
-        "--dict",
-        folder / "names.tsv",
-        "--preset",
-        "paper-dan",
-        "--encoder",
-        "bne",
-        "-o",
-        folder / "m",
-    )
-    assert (
-        other.code,
-        "--preset paper-dan is for --encoder dan, not bne; leave one of them out" in other.err,
-    ) == (2, True)
 
 
 @pytest.mark.parametrize("flag", [("--words", "v.txt"), ("--text", "text.txt")])
