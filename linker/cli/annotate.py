@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from linker.cli import common, machines
+from linker.jobs.machines import Machines
 
 if TYPE_CHECKING:
     from linker.errors import OnError
     from linker.jobs.linking import Written
-    from linker.jobs.machines import Machines
     from linker.types import Document, Selection
+    from linker.jobs.machines import Machines
     from linker.text.find import Overlaps
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
@@ -62,7 +63,7 @@ def annotate(
     labels: tuple[str, ...],
     encoding: str | None,
     on_error: str,
-    places: Machines,
+    workers: int | None,
     **given: Any,
 ) -> None:
     """Find and link the mentions in documents.
@@ -72,6 +73,7 @@ def annotate(
     """
     from linker.jobs import linking
 
+    places = machines.checked(Machines(workers))
     if labels and not mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
     handle = common.handler(on_error)

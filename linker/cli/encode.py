@@ -49,6 +49,7 @@ def encode(
     """
     from linker.jobs.encoding import EncodeParts
 
+    places = machines.checked(places)
     work = EncodeParts.of(model, input_format, column, precision)
     if places.engine == "ray" or machines.is_job(names, output, input_format):
         machines.run_job(names, output, work, on_error, places)

@@ -74,6 +74,7 @@ def link(
     """
     from linker.jobs.linking import LinkSettings
 
+    places = machines.checked(places)
     settings = LinkSettings(**given)  # they are called as its fields
     if source == "-" and sys.stdin.isatty():
         settings = dataclasses.replace(settings, batch_size=1)

@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from linker.jobs.parts import Summary, Work
     from linker.linking.linker import Linker
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
 _MAGIC = set("*?[")  # of patterns of file names
 
-_workers = click.option(
+workers_option = click.option(
     "--workers",
     type=click.IntRange(1, common.MOST),
     metavar="N",
@@ -50,6 +48,8 @@ _gpus = click.option(
     hidden=True,
     help="GPUs that each worker of Ray is given; 0.5: two share one.",
 )
+options = common.group("places", Machines, workers_option, _engine, _address, _gpus)
+"""Adds options that say where work is done, as `Machines` named `places`."""
 column_option = click.option(
     "--column",
     metavar="NAME",
@@ -65,8 +65,8 @@ def loaded(settings: LinkSettings, places: Machines) -> Linker:
     return settings.load()
 
 
-def _checked(places: Machines) -> Machines:
-    """Refuse options that need Ray, and take at most as many workers as there are cores."""
+def checked(places: Machines) -> Machines:
+    """Refuse options of Ray without it, and take at most as many workers as there are cores."""
     if places.engine != "local":
         return places
     if places.address or places.gpus:
@@ -80,26 +80,6 @@ def _checked(places: Machines) -> Machines:
             common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
             return dataclasses.replace(places, workers=most)
     return places
-
-
-def options(command: _Command) -> Callable[..., Any]:
-    """Add options that say where work is done, as `Machines` named `places`."""
-
-    @functools.wraps(command)
-    def with_checks(*, places: Machines, **values: Any) -> Any:
-        return command(places=_checked(places), **values)
-
-    return common.group("places", Machines, _workers, _engine, _address, _gpus)(with_checks)
-
-
-def workers_option(command: _Command) -> Callable[..., Any]:
-    """Add --workers alone, as `Machines` named `places`."""
-
-    @functools.wraps(command)
-    def with_places(*, workers: int | None, **values: Any) -> Any:
-        return command(places=_checked(Machines(workers)), **values)
-
-    return _workers(with_places)
 
 
 def write_linked(

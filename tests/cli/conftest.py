@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -69,6 +70,18 @@ def train(run: Callable[..., Result], sample: Path, tmp_path: Path) -> Callable[
 
 
 @pytest.fixture
+def link(run: Callable[..., Result], trained: Path) -> Callable[..., Result]:
+    """Link by a model of the sample dictionary."""
+    return lambda *options: run("link", *options, "--model", trained)
+
+
+@pytest.fixture
+def annotate(run: Callable[..., Result], trained: Path) -> Callable[..., Result]:
+    """Annotate by a model of the sample dictionary."""
+    return lambda *options: run("annotate", *options, "--model", trained)
+
+
+@pytest.fixture
 def process() -> Callable[..., Result]:
     """Run a command as a process of its own."""
 
@@ -91,6 +104,12 @@ def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "model"
     Linker.train(Dictionary.read(sample)).save(folder)
     return folder
+
+
+@pytest.fixture
+def model(trained: Path, tmp_path: Path) -> Path:
+    """A model of the sample dictionary that may be changed."""
+    return Path(shutil.copytree(trained, tmp_path / "model"))
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ def places(table: str) -> list[tuple[str, str, str]]:
     return [(row["document_id"], row["spans"], row["mention"]) for row in rows(table)]
 
 
-def test_a_text(run: Run, trained: Path, article: Path) -> None:
-    result = run("annotate", article, "--model", trained)
+def test_a_text(annotate: Run, article: Path) -> None:
+    result = annotate(article)
     assert result.code == 0
     found = [
         (row["spans"], row["mention"], row["concept_id"], row["rank"]) for row in rows(result.out)
@@ -49,8 +49,8 @@ def test_a_text(run: Run, trained: Path, article: Path) -> None:
         assert TEXT[start:end] == row["mention"]
 
 
-def test_what_the_confidence_is_of_is_said(run: Run, trained: Path, article: Path) -> None:
-    result = run("annotate", article, "--model", trained)
+def test_what_the_confidence_is_of_is_said(annotate: Run, article: Path) -> None:
+    result = annotate(article)
     assert result.err.count("\n") == 1
     assert "learnt from no annotated documents" in result.err
 
@@ -62,10 +62,10 @@ def test_standard_input(process: Run, trained: Path) -> None:
     assert {line["document_id"] for line in lines} == {"stdin"}
 
 
-def test_a_folder(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_a_folder(annotate: Run, tmp_path: Path) -> None:
     for name, text in (("b", "gout"), ("a", "no name"), ("c", "asthma, gout")):
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
-    result = run("annotate", tmp_path, "--model", trained)
+    result = annotate(tmp_path)
     assert places(result.out) == [
         ("b", "0-4", "gout"),
         ("c", "0-6", "asthma"),
@@ -73,10 +73,10 @@ def test_a_folder(run: Run, trained: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_pubtator(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
+def test_pubtator(annotate: Run, sample: Path, tmp_path: Path) -> None:
     marked = sample.with_name("sample_documents.pubtator.txt")
     before = list(pubtator.read(marked))
-    result = run("annotate", marked, "--model", trained, "--format", "pubtator")
+    result = annotate(marked, "--format", "pubtator")
     again = tmp_path / "again.txt"
     again.write_text(result.out, encoding="utf-8")
     after = list(pubtator.read(again))
@@ -94,11 +94,13 @@ def test_pubtator(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None
         ),
         encoding="utf-8",
     )
-    found = {row[:2] for row in places(run("annotate", bare, "--model", trained).out)}
+    found = {row[:2] for row in places(annotate(bare).out)}
     assert ("900001", "109-112") in found
 
 
-def test_bioc_out_and_in(run: Run, trained: Path, article: Path, tmp_path: Path) -> None:
+def test_bioc_out_and_in(
+    annotate: Run, run: Run, trained: Path, article: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "out.xml"
     options = ("--model", trained, "--format", "bioc", "--type", "Disease")
     assert run("annotate", article, *options, "-o", output).code == 0
@@ -107,34 +109,32 @@ def test_bioc_out_and_in(run: Run, trained: Path, article: Path, tmp_path: Path)
         ("ataxia telangiectasia", "Disease"),
         ("A-T", "Disease"),
     ]
-    twice = run("annotate", output, "--model", trained)
+    twice = annotate(output)
     assert (twice.code, rows(twice.out)) == (0, [])  # everything is marked
 
 
-def test_a_table_is_read_as_text_where_that_is_said(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
+def test_a_table_is_read_as_text_where_that_is_said(annotate: Run, tmp_path: Path) -> None:
     path = tmp_path / "900001"
     path.write_text("900001|t|gout\n", encoding="utf-8")
-    assert places(run("annotate", path, "--model", trained).out) == [("900001", "0-4", "gout")]
-    result = run("annotate", path, "--model", trained, "--input-format", "text")
+    assert places(annotate(path).out) == [("900001", "0-4", "gout")]
+    result = annotate(path, "--input-format", "text")
     assert places(result.out) == [("900001", "9-13", "gout")]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t ", "no name at all"])
-def test_nothing_found(run: Run, trained: Path, tmp_path: Path, text: str) -> None:
+def test_nothing_found(annotate: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.txt"
     path.write_text(text, encoding="utf-8")
-    result = run("annotate", path, "--model", trained)
+    result = annotate(path)
     assert (result.code, rows(result.out)) == (0, [])
     assert result.err.endswith("no mentions were found\n")
-    assert run("annotate", path, "--model", trained, "-q").err == ""
+    assert annotate(path, "-q").err == ""
 
 
-def test_markup_and_control_characters(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_markup_and_control_characters(annotate: Run, tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("<b>gout</b>\x07\x1b[31m & asthma", encoding="utf-8")
-    result = run("annotate", path, "--model", trained, "--format", "bioc")
+    result = annotate(path, "--format", "bioc")
     assert result.code == 0
     output = tmp_path / "x.xml"
     output.write_text(result.out, encoding="utf-8")
@@ -145,16 +145,16 @@ def test_markup_and_control_characters(run: Run, trained: Path, tmp_path: Path) 
     ]
 
 
-def test_a_part_of_the_dictionary(run: Run, trained: Path, article: Path) -> None:
-    result = run("annotate", article, "--model", trained, "--not-under", "MESH:D001260")
+def test_a_part_of_the_dictionary(annotate: Run, article: Path) -> None:
+    result = annotate(article, "--not-under", "MESH:D001260")
     assert [place[2] for place in places(result.out)] == ["gout"]
 
 
-def test_bad_texts_of_a_folder_are_skipped(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_bad_texts_of_a_folder_are_skipped(annotate: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"gout \xff")
     (tmp_path / "b.txt").write_bytes(b"gout")
-    assert run("annotate", tmp_path, "--model", trained).code == 1
-    result = run("annotate", tmp_path, "--model", trained, "--on-error", "skip")
+    assert annotate(tmp_path).code == 1
+    result = annotate(tmp_path, "--on-error", "skip")
     assert (result.code, places(result.out)) == (0, [("b", "0-4", "gout")])
     assert "1 bad record was skipped" in result.err
 
@@ -172,18 +172,18 @@ def test_bad_texts_of_a_folder_are_skipped(run: Run, trained: Path, tmp_path: Pa
     ],
 )
 def test_options_that_are_refused(
-    run: Run, trained: Path, article: Path, options: list[str], code: int, message: str
+    annotate: Run, article: Path, options: list[str], code: int, message: str
 ) -> None:
-    result = run("annotate", article, "--model", trained, *options)
+    result = annotate(article, *options)
     assert (result.code, result.out.count("\n") <= 1) == (code, True)
     assert message in result.err
 
 
-def test_no_such_input(run: Run, trained: Path, tmp_path: Path) -> None:
-    result = run("annotate", tmp_path / "none.txt", "--model", trained)
+def test_no_such_input(annotate: Run, tmp_path: Path) -> None:
+    result = annotate(tmp_path / "none.txt")
     assert result.code == 1
     assert "there is no such file" in result.err
-    result = run("annotate", tmp_path, "--model", trained)
+    result = annotate(tmp_path)
     assert result.code == 1
     assert "has no texts" in result.err
 

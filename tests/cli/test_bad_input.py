@@ -171,14 +171,12 @@ MENTIONS = {
 
 
 @pytest.mark.parametrize("case", MENTIONS)
-def test_mentions(
-    run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
+def test_mentions(link: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     monkeypatch.chdir(tmp_path)
     content, message = MENTIONS[case]
     Path("m.txt").write_bytes(content)
     Path("out.tsv").write_text("old\n")
-    result = run("link", "m.txt", "--model", trained, "-o", "out.tsv")
+    result = link("m.txt", "-o", "out.tsv")
     assert result.code == 1
     assert re.fullmatch(rf"linker: m\.txt(: |, ){message}.*", result.err.strip(), re.DOTALL), (
         result.err
@@ -224,8 +222,8 @@ def test_files_that_are_not_there(run: Run, trained: Path, sample: Path, tmp_pat
         )
 
 
-def test_folders_where_files_belong(run: Run, trained: Path, tmp_path: Path) -> None:
-    result = run("link", tmp_path, "--model", trained)
+def test_folders_where_files_belong(link: Run, run: Run, tmp_path: Path) -> None:
+    result = link(tmp_path)
     assert (result.code, result.err) == (
         1,
         f"linker: {tmp_path}: the folder holds no *.concept file; expected a BioSyn folder; name a file to read another format\n",
@@ -264,9 +262,9 @@ def test_bad_records_can_be_skipped_reported_and_counted(run: Run, tmp_path: Pat
     assert "2 concepts" in result.err
 
 
-def test_bad_mentions_can_be_skipped(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_bad_mentions_can_be_skipped(link: Run, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_bytes(b"asthma\n\nbreast cancer\n" + b"x" * 2000 + b"\n")
-    result = run("link", tmp_path / "m.txt", "--model", trained, "--on-error", "skip", "-k", "1")
+    result = link(tmp_path / "m.txt", "--on-error", "skip", "-k", "1")
     assert result.code == 0
     assert [line.split("\t")[0] for line in result.out.splitlines()] == [
         "mention",
@@ -278,31 +276,18 @@ def test_bad_mentions_can_be_skipped(run: Run, trained: Path, tmp_path: Path) ->
     assert result.err.endswith("1 bad record was skipped\n")
 
 
-def test_texts_that_cannot_be_written_are_bad_records(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
+def test_texts_that_cannot_be_written_are_bad_records(link: Run, tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text(
         '{"mention": "asthma", "document_id": "\\ud800"}\n{"mention": "asthma", "document_id": "d"}\n'
     )
     for form in ("jsonl", "tsv"):
-        result = run("link", path, "--model", trained, "--format", form)
+        result = link(path, "--format", form)
         assert (
             result.code,
             "m.jsonl, line 1: the line is not JSON (it holds half a surrogate pair" in result.err,
         ) == (1, True)
-        result = run(
-            "link",
-            path,
-            "--model",
-            trained,
-            "--format",
-            form,
-            "--on-error",
-            "skip",
-            "-o",
-            tmp_path / "out",
-        )
+        result = link(path, "--format", form, "--on-error", "skip", "-o", tmp_path / "out")
         assert (result.code, "1 bad record was skipped" in result.err) == (0, True)
         assert "asthma" in (tmp_path / "out").read_text()
 
@@ -322,15 +307,8 @@ def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
     )
 
 
-def test_a_type_that_is_not_there(run: Run, trained: Path, sample: Path) -> None:
-    result = run(
-        "link",
-        sample.with_name("sample_documents.pubtator.txt"),
-        "--type",
-        "Gene",
-        "--model",
-        trained,
-    )
+def test_a_type_that_is_not_there(link: Run, sample: Path) -> None:
+    result = link(sample.with_name("sample_documents.pubtator.txt"), "--type", "Gene")
     assert result.code == 1
     assert (
         "holds no mentions of type 'Gene'; expected one of its types: Disease; choose with --type"

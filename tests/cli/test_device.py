@@ -68,9 +68,9 @@ def test_without_torch_they_say_how_to_install_it(
         assert "the device cuda needs torch, which is not installed: pip install" in result.err
 
 
-def test_a_model_of_characters_is_told(run: Run, trained: Path, sample: Path) -> None:
+def test_a_model_of_characters_is_told(link: Run, sample: Path) -> None:
     mentions = sample.with_name("sample_mentions.tsv")
-    result = run("link", mentions, "--model", trained, "--device", "cuda")
+    result = link(mentions, "--device", "cuda")
     assert result.code == 1
     assert "the model links by characters, which have no vectors to search on a GPU" in result.err
 

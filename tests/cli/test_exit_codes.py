@@ -35,12 +35,6 @@ def mentions(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def model(trained: Path, tmp_path: Path) -> Path:
-    """A model that may be changed."""
-    return Path(shutil.copytree(trained, tmp_path / "model"))
-
-
 # ------------------------------------------------------------------------------------------------------- command lines
 
 

@@ -41,8 +41,8 @@ def mentions(tmp_path: Path) -> Path:
     return path
 
 
-def test_tsv(run: Run, trained: Path, mentions: Path) -> None:
-    result = run("link", mentions, "--model", trained, "-k", "1")
+def test_tsv(link: Run, mentions: Path) -> None:
+    result = link(mentions, "-k", "1")
     assert (result.code, result.err) == (0, "")
     head, *rows = result.out.splitlines()
     assert (
@@ -56,8 +56,8 @@ def test_tsv(run: Run, trained: Path, mentions: Path) -> None:
     ]
 
 
-def test_jsonl(run: Run, trained: Path, mentions: Path) -> None:
-    result = run("link", mentions, "--model", trained, "-k", "2", "--format", "jsonl")
+def test_jsonl(link: Run, mentions: Path) -> None:
+    result = link(mentions, "-k", "2", "--format", "jsonl")
     records = [json.loads(line) for line in result.out.splitlines()]
     assert [record["mention"] for record in records] == mentions.read_text("utf-8").splitlines()
     assert [[part["nil"] for part in record["parts"]] for record in records] == [
@@ -74,27 +74,24 @@ def test_jsonl(run: Run, trained: Path, mentions: Path) -> None:
     assert (best["score"], best["dense_score"]) == (pytest.approx(1.0), None)
 
 
-def test_pubtator_and_bioc(run: Run, trained: Path, documents: Path, tmp_path: Path) -> None:
+def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
     for form, reader in (("pubtator", pubtator), ("bioc", bioc)):
-        assert (
-            run("link", documents, "--model", trained, "--format", form, "-o", tmp_path / form).code
-            == 0
-        )
+        assert link(documents, "--format", form, "-o", tmp_path / form).code == 0
         found = {(d.id, m.spans): m.gold for d in reader.read(tmp_path / form) for m in d.mentions}
         assert found == {
             (d.id, m.spans): m.gold for d in pubtator.read(documents) for m in d.mentions
         }, form
 
 
-def test_documents_in_tsv_keep_their_place(run: Run, trained: Path, documents: Path) -> None:
-    lines = run("link", documents, "--model", trained, "-k", "1").out.splitlines()
+def test_documents_in_tsv_keep_their_place(link: Run, documents: Path) -> None:
+    lines = link(documents, "-k", "1").out.splitlines()
     assert lines[0].endswith("\tconfidence\tdocument_id\tspans\trejected")
     assert lines[1].endswith("\t900001\t35-56\t")
 
 
-def test_loose_mentions_have_no_documents_to_write(run: Run, trained: Path, mentions: Path) -> None:
+def test_loose_mentions_have_no_documents_to_write(link: Run, mentions: Path) -> None:
     for form in ("pubtator", "bioc"):
-        result = run("link", mentions, "--model", trained, "--format", form)
+        result = link(mentions, "--format", form)
         assert result.code == 1
         assert (
             result.err
@@ -102,17 +99,13 @@ def test_loose_mentions_have_no_documents_to_write(run: Run, trained: Path, ment
         )
 
 
-def test_k_and_a_least_score(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_k_and_a_least_score(link: Run, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
         assert len(
-            run(
-                "link", tmp_path / "m.txt", "--model", trained, "-k", k, "--threshold", "0"
-            ).out.splitlines()
+            link(tmp_path / "m.txt", "-k", k, "--threshold", "0").out.splitlines()
         ) == 1 + 2 * int(k)
-    lines = run(
-        "link", tmp_path / "m.txt", "--model", trained, "--min-score", "0.9"
-    ).out.splitlines()
+    lines = link(tmp_path / "m.txt", "--min-score", "0.9").out.splitlines()
     assert ["\t".join(line.split("\t")[:7]) for line in lines[1:]] == [
         "a cup of tea\ta cup of tea\t\t\t\t\t",
         "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1",
@@ -140,28 +133,26 @@ def test_a_million_candidates(run: Run, trained: Path, tmp_path: Path) -> None:
     assert len(candidates) == len(written[0][0]["candidates"])
 
 
-def test_output_files(run: Run, trained: Path, mentions: Path, tmp_path: Path) -> None:
-    expected = run("link", mentions, "--model", trained).out
+def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
+    expected = link(mentions).out
     for name in ("out.tsv", "out.tsv.gz"):
-        result = run("link", mentions, "--model", trained, "-o", tmp_path / name)
+        result = link(mentions, "-o", tmp_path / name)
         assert result == (0, "", "3 mentions: 2 linked, 1 unsure, 0 empty\n")
     assert (tmp_path / "out.tsv").read_text("utf-8") == expected
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.txt", "out.tsv", "out.tsv.gz"]
-    assert run("link", mentions, "--model", trained, "-o", "-").out == expected
+    assert link(mentions, "-o", "-").out == expected
 
 
-def test_outputs_that_cannot_be_written(
-    run: Run, trained: Path, mentions: Path, tmp_path: Path
-) -> None:
+def test_outputs_that_cannot_be_written(link: Run, mentions: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    result = run("link", mentions, "--model", trained, "-o", tmp_path / "folder")
+    result = link(mentions, "-o", tmp_path / "folder")
     assert (result.code, result.err) == (
         1,
         f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n",
     )
     output = mentions / "out.tsv"
-    result = run("link", mentions, "--model", trained, "-o", output)
+    result = link(mentions, "-o", output)
     assert (result.code, result.err) == (
         1,
         f"linker: {output}: cannot be written: File exists; name another output with -o\n",
@@ -169,45 +160,39 @@ def test_outputs_that_cannot_be_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "m.txt"]
 
 
-def test_folders_of_an_output_are_made(
-    run: Run, trained: Path, mentions: Path, tmp_path: Path
-) -> None:
+def test_folders_of_an_output_are_made(link: Run, mentions: Path, tmp_path: Path) -> None:
     output = tmp_path / "new" / "deep" / "out.tsv"
-    assert run("link", mentions, "--model", trained, "-o", output, "-q") == (0, "", "")
+    assert link(mentions, "-o", output, "-q") == (0, "", "")
     assert output.read_text("utf-8").startswith("mention\tpart\t")
 
 
-def test_input_formats(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_input_formats(link: Run, tmp_path: Path) -> None:
     (tmp_path / "m").write_text("breast cancer\tMESH:D001943\n")
-    told = run("link", tmp_path / "m", "--model", trained, "-k", "1").out
+    told = link(tmp_path / "m", "-k", "1").out
     assert told.splitlines()[1].startswith("breast cancer\tbreast cancer\tMESH:D001943")
-    as_text = run(
-        "link", tmp_path / "m", "--model", trained, "-k", "1", "--input-format", "txt"
-    ).out
+    as_text = link(tmp_path / "m", "-k", "1", "--input-format", "txt").out
     assert as_text.splitlines()[1].startswith("breast cancer MESH:D001943\t")
 
 
-def test_types(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_types(link: Run, tmp_path: Path) -> None:
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\n1\t11\t18\taspirin\tChemical\n"
     (tmp_path / "d.txt").write_text(text)
-    result = run("link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "-k", "1")
+    result = link(tmp_path / "d.txt", "--type", "Disease", "-k", "1")
     assert [line.split("\t")[0] for line in result.out.splitlines()[1:]] == ["Asthma"]
 
 
-def test_other_types_stand_as_read_in_pubtator(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_other_types_stand_as_read_in_pubtator(link: Run, tmp_path: Path) -> None:
     head = "1|t|Asthma and aspirin\n1|a|\n"
     chemical = "1\t11\t18\taspirin\tChemical\tD001241\n"
     (tmp_path / "d.txt").write_text(head + chemical + "1\t0\t6\tAsthma\tDisease\tD999999\n")
-    result = run(
-        "link", tmp_path / "d.txt", "--model", trained, "--type", "Disease", "--format", "pubtator"
-    )
+    result = link(tmp_path / "d.txt", "--type", "Disease", "--format", "pubtator")
     assert (result.code, result.err) == (0, "")
     assert chemical in result.out
     assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4}\n", result.out)
     assert "D999999" not in result.out
 
 
-def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_other_types_stand_as_read_in_bioc(link: Run, tmp_path: Path) -> None:
     annotation = (
         '<annotation id="{}"><infon key="type">{}</infon><infon key="identifier">{}</infon>'
         '<location offset="{}" length="{}"/><text>{}</text></annotation>'
@@ -219,13 +204,8 @@ def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Pa
     )
     document = f"<document><id>1</id>{text}</document>"
     (tmp_path / "d.xml").write_text(f"<collection><source/><date/><key/>{document}</collection>")
-    result = run(
-        "link",
-        tmp_path / "d.xml",
-        "--model",
-        trained,
-        *typed("--type Disease --format bioc -o"),
-        tmp_path / "out.xml",
+    result = link(
+        tmp_path / "d.xml", *typed("--type Disease --format bioc -o"), tmp_path / "out.xml"
     )
     assert (result.code, result.err) == (0, "1 mention: 1 linked, 0 unsure, 0 empty\n")
     (read,) = bioc.read(tmp_path / "out.xml")
@@ -240,15 +220,15 @@ def test_other_types_stand_as_read_in_bioc(run: Run, trained: Path, tmp_path: Pa
     }
 
 
-def test_documents_without_mentions_are_told(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_documents_without_mentions_are_told(link: Run, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n\n2|t|Gout\n2|a|\n")
-    result = run("link", tmp_path / "d.txt", "--model", trained, "--format", "pubtator")
+    result = link(tmp_path / "d.txt", "--format", "pubtator")
     assert result.code == 0
     assert (
         result.err
         == "the documents have no marked mentions, which link wants; linker annotate finds them\n"
     )
-    assert run("link", tmp_path / "d.txt", "--model", trained, "-q").err == ""
+    assert link(tmp_path / "d.txt", "-q").err == ""
     assert "1|t|Asthma" in result.out
 
 
@@ -358,24 +338,20 @@ def test_pipes_and_standard_output_by_their_names(
     assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
 
 
-def test_columns_of_a_table_are_those_of_the_input_format(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
+def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: Path) -> None:
     lines = (
         '{"mention": "gout"}',
         '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}',
     )
     (tmp_path / "m.jsonl").write_text("".join(line + "\n" for line in lines))
-    rows = run(
-        "link", tmp_path / "m.jsonl", "--model", trained, "-k", "1", "-o", tmp_path / "out.tsv"
-    )
+    rows = link(tmp_path / "m.jsonl", "-k", "1", "-o", tmp_path / "out.tsv")
     assert rows.code == 0
     with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
         head, first, second = csv.reader(file, "excel-tab")
     assert head[-3:] == ["document_id", "spans", "rejected"]
     assert (first[0], first[-2:]) == ("gout", ["", ""])
     assert (second[0], second[-3:-1]) == ('a "b', ["7", "0-4"])
-    again = run("link", tmp_path / "out.tsv", "--model", trained, "-k", "1").out
+    again = link(tmp_path / "out.tsv", "-k", "1").out
     assert [row[0] for row in csv.reader(io.StringIO(again), "excel-tab")] == [
         "mention",
         "gout",
@@ -384,11 +360,9 @@ def test_columns_of_a_table_are_those_of_the_input_format(
     assert "document_id" not in again
 
 
-def test_an_empty_list_of_documents_has_the_columns_of_documents(
-    run: Run, trained: Path, tmp_path: Path
-) -> None:
+def test_an_empty_list_of_documents_has_the_columns_of_documents(link: Run, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n")
-    assert run("link", tmp_path / "d.txt", "--model", trained).out.split() == [
+    assert link(tmp_path / "d.txt").out.split() == [
         *(
             "mention",
             "part",
@@ -461,11 +435,11 @@ def test_branches(run: Run, trained: Path, tmp_path: Path) -> None:
     ],
 )
 def test_selections_that_are_refused_at_once(
-    run: Run, trained: Path, tmp_path: Path, options: tuple[str, ...], code: int, message: str
+    link: Run, tmp_path: Path, options: tuple[str, ...], code: int, message: str
 ) -> None:
     (tmp_path / "m.txt").write_text("gout\n")
     output = tmp_path / "out.tsv"
-    result = run("link", tmp_path / "m.txt", "--model", trained, "-o", output, *options)
+    result = link(tmp_path / "m.txt", "-o", output, *options)
     assert (result.code, result.out, message in result.err) == (code, "", True)
     assert not output.exists()
 
@@ -498,10 +472,10 @@ def test_lines_with_selections_of_their_own(run: Run, trained: Path, tmp_path: P
     assert (result.code, result.err.startswith(message)) == (1, True)
 
 
-def test_the_input_is_not_replaced_by_the_output(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_the_input_is_not_replaced_by_the_output(link: Run, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("asthma\n")
     (tmp_path / "same.txt").symlink_to(tmp_path / "m.txt")
-    result = run("link", tmp_path / "m.txt", "--model", trained, "-o", tmp_path / "same.txt")
+    result = link(tmp_path / "m.txt", "-o", tmp_path / "same.txt")
     assert result == (
         1,
         "",

@@ -86,9 +86,9 @@ def test_more_workers_than_cores(run: Run, trained: Path, names: Path) -> None:
     ],
 )
 def test_wrong_command_lines(
-    run: Run, trained: Path, names: Path, options: tuple[str, ...], message: str
+    link: Run, names: Path, options: tuple[str, ...], message: str
 ) -> None:
-    result = run("link", names, "--model", trained, *options)
+    result = link(names, *options)
     assert (result.code, message in result.err) == (2, True)
 
 
@@ -188,7 +188,7 @@ def test_what_a_job_says(run: Run, trained: Path, inputs: Path, tmp_path: Path) 
     assert run(*options, "-q").err == ""
 
 
-def test_jobs_that_are_refused(run: Run, trained: Path, inputs: Path, tmp_path: Path) -> None:
+def test_jobs_that_are_refused(link: Run, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for source, options, message in (
         (tmp_path / "empty", (), "empty: holds no files; name a folder, a file or a pattern"),
@@ -197,20 +197,20 @@ def test_jobs_that_are_refused(run: Run, trained: Path, inputs: Path, tmp_path: 
         (inputs, ("--under", "D99"), "linker: D99 is not in the dictionary"),
         (inputs, ("--model", inputs), "in: there is no model here"),
     ):
-        result = run("link", source, "--model", trained, "-o", tmp_path / "out", *options)
+        result = link(source, "-o", tmp_path / "out", *options)
         assert (result.code, message in result.err) == (1, True), result.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "in"]
 
 
-def test_parquet_in_and_out(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
     pa: Any = pytest.importorskip("pyarrow")
     pq: Any = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "m.parquet"
     pq.write_table(pa.table({"label": ["gout", None], "text": ["asthma", "gout"]}), path)
-    rows = run("link", path, "--model", trained, "-k", "1", "--input-format", "parquet").out
+    rows = link(path, "-k", "1", "--input-format", "parquet").out
     assert [row.split("\t")[0] for row in rows.splitlines()[1:]] == ["asthma", "gout"]
     options = ("--column", "label", "--on-error", "skip", "--format", "parquet")
-    result = run("link", path, "--model", trained, "-k", "1", *options, "-o", tmp_path / "out")
+    result = link(path, "-k", "1", *options, "-o", tmp_path / "out")
     assert "1 part, 1 done, 0 skipped because present; 1 record done, 1 bad record" in result.err
     (part,) = (tmp_path / "out").glob("part-*.parquet")
     assert pq.read_table(part)["mention"].to_pylist() == ["gout"]

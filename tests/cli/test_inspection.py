@@ -1,0 +1,102 @@
+"""linker verify: all files of a model are checked, whatever is remembered. linker encoders."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker
+from linker.files import verified
+
+Run = Callable[..., Any]
+
+
+def test_a_whole_model(model: Path, run: Run) -> None:
+    result = run("verify", "--model", model)
+    inside = [f for f in model.rglob("*") if f.is_file() and f.name != "manifest.json"]
+    size = sum(f.stat().st_size for f in inside)
+    assert (result.code, result.err) == (0, "")
+    assert (
+        result.out == f"{model}: {len(inside):,} files, {size:,} bytes, all as manifest.json says\n"
+    )
+
+
+def test_what_is_remembered_is_checked_all_the_same(
+    model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = model / "postings" / "data.npy"
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    monkeypatch.setattr(verified, "_remembered", lambda: EVERYTHING)
+    monkeypatch.setattr(verified, "LARGE", 1)
+    Linker.load(model)
+    result = run("verify", "--model", model)
+    assert result.code == 1
+    assert result.err == (
+        f"linker: {path}: differs from its checksum in manifest.json; "
+        "the file was changed or damaged, train or save it again\n"
+    )
+
+
+class _Everything(dict[str, Any]):
+    def get(self, key: str, default: Any = None) -> Any:
+        return _Same()
+
+
+class _Same:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+EVERYTHING = _Everything()
+
+
+def test_there_is_no_model(tmp_path: Path, run: Run) -> None:
+    result = run("verify", "--model", tmp_path / "none")
+    assert (result.code, result.out) == (1, "")
+    assert "there is no model here" in result.err
+
+
+def test_ours(run: Run) -> None:
+    result = run("encoders")
+    assert (result.code, result.err) == (0, "")
+    assert "tfidf         Sparse: character n-gram TF-IDF; needs no download" in result.out
+
+
+def test_a_plug_in_that_cannot_be_loaded_says_why(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = run("encoders")
+    values = {"bad": "os:Wrong", "theirs": "no_such_package.encoder:Encoder"}
+    points = [
+        importlib.metadata.EntryPoint(name, value, "linker.encoders")
+        for name, value in values.items()
+    ]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    result = run("encoders")
+    assert (result.code, result.out) == (0, ours.out)
+    assert result.err.splitlines() == [
+        "encoder 'bad': the package os names os:Wrong, which is not there; ask its authors",
+        "encoder 'theirs': the package no_such_package names no_such_package.encoder:Encoder, "
+        "and the module no_such_package is missing; ask its authors",
+    ]
+
+
+def test_each_has_a_line_of_its_own(run: Run) -> None:
+    lines = [line.split(None, 1) for line in run("encoders").out.splitlines()]
+    assert {name for name, _ in lines} >= {
+        "tfidf",
+        "transformer",
+        "dan",
+        "dan-higher",
+        "fewshot",
+        "bne",
+        "bne-words",
+    }
+    assert len({text for _, text in lines}) == len(lines)
