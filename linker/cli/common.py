@@ -235,8 +235,7 @@ selection_options = group(
     ),
     list_option(
         "--types",
-        "Answer with concepts only that the dictionary gives one of these semantic types, e.g. "
-        "T047,T191.",
+        "Answer with concepts of these semantic types of the dictionary only, e.g. T047,T191.",
         callback=_named,
     ),
     list_option(

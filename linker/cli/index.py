@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     help="Annotated mentions, such as corrections, which become names; may be given again.",
 )
 @common.mentions_format_option
-@common.type_option("Keep mentions that their files give this type, e.g. Disease.")
+@common.type_option("Keep mentions that are annotated with this type, e.g. Disease.")
 @click.option(
     "--set",
     "changes",

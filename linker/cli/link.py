@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @common.answer_options(5, "parquet")
 @common.choice("--input-format", "auto", *common.MENTION_FORMATS)
 @machines.column_option
-@common.type_option("Link mentions only that INPUT gives this type, e.g. Disease.")
+@common.type_option("Link only mentions that are annotated with this type, e.g. Disease.")
 @click.option(
     "--batch-size",
     default=1024,

@@ -188,7 +188,7 @@ reading_options = common.group(
     ),
     common.list_option(
         "--types",
-        "Keep concepts that the dictionary gives one of these semantic types, e.g. T047,T191.",
+        "Keep concepts of these semantic types of the dictionary, e.g. T047,T191.",
     ),
     common.list_option("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
     languages_option,

@@ -30,7 +30,7 @@ _annotation_options = common.chained(
         help="Annotated mentions: they become names, and train a dense encoder.",
     ),
     common.mentions_format_option,
-    common.type_option("Keep mentions that their files give this type, e.g. Disease."),
+    common.type_option("Keep mentions that are annotated with this type, e.g. Disease."),
     click.option(
         "--dev",
         metavar="PATH",
@@ -53,7 +53,7 @@ _encoder_options = common.chained(
     click.option(
         "--encoder",
         metavar="NAME",
-        help="One of `linker encoders`. [default: static, or tfidf where that is clearly better]",
+        help="One of `linker encoders`. [default: static]",
     ),
     click.option(
         "--model-name",
