@@ -376,7 +376,11 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
             )
     options = for_encoder(LinkerOptions(), registry.load(encoder))
     current = {
-        group: {name: value for name, value in fields.items() if (group, name) not in _UNREAD | _DROPPED.keys()}
+        group: {
+            name: value
+            for name, value in fields.items()
+            if (group, name) not in _UNREAD | _DROPPED.keys()
+        }
         for group, fields in values.items()
         if group != "rerank" and (group != "encoder" or options.encoder is not None)
     }

@@ -14,9 +14,9 @@ from linker.jobs.machines import Machines
 if TYPE_CHECKING:
     from linker.errors import OnError
     from linker.jobs.linking import Written
-    from linker.types import Document, Selection
     from linker.jobs.machines import Machines
     from linker.text.find import Overlaps
+    from linker.types import Document
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
 

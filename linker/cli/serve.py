@@ -23,9 +23,7 @@ def _limit(flag: str, default: float, text: str) -> Callable[[_Command], _Comman
     """An option for a limit; the default is that of `linker.service.settings.Limits`."""
     kind = click.FloatRange(0.1, 3600) if "seconds" in flag else click.IntRange(1, 2**40)
     text = f"{text} [default: {default:,}]"
-    return click.option(
-        flag, default=default, type=kind, metavar="N", hidden=True, help=text
-    )
+    return click.option(flag, default=default, type=kind, metavar="N", hidden=True, help=text)
 
 
 @click.command()

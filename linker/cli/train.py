@@ -140,7 +140,7 @@ def train(
     from linker import files, persistence
     from linker.cli.words import for_training
     from linker.text.spelling import read as read_spelling
-    from linker.training import folder, pipeline
+    from linker.training import pipeline
     from linker.training.plan import TrainingRequest
     from linker.training.settings import RunSettings, remove_folder
     from linker.training.supervision import check_known
