@@ -58,7 +58,7 @@ def test_the_readme_names_every_module(path: str) -> None:
     folder, _, name = path.rpartition("/")
     assert (
         path in README
-        or (folder in ("lib", "pages") and f"`{name}`" in README)
+        or (folder == "lib" and f"`{name}`" in README)
         or (name == "configurations.py" and f"{folder}/{name}" in README)
     )
 
@@ -77,11 +77,11 @@ def test_the_readme_names_every_result() -> None:
 def test_the_readme_names_every_block() -> None:
     tables = [line for line in README.splitlines() if "`results/" in line and line.count("|") == 6]
     named = {name for line in tables for name in line.split("|")[5].replace(",", " ").split()}
-    assert named == {block.__name__ for block in load("pages/write.py").BLOCKS}
+    assert named == set(load("pages.py").blocks())
 
 
 def test_the_pages_quote_the_results() -> None:
-    script = [sys.executable, str(BENCHMARKS / "pages" / "write.py"), "--check"]
+    script = [sys.executable, str(BENCHMARKS / "pages.py"), "--check"]
     done = subprocess.run(script, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -97,7 +97,7 @@ def block() -> str:
 def test_a_block_is_written_where_its_markers_stand() -> None:
     first, second = Path("README.md"), Path("docs/deep/page.md")
     pages = {first: "no block\n", second: marked("old\nlines")}
-    filled = load("pages/write.py").filled(pages, [block])
+    filled = load("pages.py").filled(pages, {"block": block})
     assert filled == {first: "no block\n", second: marked(r"new \1 figures")}
 
 
@@ -113,7 +113,7 @@ def test_a_block_is_written_where_its_markers_stand() -> None:
 def test_a_block_must_stand_in_one_place(texts: list[str], message: str) -> None:
     pages = {Path(f"{i}.md"): text for i, text in enumerate(texts)}
     with pytest.raises(SystemExit, match=message):
-        load("pages/write.py").filled(pages, [block])
+        load("pages.py").filled(pages, {"block": block})
 
 
 @pytest.fixture
