@@ -347,7 +347,7 @@ def test_a_group_is_still_a_frozen_dataclass() -> None:
 def attack() -> Any:
     """The module of the attacks on options."""
     spec = importlib.util.spec_from_file_location(
-        "attack_options", Path(__file__).parent / "attacks" / "options.py"
+        "attack_options", Path(__file__).parents[1] / "benchmarks" / "attacks" / "options.py"
     )
     assert spec is not None
     assert spec.loader is not None
@@ -407,7 +407,7 @@ def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attac
     ],
 )
 def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: str) -> None:
-    """Of those whose cost grew with the number, or grows; `attacks/options.py` tries all."""
+    """Of those whose cost grew with the number, or grows; `benchmarks/attacks/options.py` tries all."""
     for package in ("torch", "transformers", "accelerate", "gensim"):
         pytest.importorskip(package)
     assert (

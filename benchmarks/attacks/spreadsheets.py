@@ -21,17 +21,9 @@ from .mutate import mutated
 from .writers import text as hostile
 
 MENTIONS = (
-    *(
-        "breast cancer",
-        "ovarian cancer",
-        "ataxia",
-        "gout",
-        "tumor",
-        "louis-bar syndrome",
-        "the thing",
-    ),
-    *("breast and ovarian cancer", "mammary tumor", "A-T", "Neoplasms", "xyzzy"),
-)
+    "breast cancer", "ovarian cancer", "ataxia", "gout", "tumor", "louis-bar syndrome",
+    "the thing", "breast and ovarian cancer", "mammary tumor", "A-T", "Neoplasms", "xyzzy",
+)  # fmt: skip
 _HEADERS = {"link": "mention", "check": "label", "decide": "mention"}
 _OF_IDS = {"link": "old", "check": "id", "decide": "concept_id"}
 _CELL = r'(?:"(?:[^"]|"")*"|[^{sign}"\r\n]*)'

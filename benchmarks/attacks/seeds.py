@@ -6,7 +6,7 @@ import json
 import struct
 from pathlib import Path
 
-_DATA = Path(__file__).resolve().parent.parent / "data"
+_DATA = Path(__file__).resolve().parents[2] / "tests" / "data"
 PUBTATOR, BIOC_XML, BIOC_JSON, OBO = (
     (_DATA / name).read_bytes()
     for name in ("mini.pubtator.txt", "mini.bioc.xml", "mini.bioc.json", "tiny.obo")

@@ -1,4 +1,4 @@
-"""What people said of mentions: in stores, in outputs, and whether an output claims what a store does not have."""
+"""What people said of mentions: in stores, in outputs, and whether the store has what these claim."""
 
 from __future__ import annotations
 
@@ -42,31 +42,23 @@ class Said:
         ids = tuple(sorted(i and curie(i) for i in parts_of(Decision(mention, concept))))
         return cls(spaced(mention), ids if any(ids) else ("",), accepted)
 
-    @property
-    def form(self) -> tuple[str, tuple[str, ...], bool]:
-        """What is the same for all ways to write the mention."""
-        return form_of(self.mention), self.ids, self.accepted
-
 
 def spaced(text: str) -> str:
     """A text as it may be read again: what cannot stand in a table is a blank."""
     return _BLANKS.sub(" ", text).strip()
 
 
+def as_now(said: Said, dictionary: Dictionary) -> Said:
+    """What is said, with the ids that a dictionary has now."""
+    ids = (next(iter(dictionary.resolve(i)), i) if i else "" for i in said.ids)
+    return replace(said, ids=tuple(sorted(ids)))
+
+
 def kept(path: Path) -> list[Said]:
     """The decisions that a file holds in rows of the right types; none where it is none."""
-    return [said for _, said in numbered(path)]
-
-
-def numbered(path: Path) -> list[tuple[int, Said]]:
-    """As `kept`, with their numbers."""
-    query = "SELECT id, mention, concept_id, accepted FROM decisions ORDER BY id"
-    return [
-        (row[0], Said.of(row[1], row[2], bool(row[3])))
-        for row in selected(path, query)
-        if isinstance(row[1], str) and isinstance(row[2], str) and row[3] in (0, 1)
-        and isinstance(row[3], int)
-    ]  # fmt: skip
+    query = "SELECT mention, concept_id, accepted FROM decisions WHERE accepted IN (0, 1) AND "
+    query += "typeof(mention) || typeof(concept_id) || typeof(accepted) = 'texttextinteger'"
+    return [Said.of(mention, concept, bool(a)) for mention, concept, a in selected(path, query)]
 
 
 def selected(path: Path, query: str) -> list[tuple[Any, ...]]:
@@ -101,9 +93,9 @@ def expect(
     for strange in set(kept) - set(allowed):
         kind = "an accepted decision" if strange.accepted else "a rejection"
         raise Failed(f"{kind} that nobody took: {strange}")
-    forms = {said.form for said in kept}
+    forms = {(form_of(said.mention), said.ids, said.accepted) for said in kept}
     for said in required:
-        if said.form not in forms:
+        if (form_of(said.mention), said.ids, said.accepted) not in forms:
             raise Failed(f"a decision was lost: {said}")
 
 
@@ -124,61 +116,42 @@ def claims(form: str, text: str) -> Iterator[Claim]:
 
 
 def _of_table(text: str, delimiter: str) -> Iterator[Claim]:
-    rows = list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
-    for row in rows:
+    for row in csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter):
         if row.get("rank", "1") not in ("", "1"):
             continue
-        source = row.get("source") or ""
         ids = tuple((row.get("linker_concept_id") or row["concept_id"] or "").split("|"))
-        yield Claim(
-            row["mention"],
-            row["state"] or "model",
-            None if "part" in row else ids,  # a row is a part alone
-            json.loads(row["decisions"] or "[]"),
-            "decision" in source.split("|"),
-        )
+        found = None if "part" in row else ids  # a row is a part alone
+        said, sources = json.loads(row["decisions"] or "[]"), (row.get("source") or "").split("|")
+        yield Claim(row["mention"], row["state"] or "model", found, said, "decision" in sources)
 
 
 def _of_jsonl(text: str) -> Iterator[Claim]:
     for line in text.split("\n")[:-1]:
         record = json.loads(line)
-        best = [
-            (part["candidates"] or [None])[0] if not part["nil"] else None
-            for part in record["parts"]
-        ]
-        yield Claim(
-            record["mention"],
-            record["state"],
-            tuple(one["concept_id"] if one else "" for one in best),
-            record["decisions"],
-            any(one and one.get("source") == "decision" for one in best),
-        )
+        best = [([] if p["nil"] else p["candidates"])[:1] for p in record["parts"]]
+        ids = tuple(one[0]["concept_id"] if one else "" for one in best)
+        by_decision = any(one and one[0].get("source") == "decision" for one in best)
+        yield Claim(record["mention"], record["state"], ids, record["decisions"], by_decision)
 
 
 def _of_pubtator(text: str) -> Iterator[Claim]:
-    for line in text.split("\n"):
-        cells = line.split("\t")
+    pattern = r"(?:.*? )?(accepted|no concept|rejected|open|disputed) (\[\{.*\}\])"
+    for cells in (line.split("\t") for line in text.split("\n")):
         if len(cells) < 6:
             continue
-        match = re.fullmatch(
-            r"(?:.*? )?(accepted|no concept|rejected|open|disputed) (\[\{.*\}\])", cells[-1]
-        )
+        match = re.fullmatch(pattern, cells[-1])
         ids = tuple("" if i == "-1" else i for i in cells[5].split("|"))
-        said = json.loads(match[2]) if match else []
-        yield Claim(cells[3], match[1] if match else "model", ids, said)
+        state, said = (match[1], json.loads(match[2])) if match else ("model", [])
+        yield Claim(cells[3], state, ids, said)
 
 
 def _of_bioc(text: str) -> Iterator[Claim]:
     for annotation in ET.fromstring(text).iter("annotation"):
         infons = {one.get("key"): one.text or "" for one in annotation.iter("infon")}
-        ids = infons.get("identifier", "-1").split("|")
-        yield Claim(
-            annotation.findtext("text") or "",
-            infons.get("state", "model"),
-            tuple("" if i == "-1" else i for i in ids),
-            json.loads(infons.get("decisions", "[]")),
-            "decision" in infons.get("source", "").split("|"),
-        )
+        ids = tuple("" if i == "-1" else i for i in infons.get("identifier", "-1").split("|"))
+        said, mention = json.loads(infons.get("decisions", "[]")), annotation.findtext("text") or ""
+        by_decision = "decision" in infons.get("source", "").split("|")
+        yield Claim(mention, infons.get("state", "model"), ids, said, by_decision)
 
 
 _CLAIMS: dict[str, Callable[[str], Iterator[Claim]]] = {
@@ -194,8 +167,7 @@ def check_claims(claims: Iterable[Claim], standing: Iterable[Said], dictionary: 
     """Check that a store has a decision for each judgement that an output claims."""
     standing = [as_now(said, dictionary) for said in standing]
     for claim in claims:
-        forms = {form_of(claim.mention)}
-        forms |= {LONG_FORMS[form] for form in forms if form in LONG_FORMS}
+        forms = {form_of(claim.mention), LONG_FORMS.get(form_of(claim.mention))}
         on = [said for said in standing if form_of(said.mention) in forms]
         for one in claim.decisions:
             said = Said.of(one["mention"], one["concept_id"] or "", one["accepted"])
@@ -205,12 +177,6 @@ def check_claims(claims: Iterable[Claim], standing: Iterable[Said], dictionary: 
             raise Failed(f"an output claims a decision on an answer of the model: {claim}")
         if not _is_founded(claim, on):
             raise Failed(f"an output claims a state that no decision gives: {claim}")
-
-
-def as_now(said: Said, dictionary: Dictionary) -> Said:
-    """What is said, with the ids that a dictionary has now."""
-    ids = (next(iter(dictionary.resolve(i)), i) if i else "" for i in said.ids)
-    return replace(said, ids=tuple(sorted(ids)))
 
 
 def _is_founded(claim: Claim, on: Iterable[Said]) -> bool:
@@ -228,20 +194,16 @@ def _is_founded(claim: Claim, on: Iterable[Said]) -> bool:
 
 def mappings(text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of mappings in SSSOM, with the numbers of their lines."""
-    lines = [
-        (n, line) for n, line in enumerate(text.split("\n"), 1) if line and not line.startswith("#")
-    ]
     header: list[str] = []
-    for number, line in lines:
-        (cells,) = (
-            csv.reader([line.rstrip("\r")], "excel-tab")
-            if line.count('"') % 2 == 0
-            else [line.split("\t")]
-        )
-        if not header:
-            header = cells
-        else:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line or line.startswith("#"):
+            continue
+        cells = line.split("\t")
+        if line.count('"') % 2 == 0:
+            (cells,) = csv.reader([line.rstrip("\r")], "excel-tab")
+        if header:
             yield number, dict(zip(header, map(str.strip, cells), strict=False))
+        header = header or cells
 
 
 def check_mappings(text: str, standing: Iterable[Said], dictionary: Dictionary) -> None:
@@ -251,11 +213,8 @@ def check_mappings(text: str, standing: Iterable[Said], dictionary: Dictionary) 
         if row.get("mapping_justification") not in BY_PEOPLE:
             continue
         identifier = row["object_id"].replace("sssom:NoTermFound", "")
-        accepted = row["predicate_modifier"] != "Not"
-        if not any(
-            said.accepted == accepted
-            and said.mention == spaced(row["subject_label"])
-            and (identifier in said.ids or identifier.startswith("local:") or "%" in identifier)
-            for said in standing
-        ):
+        wanted = spaced(row["subject_label"]), row["predicate_modifier"] != "Not"
+        on = [said for said in standing if (said.mention, said.accepted) == wanted]
+        is_coded = identifier.startswith("local:") or "%" in identifier
+        if not any(identifier in said.ids or is_coded for said in on):
             raise Failed(f"a mapping claims a curation that nobody did: {row}")

@@ -1,13 +1,15 @@
-"""The quick share of the attacks; `python benchmarks/attacks.py` is the long run."""
+"""A short share of the attacks; `python benchmarks/attacks/run.py` is the long run."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from .core import apart
-from .kinds import KINDS
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.attacks.run import KINDS, apart
 
 SEED = 0
 
@@ -21,7 +23,7 @@ def test_attacks(kind: str) -> None:
     if KINDS[kind].needs:
         pytest.importorskip(KINDS[kind].needs, reason="the extra is not installed")
     tally = apart(kind, SEED, 0, KINDS[kind].quick, seconds=120)
-    again = f'python benchmarks/attacks.py --only "{kind}" --seed {SEED} --case '
+    again = f'python benchmarks/attacks/run.py --only "{kind}" --seed {SEED} --case '
     assert not tally.failures, "\n".join(
         f"{again}{case}\n    {failure}" for case, failure in tally.failures[:5]
     )

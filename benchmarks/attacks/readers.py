@@ -30,12 +30,8 @@ Read = Callable[[Path, OnError, random.Random], int | None]
 BOMB = 1_200_000_000  # bytes
 _MEMBER = 10_000_000  # bytes of a gzip member
 _OTHER_ENCODINGS = (
-    b"\xff\xfe",
-    b"\xfe\xff",
-    b"%PDF",
-    b"PK\x03\x04",
-    b"\x1f\x8b",
-)  # starts of what is no text, and stops the reading
+    b"\xff\xfe", b"\xfe\xff", b"%PDF", b"PK\x03\x04", b"\x1f\x8b",
+)  # starts of what is no text, and stops the reading  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

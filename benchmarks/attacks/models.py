@@ -25,26 +25,21 @@ from .mutate import NESTED, NUMBERS, mutated, other
 from .mutate import changed as changed_json
 
 _MARKER = "code-was-run"
-_QUICK = {  # a training of a dan or a transformer that takes a second
+_QUICK: dict[str, dict[str, Any]] = {  # a training of a dan or a transformer that takes a second
     "words": {"dim": 8, "min_count": 1, "epochs": 1, "buckets": 50},
     "dan": {"hidden": 8},
     "ground": {"epochs": 1, "held_out": 2, "batch_size": 8},
     "align": {"epochs": 0},
-    "training": {
-        "epochs": 1,
-        "dictionary_queries": 4,
-        "device": "cpu",
-        "top_k": 4,
-        "precision": "fp32",
-    },
+    "training": {"epochs": 1, "dictionary_queries": 4, "device": "cpu", "top_k": 4},
 }
+_QUICK["training"]["precision"] = "fp32"
 
 Use = Callable[[Path], object]
 """Loads a folder and uses what it holds."""
 
 
 class _Evil:
-    """Makes a file when it is unpickled."""
+    """Makes a folder when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,15 +49,9 @@ class _Evil:
 
 
 def _link(folder: Path) -> None:
-    linker = Linker.load(folder)
-    for prediction in linker.link(["breast cancer", "ataxia of sheep"], k=3):
-        for part in prediction.parts:
-            for candidate in part.candidates:
-                (
-                    candidate.concept_id.encode(),
-                    candidate.name.encode(),
-                    candidate.matched_name.encode(),
-                )
+    for prediction in Linker.load(folder).link(["breast cancer", "ataxia of sheep"], k=3):
+        for candidate in (one for part in prediction.parts for one in part.candidates):
+            f"{candidate.concept_id}{candidate.name}{candidate.matched_name}".encode()
 
 
 def _browse(folder: Path) -> None:
@@ -102,13 +91,10 @@ def dense(shared: Path) -> Iterator[Attack]:
     import torch
 
     torch.set_num_threads(1)
-    dictionary = _dictionary(shared)
-    folders: list[tuple[Path, Use]] = []
+    dictionary, folders = _dictionary(shared), list[tuple[Path, Use]]()
     for encoder in ("dan", "transformer"):
-        options = changed(
-            preset("default", encoder),
-            _QUICK | {"transformer": {"model": str(_bert(shared / "bert"))}},
-        )
+        model = {"transformer": {"model": letters_transformer(shared / "bert", 32)}}
+        options = changed(preset("default", encoder), _QUICK | model)
         Linker.train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)
@@ -120,29 +106,27 @@ def _dictionary(shared: Path) -> Dictionary:
     return Dictionary.read(shared / "dict.tsv")
 
 
-def _bert(folder: Path) -> Path:
-    """A BERT of random weights whose words are letters."""
+def letters_transformer(folder: Path, longest: int) -> str:
+    """A BERT of random weights whose tokens are letters."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
-    vocabulary = {
-        token: row
-        for row, token in enumerate(
-            ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(chr, range(97, 123))]
-        )
-    }
-    sizes = {
-        "hidden_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-        "max_position_embeddings": 32,
-    }
-    transformers.BertModel(
-        transformers.BertConfig(vocab_size=len(vocabulary), **sizes)
-    ).save_pretrained(folder)
-    transformers.BertTokenizer(vocab=vocabulary, model_max_length=32).save_pretrained(folder)
-    return folder
+    letters = [chr(code) for code in range(97, 123)]
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
+    tokens += [f"##{letter}" for letter in letters]
+    config = transformers.BertConfig(
+        vocab_size=len(tokens),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=longest,
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    vocabulary = {token: row for row, token in enumerate(tokens)}
+    tokenizer = transformers.BertTokenizer(vocab=vocabulary, model_max_length=longest)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
 
 
 def _attack(folders: list[tuple[Path, Use]]) -> Attack:
@@ -153,7 +137,7 @@ def _attack(folders: list[tuple[Path, Use]]) -> Attack:
         for _ in range(rng.choice((1, 1, 1, 2))):
             rng.choice(_DAMAGES)(rng, model, folder / _MARKER)
         if rng.random() < 0.95:
-            sign(model, listed_only=rng.random() < 0.1)
+            _sign(model, listed_only=rng.random() < 0.1)
         try:
             use(model)
         finally:
@@ -163,8 +147,8 @@ def _attack(folders: list[tuple[Path, Use]]) -> Attack:
     return attack
 
 
-def sign(model: Path, *, listed_only: bool = False) -> None:
-    """Put the checksums of the files that are there into the manifest; `listed_only`: only of those that it names already."""
+def _sign(model: Path, *, listed_only: bool) -> None:
+    """Put the checksums of the files that are there, or were, into the manifest."""
     path = model / persistence.MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -184,118 +168,62 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _file(rng: random.Random, model: Path, pattern: str = "*") -> Path:
-    found = sorted(
-        file for file in model.rglob(pattern) if file.is_file() and not file.is_symlink()
-    )
+    every = sorted(model.rglob(pattern))
+    found = [file for file in every if file.is_file() and not file.is_symlink()]
     return rng.choice(found or [model / "config.json"])
+
+
+def _array(rng: random.Random, model: Path) -> tuple[Path, Any]:
+    """The file of an array, and the array; None where it cannot be read any more."""
+    path = _file(rng, model, "*.npy")
+    with contextlib.suppress(ValueError, OSError):
+        return path, np.array(np.load(path))
+    return path, None
 
 
 def _bytes(rng: random.Random, model: Path, marker: Path) -> None:
     """Bytes of a file are others, fewer or more."""
     path = _file(rng, model)
     data = path.read_bytes()
-    _write(
-        path,
-        rng.choice(
-            (
-                mutated(rng, data),
-                data[: rng.randint(0, len(data))],
-                data + rng.randbytes(rng.choice((1, 8, 4096))),
-                b"",
-            )
-        ),
-    )
+    shorter, longer = data[: rng.randint(0, len(data))], data + rng.randbytes(4096)
+    _write(path, rng.choice((mutated(rng, data), shorter, longer, data + b"x", b"")))
+
+
+_SIZES = (0, 1, -1, 2**31, 2**40, 2**63 - 1, 2**64, 10**30)
+_SHAPES = (
+    "({n},)", "({n}, 1)", "(1, {n})", "()", "(1,) * 9", "[1]", "None", "-1", "(None,)", "(True,)",
+    "(1.0,)", "((1,),)",
+)  # fmt: skip
+_TYPES = (
+    "<i4", "<i8", ">i8", "<u1", "|u1", "<f2", "<f4", "<f8", "<c16", "|b1", "|S5", "<U5", "|O",
+    "<M8[s]", "|V0", "|V8", "x", "", "i" * 999,
+)  # fmt: skip
+_TEXTS = (  # instead of the dictionary that the header of an array is
+    "(" * 3_000, "[" * 9_000, "{" * 200, "-" * 9_000 + "1", "'''", "1" * 5_000, "\\", "é", "()",
+    "{'descr': '<i4'", "__import__('os').mkdir('x')",
+)  # fmt: skip
+_VERSIONS = ((1, 0), (1, 0), (1, 0), (2, 0), (3, 0), (4, 0), (0, 0))
 
 
 def _header(rng: random.Random, model: Path, marker: Path) -> None:
     """The header of an array says something else of the same bytes."""
-    path = _file(rng, model, "*.npy")
-    try:
-        array = np.load(path)
-    except (ValueError, OSError):
+    path, array = _array(rng, model)
+    if array is None:
         return
-    size = rng.choice(
-        (0, 1, -1, len(array) + 1, len(array) - 1, 2**31, 2**40, 2**63 - 1, 2**64, 10**30)
-    )
-    shapes = (
-        repr((size,)),
-        repr((size, 1)),
-        repr((1, size)),
-        "()",
-        "(1,) * 9",
-        "[1]",
-        "None",
-        "-1",
-        "(None,)",
-        "(True,)",
-        "(1.0,)",
-        "((1,),)",
-    )
-    types = (
-        "<i4",
-        "<i8",
-        ">i8",
-        "<u1",
-        "|u1",
-        "<f2",
-        "<f4",
-        "<f8",
-        "<c16",
-        "|b1",
-        "|S5",
-        "<U5",
-        "|O",
-        "<M8[s]",
-        "|V0",
-        "|V8",
-        "x",
-        "",
-        "i" * 999,
-    )
+    size = rng.choice((*_SIZES, len(array) + 1, len(array) - 1))
+    odd: dict[str, tuple[str, ...]] = {"descr": tuple(map(repr, _TYPES))}
+    odd["shape"] = tuple(shape.replace("{n}", str(size)) for shape in _SHAPES)
+    odd["fortran_order"] = ("True", "None", "1", "'x'")
     header = {"descr": repr(array.dtype.str), "fortran_order": "False", "shape": repr(array.shape)}
-    for _ in range(rng.choice((1, 1, 2))):
-        key = rng.choice(("descr", "fortran_order", "shape"))
-        header[key] = rng.choice(
-            shapes
-            if key == "shape"
-            else tuple(map(repr, types))
-            if key == "descr"
-            else ("True", "None", "1", "'x'")
-        )
+    for key in rng.sample(sorted(odd), rng.choice((1, 1, 2))):
+        header[key] = rng.choice(odd[key])
     text = "{" + ", ".join(f"'{key}': {value}" for key, value in header.items()) + "}"
     if rng.random() < 0.5:
-        text = rng.choice(
-            (
-                *(
-                    text[: rng.randint(0, len(text))],
-                    text.replace("'", "", 1),
-                    text.replace(":", "", 1),
-                    text[:-1] + ", 'x': 1}",
-                    "\0" + text,
-                ),
-                *(
-                    "(" * 3_000,
-                    "[" * 9_000,
-                    "{" * 200,
-                    "-" * 9_000 + "1",
-                    "'''",
-                    "1" * 5_000,
-                    "{'descr': '<i4'",
-                    "[1L]" + text,
-                    "\\",
-                    "é",
-                    "()",
-                ),
-                *(
-                    text.replace("}", f", {'lambda: 0'}: 1}}"),
-                    "__import__('os').mkdir('x')",
-                    text + " " * 70_000,
-                    "\t" + text,
-                    text + "\n#x\n  y",
-                ),
-            )
-        )
-    version = rng.choice(((1, 0), (1, 0), (1, 0), (2, 0), (3, 0), (4, 0), (0, 0)))
+        cut, more = text[: rng.randint(0, len(text))], text[:-1] + ", 'x': 1}"
+        edited = (cut, text.replace("'", "", 1), text.replace(":", "", 1), more, "\0" + text)
+        edited += (text.replace("}", f", {'lambda: 0'}: 1}}"), text + " " * 70_000, "\t" + text)
+        text = rng.choice((*edited, *_TEXTS, "[1L]" + text, text + "\n#x\n  y"))
+    version = rng.choice(_VERSIONS)
     coded = (text + "\n").encode("utf-8" if version[0] == 3 else "latin-1", "replace")
     length = rng.choice((len(coded),) * 6 + (0, 1, 65_535, len(coded) + 64))
     packed = struct.pack("<H" if version[0] == 1 else "<I", min(length, 65_535))
@@ -304,31 +232,19 @@ def _header(rng: random.Random, model: Path, marker: Path) -> None:
 
 def _values(rng: random.Random, model: Path, marker: Path) -> None:
     """An array is whole, and its values are wrong."""
-    path = _file(rng, model, "*.npy")
-    try:
-        array = np.array(np.load(path))
-    except (ValueError, OSError):
+    path, array = _array(rng, model)
+    if array is None:
         return
     if array.size and array.dtype.kind in "iufb":
         flat = array.reshape(-1)
-        if array.dtype.kind == "f":
-            flat[rng.randrange(flat.size)] = rng.choice((np.nan, np.inf, -np.inf, -1, 0, 6e4))
-        else:
+        values: tuple[Any, ...] = (np.nan, np.inf, -np.inf, -1, 0, 6e4)
+        if array.dtype.kind != "f":
             limits = np.iinfo(np.uint8 if array.dtype.kind == "b" else array.dtype)
-            flat[rng.randrange(flat.size)] = rng.choice(
-                (limits.min, limits.max, 0, 1, limits.max // 2)
-            )
-        array = rng.choice(
-            (
-                array,
-                array,
-                array[:-1],
-                np.concatenate([array, array]),
-                array[:0],
-                array.astype(np.float64),
-                array[None],
-            )
-        )
+            values = (limits.min, limits.max, 0, 1, limits.max // 2)
+        flat[rng.randrange(flat.size)] = rng.choice(values)
+        double = np.concatenate([array, array])
+        others = (array[:-1], double, array[:0], array.astype(np.float64), array[None])
+        array = rng.choice((array, array, *others))
     with contextlib.suppress(ValueError):
         buffer = io.BytesIO()
         np.save(buffer, array, allow_pickle=False)
@@ -352,25 +268,19 @@ def _number(rng: random.Random, model: Path, marker: Path) -> None:
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
         config = json.loads(path.read_bytes())
         group = config["options"][rng.choice(sorted(config["options"]))]
-        group[rng.choice(sorted(group))] = rng.choice(
-            (
-                json.loads(rng.choice(("1e400", "-1", "0", "NaN", "1" + "0" * 20))),
-                rng.choice(NUMBERS),
-            )
-        )
+        numbers = (float("inf"), -1, 0, float("nan"), 10**20, rng.choice(NUMBERS))
+        group[rng.choice(sorted(group))] = rng.choice(numbers)
         _write(path, json.dumps(config).encode())
 
 
 def _pickle(rng: random.Random, model: Path, marker: Path) -> None:
     """A pickle that makes a folder stands where an array or weights stand, or beside them."""
-    evil = pickle.dumps(_Evil(marker))
     as_npy = io.BytesIO()
     np.save(as_npy, np.array([_Evil(marker)], dtype=object), allow_pickle=True)
     path = _file(rng, model, rng.choice(("*.npy", "*.safetensors", "*")))
-    name = rng.choice(
-        (path.name, path.name, "pytorch_model.bin", "adapter.pkl", "training_args.bin", "extra.npy")
-    )
-    _write(path.with_name(name), rng.choice((evil, as_npy.getvalue())))
+    others = ("pytorch_model.bin", "adapter.pkl", "training_args.bin", "extra.npy")
+    name = rng.choice((path.name, path.name, *others))
+    _write(path.with_name(name), rng.choice((pickle.dumps(_Evil(marker)), as_npy.getvalue())))
     if rng.random() < 0.3:
         for weights in model.rglob("*.safetensors"):
             weights.unlink()
@@ -378,41 +288,24 @@ def _pickle(rng: random.Random, model: Path, marker: Path) -> None:
 
 def _code(rng: random.Random, model: Path, marker: Path) -> None:
     """Configurations of transformers name code of the folder."""
+    code = f"import os\nos.mkdir({str(marker)!r})\nclass Evil: pass\n".encode()
+    of_auto = {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}
+    of_auto |= {"AutoTokenizer": ["evil.Evil", None]}
     for path in sorted(model.rglob("*config.json")):
         with contextlib.suppress(ValueError, TypeError, AttributeError):
             config = json.loads(path.read_bytes())
-            names = ("AutoConfig", "AutoModel", "AutoTokenizer")
-            config |= {
-                "auto_map": dict.fromkeys(names, "evil.Evil")
-                | {"AutoTokenizer": ["evil.Evil", None]},
-                "trust_remote_code": True,
-            }
-            config[rng.choice(("model_type", "tokenizer_class", "architectures"))] = rng.choice(
-                ("evil", ["Evil"], "Evil", None)
-            )
+            config |= {"auto_map": of_auto, "trust_remote_code": True}
+            key = rng.choice(("model_type", "tokenizer_class", "architectures"))
+            config[key] = rng.choice(("evil", ["Evil"], "Evil", None))
             _write(path, json.dumps(config).encode())
-            _write(
-                path.with_name("evil.py"),
-                f"import os\nos.mkdir({str(marker)!r})\nclass Evil: pass\n".encode(),
-            )
+            _write(path.with_name("evil.py"), code)
 
 
 def _extra(rng: random.Random, model: Path, marker: Path) -> None:
     """Something stands there that does not belong there: a link, a pipe, a folder, a file."""
     path = _file(rng, model)
-    new = path.with_name(
-        rng.choice(
-            (
-                path.name,
-                "extra.npy",
-                "extra.json",
-                "training.jsonl",
-                "tokenizer.json",
-                "subwords.json",
-                "a" * 200,
-            )
-        )
-    )
+    others = ("extra.npy", "extra.json", "training.jsonl", "tokenizer.json", "subwords.json")
+    new = path.with_name(rng.choice((path.name, *others, "a" * 200)))
     shutil.rmtree(new, ignore_errors=True) if new.is_dir() else new.unlink(missing_ok=True)
     how = rng.randrange(6)
     if how == 0:
@@ -429,48 +322,21 @@ def _extra(rng: random.Random, model: Path, marker: Path) -> None:
         path.rename(new)
 
 
+_SUMS = ("../x", "/etc/hostname", "a\0b", "\ud800", "", ".", "a" * 5000)
+_FOREIGN: tuple[Any, ...] = (
+    *({}, [], None, {"sha256": []}, {"sha256": {}}, {"sha256": {"config.json": None}}),
+    *({"format_version": 2}, {"format_version": 1, "kind": "words"}),
+    *({"format_version": 1, "kind": None}, *({"sha256": {name: "0"}} for name in _SUMS)),
+)
+
+
 def _foreign(rng: random.Random, model: Path, marker: Path) -> None:
     """The manifest or the configuration is that of something else."""
     path = model / rng.choice(("manifest.json", "config.json"))
-    values: tuple[Any, ...] = (
-        {},
-        [],
-        None,
-        {"sha256": []},
-        {"sha256": {}},
-        {"sha256": {"../x": "0"}},
-        {"sha256": {"/etc/hostname": "0"}},
-    )
-    values += (
-        {"sha256": {"config.json": None}},
-        {"format_version": 2},
-        {"format_version": 1, "kind": "words"},
-        {"format_version": 1, "kind": None},
-    )
-    values += (
-        {"sha256": {"a\0b": "0"}},
-        {"sha256": {"\ud800": "0"}},
-        {"sha256": {"": "0"}},
-        {"sha256": {".": "0"}},
-        {"sha256": {"a" * 5000: "0"}},
-    )
-    _write(path, json.dumps(rng.choice(values)).encode())
+    _write(path, json.dumps(rng.choice(_FOREIGN)).encode())
 
 
 _DAMAGES = (
-    _bytes,
-    _bytes,
-    _header,
-    _header,
-    _header,
-    _values,
-    _values,
-    _json,
-    _json,
-    _json,
-    _number,
-    _pickle,
-    _code,
-    _extra,
-    _foreign,
+    *(_bytes, _bytes, _header, _header, _header, _values, _values, _json, _json, _json, _number),
+    *(_pickle, _code, _extra, _foreign),
 )

@@ -94,14 +94,8 @@ def _linker(table: Path, number: int) -> Linker:
     """One of two models of the same names with other ids, in another order, with other names about them."""
     prefix = "AB"[number]
     names = [
-        "breast cancer",
-        "ataxia",
-        "gout",
-        "skin tumor",
-        f"only of {prefix}",
-        "fever",
-        "cancer",
-    ][:: 1 - 2 * number]
+        "breast cancer", "ataxia", "gout", "skin tumor", f"only of {prefix}", "fever", "cancer",
+    ][:: 1 - 2 * number]  # fmt: skip
     rows = [
         f"{prefix}:{row}\t{name}\t{name} disease|{prefix} {name}\t{prefix}:0\n"
         for row, name in enumerate(names)

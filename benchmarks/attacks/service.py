@@ -1,0 +1,542 @@
+"""Hostile requests to a service in this process; `sockets` sends what is no HTTP to one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, quote_plus, unquote
+
+from linker import Dictionary, Linker
+
+from . import seeds, sockets
+from .core import Attack, Failed
+from .decisions import IDS, MENTIONS, OLD_IDS, WRONG_IDS
+from .judgements import Said, as_now, selected
+from .mutate import NUMBERS, changed, mutated, other
+from .writers import text as hostile
+
+KEY = b"a-key-of-some-length"
+_LIMITS = {"body": 200_000, "mentions": 300, "documents": 30, "text": 20_000, "requests": 12}
+_LIMITS |= {"read_seconds": 0.3, "seconds": 8.0}
+_RAW = 0.06  # share of the cases that are made over sockets
+_FOREIGN = (
+    b"evil.org", b"localhost.evil.org", b"evil.org:80", b"127.0.0.1.evil.org", b"",
+    b"evil.org/localhost", b"evil.org@localhost.x", b"[::1].evil.org", b"localhost,evil.org",
+    b"evil.org#localhost", b"\xff", b"x y",
+)  # fmt: skip
+_ORIGINS = (
+    b"http://evil.org", b"null", b"http://localhost.evil.org", b"", b"http://localhost@evil.org",
+    b"\xff",
+)  # fmt: skip
+Field = tuple[bytes, bytes]
+_HOST = (b"host", b"localhost")
+_FORM = b"application/x-www-form-urlencoded"
+
+
+@dataclass(slots=True)
+class Sent:
+    """A request."""
+
+    method: str
+    path: bytes  # as it is sent, with its signs escaped
+    query: bytes = b""
+    body: bytes = b""
+    headers: list[Field] = field(default_factory=lambda: [_HOST])
+    chunks: int = 1  # in which the body comes
+    end: str = "whole"  # how the body ends: whole, slow (never), gone (the client left)
+
+    @property
+    def record(self) -> Any:
+        """The JSON of its body; None for another one."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            return None
+
+    def __str__(self) -> str:
+        end = "" if self.end == "whole" else f" ({self.end})"
+        where = f"{self.method} {self.path[:100]!r}?{self.query[:200]!r}"
+        return f"{where} {self.headers!r:.200} {self.body[:300]!r}{end}"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came back."""
+
+    status: int = 0
+    body: bytes = b""
+
+
+@contextlib.contextmanager
+def prepared(shared: Path) -> Iterator[Attack]:
+    """A few requests together, to a service that keeps decisions or to one that wants a key."""
+    shared.mkdir()
+    (shared / "dict.tsv").write_bytes(seeds.TABLE)
+    Linker.train(Dictionary.read(shared / "dict.tsv")).save(shared / "model")
+    from linker.service import app  # noqa: F401 - imported once for all processes
+
+    made: list[_Services] = []  # in each process: its threads do not come along
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        if not made or made[0].process != os.getpid():
+            made[:] = [_Services(shared)]
+        if rng.random() < _RAW:
+            sockets.attack(rng, made[0].socketed())
+        elif rng.random() < 0.15:
+            _without_key(rng, made[0])
+        else:
+            _several(rng, made[0])
+
+    yield attack
+
+
+class _Services:
+    """The services of a process."""
+
+    def __init__(self, shared: Path) -> None:
+        self.process, self._shared, self._numbers = os.getpid(), shared, itertools.count()
+        self.loop = asyncio.new_event_loop()
+        self._linker = Linker.load(shared / "model")
+        self.dictionary = self._linker.dictionary
+        self._socket: sockets.Service | None = None
+        self._open: tuple[Any, Any, Path] | None = None
+        self.keyed, *_ = self._started(keys=(KEY,))
+        self.answers = {
+            prediction.mention.text: [
+                part.best and part.best.concept_id for part in prediction.parts
+            ]
+            for prediction in self._linker.link(MENTIONS)
+        }
+
+    def _started(self, **settings: Any) -> tuple[Any, Any, Path]:
+        from linker.service.app import create
+        from linker.service.limits import Limits
+        from linker.service.settings import Settings
+        from linker.service.state import Service
+
+        store = self._shared / f"{self.process}-{next(self._numbers)}.sqlite"
+        settings |= {"names": frozenset(("localhost",)), "limits": Limits(**_LIMITS)}
+        made = Settings(str(self._shared / "model"), str(store), **settings)
+        service = Service(made, self._linker)
+        return create(service), service, store
+
+    def open(self) -> tuple[Any, Path]:
+        """A service without a key in whose file nobody has decided, and the file."""
+        if self._open is not None and selected(self._open[2], "SELECT 1 FROM decisions"):
+            self.loop.run_until_complete(self._open[1].close())
+            self._open = None
+        self._open = self._open or self._started()
+        return self._open[0], self._open[2]
+
+    def ask(self, app: Any, requests: Sequence[Sent], *, together: bool) -> list[Answer]:
+        """Send requests, one after the other or all at once."""
+
+        async def all_of_them() -> list[Answer]:
+            if together:
+                return list(await asyncio.gather(*(_asked(app, one) for one in requests)))
+            return [await _asked(app, one) for one in requests]
+
+        return self.loop.run_until_complete(all_of_them())
+
+    def socketed(self) -> sockets.Service:
+        """A service in a process of its own."""
+        if self._socket is None or self._socket.process.poll() is not None:
+            self._socket = sockets.Service(self._shared)
+        return self._socket
+
+
+async def _asked(app: Any, sent: Sent) -> Answer:
+    """Hand a request to an application as uvicorn does."""
+    answer = Answer()
+    size = max(1, -(-len(sent.body) // sent.chunks))
+    pieces = [sent.body[at : at + size] for at in range(0, len(sent.body), size)] or [b""]
+    waiting = iter(pieces)
+
+    async def receive() -> dict[str, Any]:
+        piece = next(waiting, None)
+        if piece is None:
+            if sent.end == "gone":
+                return {"type": "http.disconnect"}
+            await asyncio.Event().wait()
+        more = sent.end != "whole" or piece is not pieces[-1]
+        return {"type": "http.request", "body": piece, "more_body": more}
+
+    async def send(message: dict[str, Any]) -> None:
+        answer.status = message.get("status", answer.status)
+        answer.body += message.get("body", b"")
+
+    scope = {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "scheme": "http"}
+    scope |= {"http_version": "1.1", "method": sent.method, "root_path": "", "state": {}}
+    scope |= {"path": unquote(sent.path.decode("ascii")), "raw_path": sent.path}
+    scope |= {"query_string": sent.query, "headers": sent.headers}
+    scope |= {"client": ("127.0.0.1", 50_000), "server": ("127.0.0.1", 8080)}
+    await app(scope, receive, send)
+    return answer
+
+
+# ------------------------------------------------------------------------------- requests in order
+
+
+def _post(path: bytes, body: bytes, kind: bytes, query: bytes = b"") -> Sent:
+    fields = [_HOST, (b"content-type", kind), (b"content-length", b"%d" % len(body))]
+    return Sent("POST", path, query, body, fields)
+
+
+def _json(path: bytes, record: Any, query: bytes = b"") -> Sent:
+    return _post(path, json.dumps(record).encode(), b"application/json", query)
+
+
+def _mention(rng: random.Random) -> str:
+    return rng.choice((*MENTIONS, *MENTIONS, hostile(rng, 5)))
+
+
+def _document(rng: random.Random) -> dict[str, Any]:
+    text, marked = "", []
+    for mention in rng.sample(MENTIONS, rng.randint(0, 3)):
+        marked.append({"text": mention, "spans": [[len(text), len(text) + len(mention)]]})
+        text += f"{mention} and "
+    document: dict[str, Any] = {"id": rng.choice(("1", "2", hostile(rng, 2))), "text": text + "."}
+    return document | ({"mentions": marked} if rng.random() < 0.7 else {})
+
+
+def _documents(rng: random.Random) -> dict[str, Any]:
+    return {"documents": [_document(rng) for _ in range(rng.randint(1, 3))]}
+
+
+def _link(rng: random.Random) -> Sent:
+    record = _documents(rng)
+    if rng.random() < 0.7:
+        mentions = [_mention(rng) for _ in range(rng.choice((1, 2, 5)))]
+        of_document = [{"text": mention, "document_id": "1"} for mention in mentions]
+        record = {"mentions": rng.choice((mentions, mentions, mentions, of_document))}
+    if rng.random() < 0.3:
+        record["k"] = rng.choice((1, 5, 100))
+    form = rng.choice((b"", b"", b"", b"tsv", b"bioc", b"pubtator", b"sssom", b"jsonl"))
+    return _json(b"/link", record, b"format=" + form if form else b"")
+
+
+def _decided(rng: random.Random) -> Sent:
+    records = []
+    for _ in range(rng.choice((1, 1, 3))):
+        concept = rng.choice((*IDS, *OLD_IDS, None, *WRONG_IDS[:2]))
+        more = {"accepted": False, "scope": "101", "reviewer": hostile(rng, 2)}
+        chosen = {key: more[key] for key in more if rng.random() < 0.3}
+        records.append({"mention": _mention(rng), "concept_id": concept} | chosen)
+    return _json(b"/decisions", {"decisions": records})
+
+
+def _reconciled(rng: random.Random) -> Sent:
+    queries: dict[str, Any] = {}
+    for number in range(rng.choice((1, 3, 10))):
+        value = rng.choice(("MESH:D009369", ["a", 1], {"id": "x"}))
+        more = {"limit": rng.choice((0, 1, 5)), "type": "Disease", "type_strict": "any"}
+        more["properties"] = [{"pid": rng.choice(("parents", "id", "x")), "v": value}]
+        chosen = {key: more[key] for key in more if rng.random() < 0.2}
+        queries[f"q{number}"] = {"query": _mention(rng)} | chosen
+    return _parameter(rng, "queries", queries)
+
+
+def _extended(rng: random.Random) -> Sent:
+    ids = [rng.choice((*IDS, *OLD_IDS, *WRONG_IDS)) for _ in range(rng.choice((0, 1, 5)))]
+    settings = rng.choice(({}, {"limit": "2"}, {"content": "id"}, None))
+    names = rng.sample(("parents", "names", "definition", "x"), rng.randint(0, 3))
+    properties = [{"id": name, "settings": settings} for name in names]
+    return _parameter(rng, "extend", {"ids": ids, "properties": properties})
+
+
+def _parameter(rng: random.Random, name: str, value: Any) -> Sent:
+    text = f"{name}={quote_plus(json.dumps(value))}".encode()
+    is_get = rng.random() < 0.4
+    return Sent("GET", b"/reconcile", text) if is_get else _post(b"/reconcile", text, _FORM)
+
+
+def _file(rng: random.Random) -> Sent:
+    files = {"a.csv": seeds.CSV, "a.txt": seeds.PUBTATOR, "a.xml": seeds.BIOC_XML, "": seeds.TSV}
+    name, data = rng.choice(list(files.items()))
+    query = f"name={quote(name)}" + "&column=mention" * (rng.random() < 0.3)
+    sent = _post(b"/parse", mutated(rng, data)[: _LIMITS["body"] + 10], b"", query.encode())
+    return dataclasses.replace(sent, headers=[one for one in sent.headers if one[1]])
+
+
+_GET = (
+    *(b"/", b"/health", b"/ready", b"/model", b"/metrics", b"/openapi.json", b"/static/page.js"),
+    *(b"/nowhere", b"/search?q=breast&limit=5", b"/search?q=MESH%3AD001943", b"/search?q=%CE%B2"),
+    *(b"/concepts/MESH:D001943", b"/concepts/MESH%3AD000001", b"/concepts/X:1", b"/concepts/a/b"),
+    *(b"/decisions?mention=gout", b"/decisions/export?format=tsv", b"/reconcile?query=gout"),
+    *(b"/decisions/export?format=sssom", b"/decisions/export?format=mentions", b"/reconcile"),
+    *(
+        b"/decisions/export?format=x",
+        b"/reconcile?query=%7B%22query%22%3A+%22gout%22%7D&callback=f",
+    ),
+    *(b"/reconcile/suggest/entity?prefix=bre&cursor=1", b"/reconcile/suggest/type?prefix=bre"),
+    *(b"/reconcile/suggest/property?prefix=bre", b"/reconcile/suggest/x?prefix=bre"),
+    *(b"/reconcile/flyout/entity?id=MESH:D001943", b"/reconcile/flyout/type?id=x"),
+    *(b"/reconcile/flyout/property?id=x", b"/reconcile/properties?type=x&limit=2"),
+    b"/reconcile/preview?id=MESH:D001943",
+)
+
+
+def _get(rng: random.Random) -> Sent:
+    path, _, query = rng.choice(_GET).partition(b"?")
+    return Sent("GET", path, query)
+
+
+def _explained(rng: random.Random) -> Sent:
+    record: dict[str, Any] = {"mention": _mention(rng)}
+    return _json(b"/explain", record | rng.choice(({}, {}, {"document": _document(rng)})))
+
+
+_MAKERS: tuple[Callable[[random.Random], Sent], ...] = (
+    *(_link, _link, _link, _decided, _decided, _reconciled, _reconciled, _extended, _file),
+    *(_explained, _get, _get, _get),
+    lambda rng: _json(b"/annotate", _documents(rng)),
+    lambda rng: Sent("DELETE", b"/decisions/%d" % rng.choice((1, 1, 2, 3, 99))),
+    lambda rng: Sent("POST", b"/reload") if rng.random() < 0.1 else Sent("GET", b"/ready"),
+)
+
+
+# ---------------------------------------------------------------------------------- and out of order
+
+_DEEP = (
+    b"[", b'{"a":', b'{"mentions":[', b'[{"decisions":', b'"', b"\\u0000", b"1", b"-",
+    b'{"documents":[{"passages":[',
+)  # fmt: skip
+_KINDS = (
+    b"", b"text/plain", b"multipart/form-data", b"multipart/form-data; boundary=x", b"\xff",
+    b"application/json; charset=utf-16", _FORM + b"; charset=x",
+)  # fmt: skip
+_LENGTHS = (b"-1", b"0", b"1", b"9" * 400, b"1e3", b" 5 ", b"\xd9\xa3", b"199999", b"")
+_FIELDS: tuple[Field, ...] = (
+    *((b"content-type", kind) for kind in _KINDS),
+    *((b"content-length", length) for length in _LENGTHS),
+    *((b"origin", origin) for origin in (*_ORIGINS, b"http://localhost")),
+    *((b"accept-encoding", b"gzip;q=\xff"), (b"content-encoding", b"gzip")),
+    *((b"expect", b"100-continue"), (b"range", b"bytes=-9999999999999")),
+    *((b"if-none-match", b'"\xff'), (b"if-modified-since", b"\xff 99")),
+    *((b"range", b"bytes=0-1,5-2,9-"), (b"transfer-encoding", b"chunked")),
+    *((b"authorization", b"\xff\xfe"), (b"x-forwarded-for", b"\xff"), (b"cookie", b"\xff;;=")),
+    *((b"upgrade", b"websocket"), (b"x", b"y" * 70_000)),
+)
+_QUERIES = (
+    b"", b"&", b"=", b"%", b"%ff=%ff", b"callback=alert(1)", b"callback=a.b", b"format=tsv",
+)  # fmt: skip
+_TAILS = (
+    b"/", b"//", b"/..", b"/%2e%2e/", b"%00", b"%ff", b"%F0%9F", b";x", b"%0d%0aX:y",
+    b"/x" * 2_000, b"%", b"..%2f..%2fetc%2fpasswd", b"%ed%a0%80",
+)  # fmt: skip
+_METHODS = (
+    "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "get", "X" * 300, "DELETE", "POST", "GET",
+)  # fmt: skip
+
+
+def _hostile(rng: random.Random, sent: Sent) -> Sent:
+    """The request with something wrong; its length is said anew where its body is another one."""
+    how = rng.randrange(9)
+    if how == 0 and (record := sent.record) is not None:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            record = changed(rng, record)
+        return _rewritten(sent, json.dumps(record).encode())
+    if how == 1:
+        return _rewritten(sent, mutated(rng, sent.body)[: _LIMITS["body"] + 50_000])
+    if how == 2:
+        piece = rng.choice(_DEEP)
+        deep = piece * (rng.choice((50, 900, 5_000, 60_000)) // rng.choice((1, len(piece))))
+        return _rewritten(sent, rng.choice((deep, sent.body + deep, sent.body[:10] + deep)))
+    if how == 3:
+        odd = (*NUMBERS, hostile(rng, 4), "\ud800", "[" * 3000, str(other(rng))[:3_000])
+        value = quote_plus(rng.choice(odd).encode("utf-8", "surrogatepass"))
+        pairs = sent.query.split(b"&")
+        at = rng.randrange(len(pairs))
+        pairs[at] = pairs[at].partition(b"=")[0] + b"=" + value.encode()
+        pairs.append(rng.choice((*_QUERIES, pairs[0])))
+        return dataclasses.replace(sent, query=b"&".join(pairs))
+    if how == 4:
+        fronts = (b"/static", b"/static/..", b"/concepts/", b"/decisions/", b"/" + sent.path)
+        front = rng.choice((*[sent.path] * 3, *fronts))
+        return dataclasses.replace(sent, path=front + rng.choice(_TAILS))
+    if how == 5:
+        fields = dict(sent.headers) | dict(rng.sample(_FIELDS, rng.choice((1, 1, 2, 3))))
+        doubled = [rng.choice(_FIELDS)] if rng.random() < 0.2 else []
+        return dataclasses.replace(sent, headers=[*fields.items(), *doubled])
+    if how == 6:
+        end = rng.choice(("slow", "gone", "whole"))
+        return dataclasses.replace(sent, chunks=rng.choice((2, 7, 100)), end=end)
+    if how == 7:
+        return dataclasses.replace(sent, method=rng.choice(_METHODS))
+    wrong = rng.choice(((b"host", rng.choice(_FOREIGN)), (b"origin", rng.choice(_ORIGINS))))
+    return dataclasses.replace(sent, headers=[*(dict(sent.headers) | dict([wrong])).items()])
+
+
+def _rewritten(sent: Sent, body: bytes) -> Sent:
+    headers = dict(sent.headers) | {b"content-length": b"%d" % len(body)}
+    return dataclasses.replace(sent, body=body, headers=[*headers.items()])
+
+
+def _several(rng: random.Random, services: _Services) -> None:
+    """Some requests to the open service, of which some are hostile."""
+    app, store = services.open()
+    requests = [rng.choice(_MAKERS)(rng) for _ in range(rng.choice((1, 1, 2, 4, 8)))]
+    requests = [_hostile(rng, sent) if rng.random() < 0.75 else sent for sent in requests]
+    answers = services.ask(app, requests, together=rng.random() < 0.5)
+    has_decisions = any(one.path.startswith(b"/decisions") for one in requests)
+    for sent, answer in zip(requests, answers, strict=True):
+        try:
+            _check(sent, answer, {} if has_decisions else services.answers)
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            what = f"{type(error).__name__} {error}, {answer.body[:200]!r} to {sent}"
+            raise Failed(f"an answer that cannot be read: {what}") from error
+    _check_stored(requests, answers, store, services.dictionary)
+
+
+def _check_status(sent: Sent, answer: Answer) -> None:
+    is_broken = answer.status >= 500 and answer.status != 503
+    if is_broken or (answer.status == 0 and sent.end != "gone"):
+        raise Failed(f"status {answer.status}: {answer.body[:100]!r} to {sent}")
+
+
+def _check(sent: Sent, answer: Answer, known: dict[str, Any]) -> None:
+    """Check one answer by itself."""
+    _check_status(sent, answer)
+    path, headers = unquote(sent.path.decode()), dict(reversed(sent.headers))  # the first counts
+    is_changing = sent.method in ("POST", "DELETE") and not path.startswith("/reconcile")
+    if answer.status < 400 and headers.get(b"host") in _FOREIGN:
+        raise Failed(f"a foreign Host was answered: {sent}")
+    if answer.status < 400 and is_changing and headers.get(b"origin") in _ORIGINS:
+        raise Failed(f"a foreign Origin was answered: {sent}")
+    is_described = sent.method != "HEAD" and not path.startswith("/reconcile/preview")
+    if answer.status >= 400 and is_described and set(json.loads(answer.body)) != {"error", "where"}:
+        what = f"{answer.status} {answer.body[:200]!r} to {sent}"
+        raise Failed(f"an error that is not as documented: {what}")
+    if answer.status == 200 and sent.method == "POST":
+        _check_linked(sent, path, answer.body, known)
+    if answer.status == 200 and path == "/reconcile":
+        _check_reconciled(sent, answer.body)
+
+
+def _check_linked(sent: Sent, path: str, text: bytes, known: dict[str, Any]) -> None:
+    """Check that each answer is of the mention that was asked for."""
+    record, wrong = sent.record, "an answer for another mention"
+    if path == "/explain" and json.loads(text)["mention"] != record["mention"]:
+        raise Failed(f"{wrong}: {text[:300]!r} to {sent}")
+    form = parse_qs(sent.query.decode("latin-1")).get("format", ["json"])[-1]
+    if path not in ("/link", "/annotate") or form != "json":
+        return
+    found = json.loads(text)["predictions"]
+    documents = record.get("documents") or []
+    marked = [one["text"] for document in documents for one in document.get("mentions") or []]
+    if path == "/annotate":
+        texts = {one["id"]: one.get("text") for one in documents}
+        for one in found:
+            whole, spans = texts.get(one["document_id"]), one["spans"] or []
+            if len(texts) == len(documents) and whole and len(spans) == 1:
+                is_there = whole[slice(*spans[0])] == one["mention"]
+                if not is_there and one["mention"] not in marked:
+                    raise Failed(f"{wrong}: {one} to {sent}")
+        return
+    asked = marked
+    if record.get("mentions") is not None:
+        asked = [one if isinstance(one, str) else one["text"] for one in record["mentions"]]
+    if asked != [one["mention"] for one in found]:
+        raise Failed(f"{wrong}: {[one['mention'] for one in found]} to {sent}")
+    if set(record) - {"k"} == {"mentions"}:
+        for mention, one in zip(asked, found, strict=True):
+            best = [None if p["nil"] else p["candidates"][0]["concept_id"] for p in one["parts"]]
+            if mention in known and best != known[mention]:
+                raise Failed(f"{wrong}: {best} for {mention!r}, expected {known[mention]}")
+
+
+def _check_reconciled(sent: Sent, text: bytes) -> None:
+    given = sent.query + b"&" + sent.body * (sent.method == "POST")
+    parameters = parse_qs(given.decode("latin-1"), keep_blank_values=True)
+    if sent.method not in ("GET", "POST") or len(parameters) != 1:
+        return
+    if dict(sent.headers).get(b"content-type", _FORM) != _FORM:
+        return  # the form is not read
+    ((name, values),) = parameters.items()
+    if name == "queries" and set(json.loads(text)) != set(json.loads(values[-1])):
+        raise Failed(f"answers to other queries: {text[:300]!r} to {sent}")
+    if name == "extend" and set(json.loads(text)["rows"]) != set(json.loads(values[-1])["ids"]):
+        raise Failed(f"rows of other ids: {text[:300]!r} to {sent}")
+
+
+def _check_stored(
+    requests: Sequence[Sent], answers: Sequence[Answer], store: Path, dictionary: Dictionary
+) -> None:
+    """Check that the file holds what was acknowledged, and nothing else."""
+    made, withdrawn = Counter[Said](), 0
+    for sent, answer in zip(requests, answers, strict=True):
+        if answer.status == 201 and sent.path.rstrip(b"/") == b"/decisions":
+            given, stored = sent.record["decisions"], json.loads(answer.body)["decisions"]
+            for one, kept in zip(given, stored, strict=True):
+                accepted = one.get("accepted", True)
+                accepted = accepted if isinstance(accepted, bool) else kept["accepted"]
+                said = Said.of(one["mention"], one.get("concept_id") or "", accepted)
+                made[as_now(said, dictionary)] += 1
+        elif answer.status == 200 and sent.method == "DELETE":
+            withdrawn += 1
+    rows = selected(store, "SELECT mention, concept_id, accepted FROM decisions")
+    there = Counter(as_now(Said.of(m, concept, bool(a)), dictionary) for m, concept, a in rows)
+    sent_by = [str(one) for one in requests if b"decisions" in one.path]
+    if strange := there - made:
+        what = f"{dict(strange)}, {sent_by}"[:900]
+        raise Failed(f"a decision was stored that no request made: {what}")
+    if lost := made - there:
+        what = f"{dict(lost)}, {sent_by}"[:900]
+        raise Failed(f"a decision was acknowledged and is not stored: {what}")
+    gone = len(selected(store, "SELECT 1 FROM withdrawals"))
+    if gone != withdrawn:
+        raise Failed(f"withdrawals: {gone} in the file, {withdrawn} were acknowledged")
+
+
+# -------------------------------------------------------------------------------------- wrong keys
+
+_FREE = re.compile(r"/|/health|/static/[a-z]+\.(js|css|svg|html)")  # paths that need no key
+_WRONG_KEYS = (
+    KEY[:-1], KEY + b"x", KEY.upper(), b"", KEY + b"\0", b"\xff" + KEY, KEY[::-1], b"null",
+    KEY + b"," + KEY, KEY * 2,
+)  # fmt: skip
+_WRONG_FORMS = (b"Basic %s", b"%s", b"Bearer\t%s", b"Token %s", b"Bearer%s")
+_OF_KEYS = (b"authorization", b"x-api-key", b"host", b"origin")
+
+
+def _without_key(rng: random.Random, services: _Services) -> None:
+    """Requests to the service that wants a key, most of them with a wrong one."""
+    requests, is_right = [], []
+    for _ in range(rng.choice((1, 2, 5))):
+        sent = rng.choice(_MAKERS)(rng)
+        sent = _hostile(rng, sent) if rng.random() < 0.4 else sent
+        right = rng.random() < 0.2
+        key = KEY if right else rng.choice(_WRONG_KEYS)
+        form = rng.choice((b"Bearer %s", b"bearer  %s", b"Bearer %s "))
+        form = form if right else rng.choice((form, *_WRONG_FORMS))
+        sent.headers = [_HOST, *(one for one in sent.headers if one[0] not in _OF_KEYS)]
+        if right or rng.random() < 0.8:
+            fields = ((b"authorization", form % key), (b"x-api-key", key))
+            sent.headers.append(rng.choice(fields))
+        if not right and rng.random() < 0.2:
+            sent.query += b"&key=%s&api_key=%s" % (KEY, KEY)
+        requests.append(sent)
+        is_right.append(right)
+    answers = services.ask(services.keyed, requests, together=rng.random() < 0.5)
+    for sent, answer, right in zip(requests, answers, is_right, strict=True):
+        _check_status(sent, answer)
+        path = unquote(sent.path.decode())
+        is_asked_first = sent.method == "OPTIONS" and path.startswith("/reconcile")
+        is_free = _FREE.fullmatch(path) is not None or is_asked_first
+        if not right and answer.status < 400 and not is_free:
+            what = f"{answer.status} {answer.body[:100]!r} to {sent}"
+            raise Failed(f"a request with a wrong key was answered: {what}")
+        plain = {*_OF_KEYS[:3], b"content-type", b"content-length"}
+        if right and answer.status == 401 and {name for name, _ in sent.headers} <= plain:
+            raise Failed(f"a request with the right key was refused: {sent}")
