@@ -11,11 +11,8 @@ same names; they run where `pip install spacy gilda` has been done.
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import importlib.util
-import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,11 +93,7 @@ def gilda(dictionary: Dictionary, known: list[Any], corpus: str) -> Annotate:
     return _predicting(find)
 
 
-SYSTEMS = {
-    "linker": linker,
-    "spaCy PhraseMatcher": phrase_matcher,
-    "Gilda": gilda,
-}
+SYSTEMS = {"linker": linker, "spaCy PhraseMatcher": phrase_matcher, "Gilda": gilda}
 PACKAGES = {"spaCy PhraseMatcher": "spacy", "Gilda": "gilda"}
 
 
@@ -131,23 +124,13 @@ def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
     asked = documents(corpus, "devel")
     bare = [dataclasses.replace(document, mentions=()) for document in asked]
     list(annotate(bare[:1]))  # what is made at first use
-    start = time.perf_counter()
-    predicted = list(annotate(bare))
-    speed = len(asked) / (time.perf_counter() - start)
-    resolve = dictionary.resolve
+    taken, predicted = measure.timed(lambda: list(annotate(bare)))
     pairs = zip(asked, predicted, strict=True)
-    return summary([counts(document, of_one, resolve) for document, of_one in pairs]) | {
+    return summary([counts(document, of_one, dictionary.resolve) for document, of_one in pairs]) | {
         "seconds_to_make": round(seconds, 1),
-        "documents_a_second": round(speed, 1),
+        "documents_a_second": round(len(asked) / taken, 1),
         "peak_mb": round(measure.peak()),
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def main() -> None:
@@ -159,18 +142,14 @@ def main() -> None:
                 if system in PACKAGES and not importlib.util.find_spec(PACKAGES[system]):
                     print(f"{system}: {PACKAGES[system]} is not installed", file=sys.stderr)
                     continue
-                figures = measure.child(__file__, "--one", system, corpus, learnt)
+                figures = measure.apart(measured, system, corpus, learnt)
                 rows.append({"system": system, "corpus": corpus, "learnt": learnt} | figures)
                 scores = [figures[name]["f1"] for name in ("span", "span_concept", "concept")]
                 print(system, corpus, learnt, *scores, figures["documents_a_second"], flush=True)
-    versions = {package: _version(package) for package in PACKAGES.values()}
+    versions = {package: results.version(package) for package in PACKAGES.values()}
     results.save("annotate", {"rows": rows, "versions": versions}, seed=0)
 
 
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument("--one", nargs=3, help="one system on one corpus, printed as JSON")
-    if one := parser.parse_args().one:
-        print(json.dumps(measured(*one)))
-    else:
-        main()
+    results.parser(__doc__).parse_args()
+    main()

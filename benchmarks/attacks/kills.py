@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import random
 import shutil
 import signal
@@ -11,23 +12,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .commands import LINKER, check, materials, process
+from .commands import LINKER, check, filled, materials, process
 from .core import Attack, Failed
 
+_WORDS = "--set words.dim=8 --set words.min_count=1 --set words.buckets=50"
 _COMMANDS = {  # what is written, and by what
     "model": "train --encoder tfidf --dict {shared}/new.tsv -o model",
     "linked.tsv": "link {shared}/many.txt --model {shared}/model -o linked.tsv",
-    "linked.jsonl.gz": "link {shared}/many.txt --model {shared}/model --format jsonl -o linked.jsonl.gz",
+    "linked.jsonl.gz": (
+        "link {shared}/many.txt --model {shared}/model --format jsonl -o linked.jsonl.gz"
+    ),
     "evaluation": "evaluate {shared}/gold.tsv --model {shared}/model -o evaluation",
     "table.tsv": "dictionary convert {shared}/new.tsv -o table.tsv",
-    "words": "words train {shared}/text.txt --set words.dim=8 --set words.min_count=1 --set words.buckets=50 -o words",
+    "words": f"words train {{shared}}/text.txt {_WORDS} -o words",
 }
-_STARTS = {  # commands that may be interrupted at any moment
-    "--help": "--help",
-    "link": "link {shared}/many.txt --model {shared}/model",
-    "train": "train --encoder tfidf --dict {shared}/new.tsv -o model",
-    "stats": "dictionary stats {shared}/new.tsv",
-}
+_STARTS = (  # commands that may be interrupted at any moment
+    "--help",
+    "link {shared}/many.txt --model {shared}/model",
+    "train --encoder tfidf --dict {shared}/new.tsv -o model",
+    "dictionary stats {shared}/new.tsv",
+)
 
 
 def _materials(shared: Path) -> None:
@@ -35,22 +39,22 @@ def _materials(shared: Path) -> None:
     rows = "".join(f"X:{n}\tdisease {n}\tillness {n}|sickness of kind {n}\n" for n in range(3_000))
     (shared / "new.tsv").write_text(f"id\tname\tsynonyms\n{rows}")
     (shared / "many.txt").write_text("".join(f"illness {n}\n" for n in range(20_000)))
-
-
-def _arguments(command: str, shared: Path) -> list[str]:
-    return command.replace("{shared}", str(shared)).split()
+    (shared / "whole").mkdir()
 
 
 @contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
-    """A kill while something is replaced: what stood is there, or the new; the same command then succeeds and leaves nothing else."""
+    """A kill while something is replaced: what stood is there, or the new.
+
+    The same command then succeeds, and leaves nothing else.
+    """
     _materials(shared)
-    names = [name for name in _COMMANDS if name != "words" or _has_gensim()]
+    has_gensim = importlib.util.find_spec("gensim") is not None
+    names = [name for name in _COMMANDS if name != "words" or has_gensim]
     seconds: dict[str, float] = {}  # of a whole run
-    (shared / "whole").mkdir()
 
     def run(name: str, folder: Path) -> None:
-        check(process(_arguments(_COMMANDS[name], shared), folder=folder), 0)
+        check(process(filled(_COMMANDS[name], shared=shared).split(), folder=folder), 0)
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         name = names[case % len(names)]
@@ -58,41 +62,32 @@ def prepared(shared: Path) -> Iterator[Attack]:
             start = time.monotonic()
             run(name, shared / "whole")
             seconds[name] = time.monotonic() - start
-        old, new = _old(name, shared, folder), shared / "whole" / name
+        old, new = _old(name, shared, folder), _contents(shared / "whole" / name)
         moment = rng.uniform(0.5, 1.05) * seconds[name]  # before that Python is starting
-        command = [*LINKER, *_arguments(_COMMANDS[name], shared)]
-        running = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        when = f"{name}: killed after {moment:.3f} s"
+        command = [*LINKER, *filled(_COMMANDS[name], shared=shared).split()]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running = subprocess.Popen(command, cwd=folder, **quiet)
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(moment)
         deadly = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
         running.send_signal(deadly)
         code = running.wait(60)
         if code not in (0, -deadly, 143):
-            raise Failed(f"exit code {code} after {deadly.name}: {name} after {moment:.3f} s")
+            raise Failed(f"exit code {code} after {deadly.name}: {when}")
         found = _contents(folder / name)
-        ok = found in (old, _contents(new))
+        is_whole = found in (old, new)
         if name == "evaluation":  # each of its files for itself
-            ok = all(found.get(file) in (old[file], _contents(new)[file]) for file in old)
-        if not ok:
-            raise Failed(
-                f"neither the old nor the new {name}: killed after {moment:.3f} s, found {sorted(found)[:9]}"
-            )
+            is_whole = all(found.get(file) in (old[file], new[file]) for file in old)
+        if not is_whole:
+            raise Failed(f"neither the old nor the new {when}, found {sorted(found)[:9]}")
         run(name, folder)
-        if _contents(folder / name) != _contents(new):
-            raise Failed(
-                f"the next run does not write the same {name}: killed after {moment:.3f} s"
-            )
-        left = sorted(
-            str(file.relative_to(folder))
-            for file in folder.rglob("*")
-            if file.name.endswith((".tmp", ".old"))
-        )
+        if _contents(folder / name) != new:
+            raise Failed(f"the next run does not write the same {when}")
+        every = sorted(str(file.relative_to(folder)) for file in folder.rglob("*"))
+        left = [file for file in every if file.endswith((".tmp", ".old"))]
         if left or len(list(folder.iterdir())) > 1:
-            raise Failed(
-                f"leftovers stay beside {name}: killed after {moment:.3f} s, {left or sorted(map(str, folder.iterdir()))}"
-            )
+            raise Failed(f"leftovers stay beside {when}, {left or every}")
 
     yield attack
 
@@ -115,43 +110,27 @@ def _contents(path: Path) -> dict[str, bytes]:
     """The files of a folder by name, or that of a file under the name of nothing."""
     if not path.is_dir():
         return {"": path.read_bytes()} if path.exists() else {}
-    return {
-        str(file.relative_to(path)): file.read_bytes()
-        for file in path.rglob("*")
-        if file.is_file() and file.suffix != ".tmp"
-    }
-
-
-def _has_gensim() -> bool:
-    try:
-        import gensim  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    files = [file for file in path.rglob("*") if file.is_file() and file.suffix != ".tmp"]
+    return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
 @contextlib.contextmanager
 def interrupts(shared: Path) -> Iterator[Attack]:
-    """Ctrl-C at a random moment: exit code 130, or that of a command which was done, and no traceback."""
+    """Ctrl-C: exit code 130, or that of a command which was done, and no traceback."""
     _materials(shared)
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
-        name = list(_STARTS)[case % len(_STARTS)]
-        moment = rng.uniform(0.02, 0.8)
-        command = [*LINKER, *_arguments(_STARTS[name], shared)]
+        start, moment = _STARTS[case % len(_STARTS)], rng.uniform(0.02, 0.8)
+        command = [*LINKER, *filled(start, shared=shared).split()]
         with open(folder / "err", "wb") as err:
             running = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=err)
             time.sleep(moment)
             running.send_signal(signal.SIGINT)
             code = running.wait(60)
         said = (folder / "err").read_text(errors="replace")
-        if (
-            code not in (0, 130, -signal.SIGINT)
-            or "a bug in linker" in said
-            or ("Traceback" in said and "/linker/" in said)
-        ):
-            raise Failed(
-                f"interrupted, exit code {code}: {name} after {moment:.3f} s: {said[-300:]}"
-            )
+        is_bug = "a bug in linker" in said or ("Traceback" in said and "/linker/" in said)
+        if is_bug or code not in (0, 130, -signal.SIGINT):
+            what = f"{start} after {moment:.3f} s: {said[-300:]}"
+            raise Failed(f"interrupted, exit code {code}: {what}")
 
     yield attack

@@ -1,4 +1,4 @@
-"""Runs that die at every line of the code that replaces files and folders, and what is found afterwards."""
+"""Runs that die at every line of the code that replaces files and folders; what is found then."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import random
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from linker import Dictionary, Linker, files, persistence
 from linker.errors import LinkerError
@@ -20,56 +19,52 @@ from linker.files import replacing
 from . import seeds
 from .core import Attack, Failed
 
-POINTS = 10_000  # more than there are lines in the four runs together
+_POINTS = 10_000  # more than there are lines in the four runs together
 _TRACED = {files.__file__, persistence.__file__, replacing.__file__}
 _OLD, _NEW = "old\n" * 3, "new\n" * 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Something that is written, over what stood there (`old`) or not, and how to tell which of the two is there."""
+class _Run(NamedTuple):
+    """Something that is written, over what stood there or not."""
 
     name: str
-    new: Callable[[Path], object]
-    found: Callable[[Path], str]
-    old: Callable[[Path], object] | None = None
+    new: Callable[[Path], object]  # writes it
+    found: Callable[[Path], str]  # tells which of the two is there
+    old: Callable[[Path], object] | None = None  # writes what stood there
 
 
 @contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
-    """Cases go from the last line of each run to the first, so that the swap comes early; those beyond die at two random lines."""
+    """Cases go from the last line of each run to the first, so that the swap comes early.
+
+    Those beyond die at two random lines.
+    """
     os.fsync = lambda _: None  # processes die here, not machines
     shared.mkdir()
-    models = _linker(shared / "old.tsv", "A").save, _linker(shared / "new.tsv", "B").save
-    runs = [
-        _Run("model", models[1], _model, models[0]),
-        _Run("output.tsv", lambda path: _write(path, _NEW), _file, lambda path: _write(path, _OLD)),
-        _Run("model", models[1], _model),
-        _Run("output.tsv", lambda path: _write(path, _NEW), _file),
-    ]
+    old, new = _linker(shared / "old.tsv", "A").save, _linker(shared / "new.tsv", "B").save
+    file = _Run("output.tsv", lambda path: _write(path, _NEW), _file)
+    over = file._replace(old=lambda path: _write(path, _OLD))
+    runs = [_Run("model", new, _model, old), over, _Run("model", new, _model), file]
     counts = [_count(run, shared / str(number)) for number, run in enumerate(runs)]
-    points = [
-        (back, run, count - back)
-        for run, count in zip(runs, counts, strict=True)
-        for back in range(1, count + 1)
-    ]
-    points.sort(key=lambda point: point[0])
-    if len(points) > POINTS:
+    points = [(back, n) for n, count in enumerate(counts) for back in range(1, count + 1)]
+    points.sort()
+    if len(points) > _POINTS:
         raise Failed(f"there are more lines than cases: {len(points)}")
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         if case < len(points):
-            _, run, line = points[case]
-            _attack(run, folder, line)
+            back, number = points[case]
+            _attack(runs[number], folder, counts[number] - back)
         else:
-            run = rng.choice(runs)
-            _attack(run, folder, *(rng.randrange(counts[runs.index(run)]) for _ in range(2)))
+            number = rng.randrange(len(runs))
+            lines = (rng.randrange(counts[number]) for _ in range(2))
+            _attack(runs[number], folder, *lines)
 
     yield attack
 
 
 def _attack(run: _Run, folder: Path, *lines: int) -> None:
-    """Die at these lines, one run after the other; see that nothing is lost, and that the next run puts all right."""
+    """Die at these lines, one run after the other; nothing is lost, and the next run is whole."""
     path = folder / run.name
     if run.old:
         run.old(path)
@@ -80,16 +75,14 @@ def _attack(run: _Run, folder: Path, *lines: int) -> None:
             try:
                 run.found(path)
             except LinkerError as error:
-                raise Failed(
-                    f"nothing is left of {run.name}: after line {line} there is {left}; {error}"
-                ) from error
+                what = f"after line {line} there is {left}; {error}"
+                raise Failed(f"nothing is left of {run.name}: {what}") from error
     try:
         run.new(path)
         found = run.found(path)
     except LinkerError as error:
-        raise Failed(
-            f"the next run of {run.name} is refused: after lines {lines}: {error}"
-        ) from error
+        what = f"after lines {lines}: {error}"
+        raise Failed(f"the next run of {run.name} is refused: {what}") from error
     if found != "new":
         raise Failed(f"the next run did not write {run.name}: after lines {lines}")
     if (left := sorted(file.name for file in folder.iterdir())) != [run.name]:
@@ -97,15 +90,16 @@ def _attack(run: _Run, folder: Path, *lines: int) -> None:
 
 
 def _dies(action: Callable[[], object], line: int) -> None:
-    """Run something in a fork that is killed before the n-th line of files.py and persistence.py that it comes to."""
+    """Run something in a fork that is killed before the n-th traced line that it comes to."""
+
+    def reached(passed: int) -> None:
+        if passed == line:
+            os.kill(os.getpid(), signal.SIGKILL)
+
     pid = os.fork()
     if not pid:
         with contextlib.suppress(BaseException):
-            sys.settrace(
-                _tracer(
-                    lambda passed: os.kill(os.getpid(), signal.SIGKILL) if passed == line else None
-                )
-            )
+            sys.settrace(_tracer(reached))
             action()
             os._exit(0)
         os._exit(1)
@@ -115,12 +109,12 @@ def _dies(action: Callable[[], object], line: int) -> None:
 
 
 def _count(run: _Run, folder: Path) -> int:
-    """How many lines a run comes to."""
+    """How many traced lines a run comes to."""
     folder.mkdir()
     if run.old:
         run.old(folder / run.name)
     counted = [0]
-    sys.settrace(_tracer(lambda passed: counted.append(passed)))
+    sys.settrace(_tracer(counted.append))
     try:
         run.new(folder / run.name)
     finally:
@@ -129,7 +123,7 @@ def _count(run: _Run, folder: Path) -> int:
 
 
 def _tracer(reached: Callable[[int], object]) -> Callable[[FrameType, str, Any], Any]:
-    """A function for sys.settrace, which tells `reached` how many lines there were before the one that comes next."""
+    """A function for sys.settrace: it tells `reached` how many lines came before each one."""
     passed = -1
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.lib.results import ROOT
 from linker import Dictionary
+from linker.files import read_lines
 from linker.readers import mentions
 
 DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
@@ -49,3 +50,10 @@ def documents(corpus: str, *splits: str) -> list[Any]:
     """The documents of some splits of a corpus, with their mentions of diseases."""
     paths = [locate(CORPORA[corpus][split]) for split in splits]
     return [document for path in paths for document in mentions.read(path, type="Disease")]
+
+
+def medmentions() -> list[str]:
+    """The mentions of the development and test documents of MedMentions, with repetitions."""
+    files = [locate(f"medmentions/{split}.txt.gz") for split in ("dev", "test")]
+    lines = (line.split("\t") for file in files for _, line in read_lines(file))
+    return [cells[1] for cells in lines if len(cells) > 2 and cells[1].strip()]

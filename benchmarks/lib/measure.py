@@ -1,17 +1,24 @@
-"""What the benchmarks of speed share: clocks, memory, processes of their own."""
+"""What the benchmarks of speed share: clocks, memory, processes of their own.
+
+python benchmarks/lib/measure.py MODULE FUNCTION ARGUMENTS    what `apart` runs
+"""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+ROOT = Path(__file__).resolve().parents[2]
 Result = TypeVar("Result")
+Figures = dict[str, Any]
 
 
 def timed(work: Callable[[], Result]) -> tuple[float, Result]:
@@ -23,21 +30,54 @@ def timed(work: Callable[[], Result]) -> tuple[float, Result]:
 
 def child(
     script: str, *arguments: str, python: str = sys.executable, library: Path | None = None
-) -> dict[str, Any]:
+) -> Figures:
     """What a script prints as its last line, in JSON, when it runs in a process of its own.
 
     Args:
         script: the script.
         arguments: its arguments.
         python: the interpreter, of a virtual environment.
-        library: the folder to import `linker` from (see `earlier`), for a script that appends the
-            project to its path; None: the project.
+        library: the folder to import `linker` from (see `earlier`); None: the project.
     """
     environment = os.environ | ({"PYTHONPATH": str(library)} if library else {})
     command = [python, script, *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment)
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
     return figures
+
+
+def apart(
+    function: Callable[..., Figures], *arguments: Any, library: Path | None = None
+) -> Figures:
+    """What a function of a benchmark returns when it runs in a process of its own.
+
+    Args:
+        function: of the top level of a module.
+        arguments: what JSON can hold.
+        library: as for `child`.
+    """
+    place = Path(inspect.getfile(function)).resolve().relative_to(ROOT).with_suffix("")
+    what = [".".join(place.parts), function.__name__, json.dumps(arguments)]
+    return child(__file__, *what, library=library)
+
+
+def run_command(*words: object) -> Figures:
+    """Run a command of linker in this process: its seconds, and the peak of memory."""
+    from linker.cli.commands import cli
+
+    seconds, _ = timed(lambda: cli.main(list(map(str, words)), standalone_mode=False))
+    return {"seconds": round(seconds, 1), "peak_mb": round(peak())}
+
+
+def linked(model: Path, asked: Sequence[Any], rounds: int = 1) -> Iterator[tuple[float, int]]:
+    """The seconds of linking by linkers that are newly loaded, and how many mentions there are."""
+    from linker import Linker
+
+    for _ in range(rounds):
+        linker = Linker.load(model)
+        list(linker.link([f"a name to begin with {number}" for number in range(100)]))
+        seconds, found = timed(lambda linker=linker: list(linker.link(asked)))
+        yield seconds, len(found)
 
 
 def peak() -> float:
@@ -54,6 +94,11 @@ def megabytes(folder: Path) -> float:
     return round(sum(sizes) / 1e6, 1)
 
 
+def rounded(values: Iterable[float], digits: int = 5) -> list[float]:
+    """Numbers with so many digits behind the point."""
+    return [round(value, digits) for value in values]
+
+
 def memory(process: int | str, field: str) -> Iterator[float]:
     """A memory figure of a process, in MB; nothing for one that has ended."""
     try:
@@ -62,3 +107,10 @@ def memory(process: int | str, field: str) -> Iterator[float]:
         return
     lines = (line for line in status.splitlines() if line.startswith(field))
     yield from (int(line.split()[1]) / 1024 for line in lines)
+
+
+if __name__ == "__main__":
+    del sys.path[0]  # the folder of this script
+    sys.path.append(str(ROOT))  # behind an earlier `linker`
+    work = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
+    print(json.dumps(work(*json.loads(sys.argv[3]))))

@@ -59,7 +59,7 @@ def record(name: str, figures: dict[str, Any], seed: int | None) -> dict[str, An
         "commit": _commit(),
         "seed": seed,
         "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
-        "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
+        "versions": {"python": platform.pythonversion()} | {p: version(p) for p in _PACKAGES},
         "figures": figures,
     }
 
@@ -74,7 +74,8 @@ def _path(name: str) -> Path:
     return RESULTS / f"{name}.json"
 
 
-def _version(package: str) -> str | None:
+def version(package: str) -> str | None:
+    """The version of a package; None where it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.lib.data import MEDIC, documents, locate
+from benchmarks.lib.data import MEDIC, documents, locate, medmentions
 
 NODES = 4
 CORES = len(os.sched_getaffinity(0))
@@ -36,18 +36,10 @@ PATIENCE = 150  # seconds in which a command must end when the head is gone
 
 def sampled(count: int) -> list[str]:
     """Mentions of the corpora, with their repetitions."""
-    from linker.files import read_lines
-
-    texts = [
-        line.split("\t")[1]
-        for split in ("dev", "test")
-        for _, line in read_lines(locate(f"medmentions/{split}.txt.gz"))
-        if line.count("\t") >= 2
-    ]
+    texts = medmentions()
     for corpus in ("ncbi", "bc5cdr"):
         texts += [m.text for d in documents(corpus, "train", "devel") for m in d.mentions]
-    texts = [text for text in map(str.strip, texts) if text]
-    return random.Random(0).choices(texts, k=count)
+    return random.Random(0).choices([text.strip() for text in texts if text.strip()], k=count)
 
 
 def write_parts(folder: Path, texts: list[str], parts: int) -> None:
@@ -65,6 +57,12 @@ def command(model: Path, source: Path, output: Path, *options: str) -> list[str]
     """The command that links, k = 1."""
     start = [sys.executable, "-m", "linker.cli", "link", str(source), "--model", str(model)]
     return [*start, "-k", "1", "--format", "jsonl", "-o", str(output), *options]
+
+
+def by_ray(model: Path, folder: Path, output: Path, address: str) -> list[str]:
+    """The command that links all parts on a cluster."""
+    options = ("--engine", "ray", "--address", address)
+    return command(model, folder / "parts", output, *options)
 
 
 def timed(arguments: list[str]) -> tuple[float, str]:
@@ -115,12 +113,6 @@ def written(output: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in output.glob("part-*")}
 
 
-def half_way(process: subprocess.Popen[str], output: Path, parts: int) -> None:
-    """Wait until half of the parts are there."""
-    while process.poll() is None and len(written(output)) < parts // 2:
-        time.sleep(0.05)
-
-
 def workers_below(process: int) -> list[int]:
     """The actors of Ray among the descendants of a process."""
     parents, actors = {}, []
@@ -142,7 +134,8 @@ def disturbed(
     """Run a job, disturb it half way, and say how it ended."""
     start = time.perf_counter()
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-    half_way(process, output, parts)
+    while process.poll() is None and len(written(output)) < parts // 2:
+        time.sleep(0.05)
     at = len(written(output))
     disturb()
     broken = time.perf_counter()
@@ -171,8 +164,7 @@ def lost_head(model: Path, folder: Path, plain: Path, parts: int) -> dict[str, A
     """A job whose head is killed half way; then a new head, and the same command again."""
     output = folder / "head"
     with cluster(NODES) as (address, process):
-        options = ("--engine", "ray", "--address", address)
-        arguments = command(model, folder / "parts", output, *options)
+        arguments = by_ray(model, folder, output, address)
 
         def kill() -> None:
             assert process.stdin is not None
@@ -182,8 +174,7 @@ def lost_head(model: Path, folder: Path, plain: Path, parts: int) -> dict[str, A
         first = disturbed(arguments, output, parts, kill)
     before = written(output)
     with cluster(NODES) as (address, _):
-        options = ("--engine", "ray", "--address", address)
-        seconds, said = timed(command(model, folder / "parts", output, *options))
+        seconds, said = timed(by_ray(model, folder, output, address))
     after = written(output)
     return {
         "killed": first,
@@ -198,8 +189,7 @@ def lost_worker(model: Path, folder: Path, plain: Path, parts: int) -> dict[str,
     """A job of which one worker is killed half way."""
     output = folder / "worker"
     with cluster(NODES) as (address, process):
-        options = ("--engine", "ray", "--address", address)
-        arguments = command(model, folder / "parts", output, *options)
+        arguments = by_ray(model, folder, output, address)
         killed: list[int] = []
 
         def kill() -> None:
@@ -222,10 +212,7 @@ def trained(folder: Path) -> Path:
 
 def by_turns(count: int) -> None:
     """Link distinct mentions by one process and by several, three times each, and save that."""
-    ways = {
-        "one process": (),
-        f"--workers {CORES}": ("--workers", str(CORES)),
-    }
+    ways = {"one process": (), f"--workers {CORES}": ("--workers", str(CORES))}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -258,10 +245,8 @@ def main(count: int, parts: int) -> None:
         figures["workers"] = {"cores": CORES, "same": output.read_bytes() == plain.read_bytes()}
         for nodes in (1, NODES):
             with cluster(nodes) as (address, _):
-                options = ("--engine", "ray", "--address", address)
                 output = folder / f"ray{nodes}"
-                arguments = command(model, folder / "parts", output, *options)
-                seconds[f"ray_{nodes}"], said = timed(arguments)
+                seconds[f"ray_{nodes}"], said = timed(by_ray(model, folder, output, address))
             figures[f"ray_{nodes}"] = {"said": said, "same": is_same(output, plain)}
             print(json.dumps([seconds, figures], indent=1), flush=True)
         figures["seconds"] = {key: round(value, 1) for key, value in seconds.items()}

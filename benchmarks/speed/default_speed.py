@@ -10,20 +10,26 @@ again. MiniLM is not trained, which would take an hour and changes neither speed
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import MEDIC, TITLES, documents, locate
-from benchmarks.lib.measure import child, memory, peak, timed
+from benchmarks.lib.measure import (
+    Figures,
+    apart,
+    linked,
+    megabytes,
+    memory,
+    peak,
+    run_command,
+    timed,
+)
 
 LENDERS = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
 UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
@@ -35,114 +41,68 @@ SYSTEMS: dict[str, tuple[str, ...]] = {  # system -> options of linker train
 }
 OF_TORCH = ("dan", "MiniLM")
 LOADS, ROUNDS = 7, 3
-TARGETS = {
-    "training_seconds": 60,
-    "model_mb": 60,
-    "load_ms": 200,
-    "mentions_per_second": 5000,
-    "resident_mb": 300,
-}
+TARGETS = {"training_seconds": 60, "model_mb": 60, "load_ms": 200, "mentions_per_second": 5000}
+TARGETS["resident_mb"] = 300
 
 
 def model(system: str) -> Path:
-    """The folder of the model of a system."""
+    """The folder of the model of a system; without torch for what does not need it."""
+    if system not in OF_TORCH:
+        sys.modules["torch"] = None  # type: ignore[assignment]  # as if it were not installed
     return results.WORK / "default-speed" / system
 
 
-def train(system: str) -> dict[str, Any]:
+def train(system: str) -> Figures:
     """Run `linker train` in this process."""
-    from linker.cli.commands import cli
-
-    paths = [locate(MEDIC["2017"]), *map(locate, LENDERS)]
-    flags = ("--dict", "--lend", "--lend")
-    files = [word for pair in zip(flags, map(str, paths), strict=True) for word in pair]
-    command = ["train", *files, *SYSTEMS[system], "-o", str(model(system))]
-    seconds, _ = timed(lambda: cli.main(command, standalone_mode=False))
-    sizes = [path.stat().st_size for path in model(system).rglob("*") if path.is_file()]
-    return {
-        "seconds": round(seconds, 1),
-        "peak_mb": round(peak()),
-        "model_mb": round(sum(sizes) / 1e6, 1),
-    }
+    folder, lenders = model(system), [w for f in LENDERS for w in ("--lend", locate(f))]
+    options = ["--dict", locate(MEDIC["2017"]), *lenders, *SYSTEMS[system], "-o", folder]
+    return run_command("train", *options) | {"model_mb": megabytes(folder)}
 
 
-def load(system: str) -> dict[str, Any]:
+def load(system: str) -> Figures:
     """Load a model, once, in this process."""
+    folder = model(system)
     from linker import Linker
 
-    seconds, linker = timed(lambda: Linker.load(model(system)))
+    seconds, linker = timed(lambda: Linker.load(folder))
     return {"ms": round(1000 * seconds), "encoder": linker.encoder}
 
 
-def link(system: str) -> dict[str, Any]:
+def link(system: str) -> Figures:
     """Link development mentions as they come, and the distinct ones; a new linker each time."""
-    from linker import Linker
-
+    folder, figures = model(system), Figures()
     items = [document for corpus in TITLES for document in documents(corpus, "devel")]
-    mentions = [mention.text for document in items for mention in document.mentions]
-    tasks = {"as they come": items, "distinct": [*dict.fromkeys(mentions)]}
-    figures: dict[str, Any] = {}
-    for name, asked in tasks.items():
-        count, rates = len(mentions) if asked is items else len(asked), []
-        for _ in range(ROUNDS):
-            linker = Linker.load(model(system))
-            list(linker.link(["a name to begin with"]))
-            seconds, _ = timed(lambda linker=linker, asked=asked: list(linker.link(asked)))
-            rates.append(round(count / seconds))
-        figures[name] = {"mentions": count, "mentions_per_second": rates}
+    distinct = [*dict.fromkeys(m.text for document in items for m in document.mentions)]
+    for name, asked in (("as they come", items), ("distinct", distinct)):
+        runs = list(linked(folder, asked, ROUNDS))
+        rates = [round(count / seconds) for seconds, count in runs]
+        figures[name] = {"mentions": runs[0][1], "mentions_per_second": rates}
     return figures | {"resident_mb": round(next(memory("self", "VmRSS"))), "peak_mb": round(peak())}
 
 
-PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"train": train, "load": load, "link": link}
-
-
-def measured(part: str, system: str) -> dict[str, Any]:
-    """Run a part in a process of its own."""
-    return child(__file__, "--part", part, "--system", system)
-
-
-def trained(system: str) -> dict[str, Any]:
-    """Figures of training; those of encoders that torch trains are kept beside the model."""
-    kept = model(system).with_suffix(".json")
+def cost(system: str) -> Figures:
+    """All figures of a system; those of trainings with torch are kept beside the model."""
+    print(system, flush=True)
+    kept = results.WORK / "default-speed" / f"{system}.json"
     if system not in OF_TORCH or not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(measured("train", system)), encoding="utf-8")
-    figures: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
-    return figures
-
-
-def cost(system: str) -> dict[str, Any]:
-    """All figures of a system."""
-    print(system, flush=True)
-    training = trained(system)
-    loads = [measured("load", system) for _ in range(LOADS)]
+        kept.write_text(json.dumps(apart(train, system)), encoding="utf-8")
+    loads = [apart(load, system) for _ in range(LOADS)]
     return {
-        "training": training,
+        "training": json.loads(kept.read_text(encoding="utf-8")),
         "encoder": loads[0]["encoder"],
         "load_ms": [figures["ms"] for figures in loads],
         "load_ms_median": statistics.median(figures["ms"] for figures in loads),
-        "linking": measured("link", system),
+        "linking": apart(link, system),
     }
-
-
-def main(given: argparse.Namespace) -> None:
-    """Measure all systems, or a part of one."""
-    if given.part:
-        if given.system not in OF_TORCH:
-            sys.modules["torch"] = None  # type: ignore[assignment]  # as if it were not installed
-        print(json.dumps(PARTS[given.part](given.system)))
-        return
-    systems = [s for s in SYSTEMS if not (given.quick and s in OF_TORCH)]
-    figures = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS}
-    figures |= {"systems": {system: cost(system) for system in systems}}
-    print(json.dumps(figures, indent=1))
-    if not given.quick:
-        results.save("default_speed", figures)
 
 
 if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="without dan and MiniLM, not saved")
-    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
-    parser.add_argument("--system", choices=SYSTEMS, help=argparse.SUPPRESS)
-    main(parser.parse_args())
+    is_quick = parser.parse_args().quick
+    systems = {system: cost(system) for system in SYSTEMS if not (is_quick and system in OF_TORCH)}
+    figures = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS, "systems": systems}
+    print(json.dumps(figures, indent=1))
+    if not is_quick:
+        results.save("default_speed", figures)

@@ -11,15 +11,12 @@ dev.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
 import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import medic
 from benchmarks.lib.dense_runs import Task
-from benchmarks.lib.measure import child, peak
+from benchmarks.lib.measure import Figures, apart, megabytes, peak, timed
 from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
 from linker.dictionary import classes
@@ -48,7 +45,7 @@ from linker.training.settings import RunSettings
 STEPS = 50  # of an epoch that are measured
 ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
 _TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
-DRAWN: dict[str, dict[str, Any]] = {  # ways to draw the names of an epoch
+DRAWN: dict[str, Figures] = {  # ways to draw the names of an epoch
     "pairs": {},
     "triplets from a pool": _TRIPLETS,
     "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
@@ -65,7 +62,7 @@ class Sizes:
     seed: int = 0
 
 
-def encoding(sizes: Sizes) -> dict[str, Any]:
+def encoding(sizes: Sizes) -> Figures:
     """Names of the dictionary that each encodes a second, and what each takes on disk."""
     table = medic(YEAR).table(normalize)
     names = list(table.texts)
@@ -77,39 +74,29 @@ def encoding(sizes: Sizes) -> dict[str, Any]:
         context = EncoderContext(options, table, words, sizes.seed)
         encoders[name] = kind.create(context).trainable().eval()
     speeds: dict[str, list[float]] = {name: [] for name in encoders}
-    sampled = random.Random(sizes.seed).sample(
-        names, sizes.rounds * sizes.sample
-    )  # no name twice: encoders keep tokens
+    # no name twice: encoders keep tokens
+    sampled = random.Random(sizes.seed).sample(names, sizes.rounds * sizes.sample)
     for i in range(sizes.rounds):
         sample = sampled[i * sizes.sample : (i + 1) * sizes.sample]
         for name, encoder in encoders.items():
-            start = time.perf_counter()
-            encoder.encode(sample)
-            speeds[name].append(len(sample) / (time.perf_counter() - start))
+            seconds, _ = timed(lambda encoder=encoder, sample=sample: encoder.encode(sample))
+            speeds[name].append(len(sample) / seconds)
     rows = {}
     for name, encoder in encoders.items():
-        ratios = [
-            speed / other for speed, other in zip(speeds[name], speeds["transformer"], strict=True)
-        ]
+        with tempfile.TemporaryDirectory() as folder:  # with the word vectors that names need
+            encoder.save(Path(folder) / "encoder")
+            size = megabytes(Path(folder))
+        pairs = zip(speeds[name], speeds["transformer"], strict=True)
         rows[name] = {
             "names_per_second": [round(speed) for speed in speeds[name]],
-            "times_faster_median": round(statistics.median(ratios), 2),
-            "encoder_mb": round(megabytes(encoder), 1),
-            "vectors_mb": round(
-                len(names) * encoder.dim * 2 / 1e6, 1
-            ),  # of the names, in half precision
+            "times_faster_median": round(statistics.median(a / b for a, b in pairs), 2),
+            "encoder_mb": size,
+            "vectors_mb": round(len(names) * encoder.dim * 2 / 1e6, 1),  # in half precision
         }
     return {"names": len(names), "encoders": rows}
 
 
-def megabytes(encoder: TrainableEncoder) -> float:
-    """What an encoder takes on disk, with the word vectors that the dictionary needs."""
-    with tempfile.TemporaryDirectory() as folder:
-        encoder.save(Path(folder) / "encoder")
-        return sum(f.stat().st_size for f in Path(folder).rglob("*") if f.is_file()) / 1e6
-
-
-def training(sizes: Sizes) -> dict[str, Any]:
+def training(sizes: Sizes) -> Figures:
     """Seconds of each epoch of `linker train`, peak memory, and what the saved model takes.
 
     The first epoch has all that goes before it.
@@ -133,24 +120,17 @@ def training(sizes: Sizes) -> dict[str, Any]:
     seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         linker.save(Path(folder) / "model")
-        files = {
-            f.relative_to(folder).as_posix(): f.stat().st_size
-            for f in Path(folder).rglob("*")
-            if f.is_file()
-        }
-    large = {name: round(size / 1e6, 1) for name, size in files.items() if size > 1e6}
-    names = len(linker.generator.table)
+        size = megabytes(Path(folder))
     return {
         "minutes": round(seconds / 60, 2),
         "seconds_of_each_epoch": phases,
         "peak_mb": round(peak()),
-        "names": names,
-        "model_mb": round(sum(files.values()) / 1e6, 1),
-        "files_mb": large,
+        "names": len(linker.generator.table),
+        "model_mb": size,
     }
 
 
-def drawing(sizes: Sizes) -> dict[str, Any]:
+def drawing(sizes: Sizes) -> Figures:
     """The share of an epoch of grounding that drawing names takes, by the way of drawing.
 
     With the present vectors that hard negatives need; memory is that of the process.
@@ -171,7 +151,7 @@ def drawing(sizes: Sizes) -> dict[str, Any]:
 
 def drawing_of(
     encoder: TrainableDan, names: classes.Classes, options: GroundOptions, seed: int
-) -> dict[str, Any]:
+) -> Figures:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
     grounding = Grounding(encoder, names, options, seed, encoder.encode)
     start = time.perf_counter()
@@ -192,44 +172,31 @@ def drawing_of(
     } | {"share": round(drawing / (drawing + steps), 3)}
 
 
-PARTS: dict[str, Callable[[Sizes], dict[str, Any]]] = {
-    "encoding": encoding,
-    "drawing": drawing,
-    "training": training,
-}
+PARTS = {"encoding": encoding, "drawing": drawing, "training": training}
 
 
-def measured(part: str, sizes: Sizes) -> dict[str, Any]:
-    """Run a part in a process of its own."""
-    figures = child(__file__, "--part", part, "--seed", str(sizes.seed))
-    return figures | {"threads": torch.get_num_threads()}
+def measured(part: str, seed: int) -> Figures:
+    """The figures of a part, in this process."""
+    return PARTS[part](Sizes(seed=seed)) | {"threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":
     parser = results.parser(__doc__)
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="a small trial of encoding and drawing, printed and not saved",
-    )
+    parser.add_argument("--quick", action="store_true", help="without the training, not saved")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    chosen = Sizes(rounds=1, sample=512, seed=given.seed) if given.quick else Sizes(seed=given.seed)
-    if given.part:
-        print(json.dumps(PARTS[given.part](chosen)))
-    elif given.quick:
+    if given.quick:
+        chosen = Sizes(rounds=1, sample=512, seed=given.seed)
         print(encoding(chosen), drawing(chosen))
-    else:
-        figures: dict[str, Any] = {"sizes": dataclasses.asdict(chosen), "targets": TARGETS}
-        figures |= {
-            part: runs.make("speed", part, partial(measured, part, chosen), chosen.seed)
-            for part in PARTS
-        }
-        words = runs.figures("names")["words-fasttext"]
-        figures["word_vectors"] = {
-            "words": words["words"],
-            "cpu_minutes": round(words["cpu_seconds"] / 60, 1),
-        }
-        results.save("encoder_speed", figures, seed=chosen.seed)
-        print(figures)
+        sys.exit()
+    sizes = Sizes(seed=given.seed)
+    figures: Figures = {"sizes": dataclasses.asdict(sizes), "targets": TARGETS}
+    for part in PARTS:
+        figures[part] = runs.make(
+            "speed", part, partial(apart, measured, part, given.seed), given.seed
+        )
+    words = runs.figures("names")["words-fasttext"]
+    minutes = round(words["cpu_seconds"] / 60, 1)
+    figures["word_vectors"] = {"words": words["words"], "cpu_minutes": minutes}
+    results.save("encoder_speed", figures, seed=given.seed)
+    print(figures)

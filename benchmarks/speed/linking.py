@@ -22,28 +22,35 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind an earlier `linker`
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
 from benchmarks.lib import earlier, exact, results
 from benchmarks.lib.data import CORPORA, MEDIC, TITLES, documents, locate
-from benchmarks.lib.measure import child, megabytes, memory, timed
+from benchmarks.lib.measure import (
+    Figures,
+    apart,
+    linked,
+    megabytes,
+    memory,
+    rounded,
+    run_command,
+    timed,
+)
 
+UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
 MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train
     "tfidf": ("--encoder", "tfidf"),
     "static": ("--encoder", "static"),
     "dan": ("--encoder", "dan", "--set", "ground.epochs=1"),
-    "MiniLM": (
-        *("--encoder", "transformer"),
-        *("--set", "align.epochs=0", "--set", "training.epochs=0"),
-    ),
+    "MiniLM": ("--encoder", "transformer", *UNTRAINED),
 }
 TARGETS = {  # distinct mentions a second, and the share of the rate of encoding alone
     "mentions_per_second": {"tfidf": 8000, "static": 5000, "dan": 5000},
@@ -53,19 +60,11 @@ ROUNDS = 5
 K, SAMPLE = 20, 500  # names of a query, and queries, that are compared with exact search
 PAUSE = 0.001  # seconds between two looks at what is being done
 STAGES = {  # part of the path of a module -> stage; the first that fits
-    "encoders/tfidf": "sparse",
-    "candidates/sparse": "sparse",
+    **dict.fromkeys(("encoders/tfidf", "candidates/sparse"), "sparse"),
     "encoders/": "encoding",
-    "candidates/index": "dense",
-    "candidates/ann": "dense",
-    "candidates/hybrid": "dense",
-    "candidates/": "grouping",
-    "ranker/": "ranking",
-    "linking/": "ranking",
-    "outputs/": "writing",
-    "readers/": "reading",
-    "text/": "reading",
-    "linker.py": "grouping",
+    **dict.fromkeys(("candidates/index", "candidates/ann", "candidates/hybrid"), "dense"),
+    **{"candidates/": "grouping", "ranker/": "ranking", "linking/": "ranking"},
+    **{"outputs/": "writing", "readers/": "reading", "text/": "reading", "linker.py": "grouping"},
 }
 
 
@@ -75,27 +74,21 @@ def mentions() -> list[str]:
     return [mention.text for document in items for mention in document.mentions]
 
 
-def train(encoder: str, model: Path) -> dict[str, Any]:
+def train(encoder: str, model: str) -> Figures:
     """Run `linker train` in this process."""
-    from linker.cli.commands import cli
-
-    files = ["--dict", str(locate(MEDIC["2017"]))]
-    files += ["--mentions", str(locate(CORPORA["ncbi"]["train"]))]
-    command = ["train", *files, *MODELS[encoder], "--quiet", "-o", str(model)]
-    return {"seconds": timed(lambda: cli.main(command, standalone_mode=False))[0]}
+    known = locate(CORPORA["ncbi"]["train"])
+    files = ["--dict", locate(MEDIC["2017"]), "--mentions", known]
+    return run_command("train", *files, *MODELS[encoder], "--quiet", "-o", model)
 
 
-def link(encoder: str, model: Path) -> dict[str, Any]:
+def link(model: str) -> Figures:
     """Mentions linked a second, and names encoded a second, each by a linker newly loaded."""
     from linker import Linker
 
-    texts = mentions()
-    figures: dict[str, Any] = {}
+    texts, figures = mentions(), Figures()
     for name, asked in (("distinct", list(dict.fromkeys(texts))), ("as they come", texts)):
-        linker = Linker.load(model)
-        list(linker.link([f"a name to begin with {number}" for number in range(100)]))
-        seconds, _ = timed(lambda linker=linker, asked=asked: list(linker.link(asked)))
-        figures[name] = len(asked) / seconds
+        ((seconds, count),) = linked(Path(model), asked)
+        figures[name] = count / seconds
     linker = Linker.load(model)
     names = list(dict.fromkeys(map(linker.normalize, texts)))
     generator: Any = linker.generator
@@ -104,24 +97,22 @@ def link(encoder: str, model: Path) -> dict[str, Any]:
     return figures | {"resident_mb": next(memory("self", "VmRSS"))}
 
 
-def profile(encoder: str, model: Path) -> dict[str, Any]:
+def profile(model: str) -> Figures:
     """The share of the time of each stage of `linker link`, of a file with distinct mentions."""
-    from linker.cli.commands import cli
-
-    file = model.with_suffix(".txt")
-    texts, answers = list(dict.fromkeys(mentions())), file.with_suffix(".tsv")
+    file, texts = Path(model).with_suffix(".txt"), list(dict.fromkeys(mentions()))
+    answers = file.with_suffix(".tsv")
     file.write_text("\n".join(texts), encoding="utf-8")
-    command = ["link", str(file), "--model", str(model), "-o", str(answers)]
-    cli.main([*command, "--quiet"], standalone_mode=False)  # so that all is imported
+    command = ["link", file, "--model", model, "-o", answers, "--quiet"]
+    run_command(*command)  # so that all is imported
     with sampled() as seconds:
         for _ in range(ROUNDS):
-            cli.main([*command, "--quiet"], standalone_mode=False)
+            run_command(*command)
     linking = {stage: value for stage, value in seconds.items() if stage != "opening"}
-    total, size = sum(linking.values()), answers.stat().st_size
+    total = sum(linking.values())
     return {
         "shares": {stage: round(value / total, 3) for stage, value in sorted(linking.items())},
         "seconds": round(total / ROUNDS, 3),
-        "bytes_a_mention": round(size / len(texts)),
+        "bytes_a_mention": round(answers.stat().st_size / len(texts)),
     }
 
 
@@ -159,7 +150,7 @@ def stage(frame: FrameType | None) -> str:
     return stages[0] if stages else "other"
 
 
-def compare(encoder: str, model: Path) -> dict[str, Any]:
+def compare(model: str) -> Figures:
     """For how many queries the best names are those of exact search."""
     from linker import Linker
 
@@ -170,48 +161,33 @@ def compare(encoder: str, model: Path) -> dict[str, Any]:
     return {"queries": len(shares), "same": shares.count(1.0), "recall": sum(shares) / len(shares)}
 
 
-PARTS: dict[str, Callable[[str, Path], dict[str, Any]]] = {
-    "train": train,
-    "link": link,
-    "profile": profile,
-    "compare": compare,
-}
-
-
 def place(encoder: str, library: Path | None) -> Path:
     """The folder of the model of an encoder and a commit."""
-    return results.WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
+    folder = results.WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
-def measured(part: str, encoder: str, library: Path | None) -> dict[str, Any]:
-    """Run a part in a process of its own, with the model of this encoder and commit."""
-    model = place(encoder, library)
-    model.parent.mkdir(parents=True, exist_ok=True)
-    arguments = ["--part", part, "--only", encoder, "--model", str(model)]
-    return child(__file__, *arguments, library=library)
-
-
-def row(encoder: str, libraries: dict[str, Path | None]) -> dict[str, Any]:
+def row(encoder: str, libraries: dict[str, Path | None]) -> Figures:
     """The figures of an encoder, of now and of before in turn."""
-    for library in libraries.values():
-        if not place(encoder, library).exists():
-            measured("train", encoder, library)
+    models = {when: str(place(encoder, library)) for when, library in libraries.items()}
+    for when, library in libraries.items():
+        if not Path(models[when]).exists():
+            apart(train, encoder, models[when], library=library)
     rounds = [
-        {when: measured("link", encoder, library) for when, library in libraries.items()}
+        {when: apart(link, models[when], library=library) for when, library in libraries.items()}
         for _ in range(ROUNDS)
     ]
-    figures: dict[str, Any] = {"encoder": encoder}
+    figures: Figures = {"encoder": encoder}
     for when, library in libraries.items():
         of_one = [values[when] for values in rounds]
-        figures[when] = {
-            name: [round(values[name], 1) for values in of_one]
-            for name in ("distinct", "as they come", "encoding", "resident_mb")
-        }
+        names = ("distinct", "as they come", "encoding", "resident_mb")
+        figures[when] = {name: rounded((one[name] for one in of_one), 1) for name in names}
         ratios = [values["distinct"] / values["encoding"] for values in of_one]
         figures[when]["of_encoding_median"] = round(statistics.median(ratios), 3)
-        figures[when]["profile"] = measured("profile", encoder, library)
-        figures[when]["model_mb"] = megabytes(place(encoder, library))
-    figures["now"]["exact"] = measured("compare", encoder, None)
+        figures[when]["profile"] = apart(profile, models[when], library=library)
+        figures[when]["model_mb"] = megabytes(Path(models[when]))
+    figures["now"]["exact"] = apart(compare, models["now"])
     if "before" in libraries:
         for name in ("distinct", "as they come"):
             times = [values["now"][name] / values["before"][name] for values in rounds]
@@ -220,10 +196,7 @@ def row(encoder: str, libraries: dict[str, Path | None]) -> dict[str, Any]:
 
 
 def main(given: argparse.Namespace) -> None:
-    """Measure the encoders, or a part of one."""
-    if given.part:
-        print(json.dumps(PARTS[given.part](given.only[0], Path(given.model))))
-        return
+    """Measure the encoders."""
     if given.again:
         shutil.rmtree(results.WORK / "linking", ignore_errors=True)
     libraries: dict[str, Path | None] = {"now": None}
@@ -233,13 +206,12 @@ def main(given: argparse.Namespace) -> None:
     for encoder in MODELS:
         kept = place(encoder, None).with_suffix(".json")
         if encoder in (given.only or MODELS):
-            kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_text(json.dumps(row(encoder, libraries)), encoding="utf-8")
             print(kept.read_text(encoding="utf-8"), flush=True)
         if kept.exists():
             rows.append(json.loads(kept.read_text(encoding="utf-8")))
     count = len(set(mentions())), len(mentions())
-    figures: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS}
+    figures: Figures = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS}
     figures |= {"distinct": count[0], "mentions": count[1], "rows": rows}
     results.save("linking", figures)
 
@@ -249,6 +221,4 @@ if __name__ == "__main__":
     parser.add_argument("--before", metavar="COMMIT", help="an earlier commit beside it")
     parser.add_argument("--only", nargs="+", choices=MODELS, metavar="ENCODER")
     parser.add_argument("--again", action="store_true", help="train the models again")
-    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
-    parser.add_argument("--model", help=argparse.SUPPRESS)
     main(parser.parse_args())

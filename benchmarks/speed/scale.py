@@ -15,21 +15,28 @@ benchmarks/work/scale. Recall is that of the best 20 names against scores with a
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))  # behind an earlier `linker`
+sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
 from benchmarks.lib import earlier, exact, recombined, results
 from benchmarks.lib.data import TITLES, documents
-from benchmarks.lib.measure import child, megabytes, memory, peak, timed
+from benchmarks.lib.measure import (
+    Figures,
+    apart,
+    linked,
+    megabytes,
+    memory,
+    peak,
+    run_command,
+    timed,
+)
 
 SIZES = (0.1, 1.0, 10.0)  # millions of names
 ENCODERS = ("tfidf", "static")
@@ -64,21 +71,15 @@ def mentions(seed: int = 0) -> list[str]:
     return list(dict.fromkeys([*texts, *slips]))
 
 
-def train(size: float, encoder: str, model: Path) -> dict[str, Any]:
+def train(size: float, encoder: str, model: str) -> Figures:
     """Run `linker train` in this process."""
-    from linker.cli.commands import cli
-
-    command = ["train", "--dict", str(dictionary(size)), "--encoder", encoder, "-o", str(model)]
-    seconds, _ = timed(lambda: cli.main(command, standalone_mode=False))
-    return {
-        "seconds": round(seconds, 1),
-        "peak_mb": round(peak()),
-        "model_mb": megabytes(model),
-        "dictionary_mb": round(dictionary(size).stat().st_size / 1e6, 1),
-    }
+    names = dictionary(size)
+    figures = run_command("train", "--dict", names, "--encoder", encoder, "-o", model)
+    sizes = {"model_mb": megabytes(Path(model))}
+    return figures | sizes | {"dictionary_mb": round(names.stat().st_size / 1e6, 1)}
 
 
-def first_answer(size: float, encoder: str, model: Path) -> dict[str, Any]:
+def first_answer(size: float, encoder: str, model: str) -> Figures:
     """Open a model and link one mention; the time of the open alone, and of both."""
     from linker import Linker
 
@@ -94,16 +95,11 @@ def first_answer(size: float, encoder: str, model: Path) -> dict[str, Any]:
     }
 
 
-def link(size: float, encoder: str, model: Path) -> dict[str, Any]:
+def link(size: float, encoder: str, model: str) -> Figures:
     """Link the distinct mentions, by a new linker each time; memory while that goes on."""
-    from linker import Linker
-
     asked, rates, resident = mentions(), [], 0.0
-    for _ in range(ROUNDS):
-        linker = Linker.load(model)
-        list(linker.link(["a name to begin with"]))
-        seconds, _ = timed(lambda linker=linker: list(linker.link(asked)))
-        rates.append(round(len(asked) / seconds, 1))
+    for seconds, count in linked(Path(model), asked, ROUNDS):
+        rates.append(round(count / seconds, 1))
         resident = max(resident, next(memory("self", "VmRSS")))
     return {
         "mentions": len(asked),
@@ -114,7 +110,7 @@ def link(size: float, encoder: str, model: Path) -> dict[str, Any]:
     }
 
 
-def recall(size: float, encoder: str, model: Path) -> dict[str, Any]:
+def recall(size: float, encoder: str, model: str) -> Figures:
     """Of the K names with the best scores, the share that is found, over some queries."""
     from linker import Linker
 
@@ -122,11 +118,8 @@ def recall(size: float, encoder: str, model: Path) -> dict[str, Any]:
     sample = np.random.default_rng(0).permutation(mentions())[:SAMPLE].tolist()
     queries = list(dict.fromkeys(filter(None, map(linker.normalize, sample))))
     shares = exact.found(linker, queries, K)
-    return {
-        "queries": len(queries),
-        "recall": round(sum(shares) / len(shares), 4),
-        "complete": shares.count(1.0),
-    }
+    found = round(sum(shares) / len(shares), 4)
+    return {"queries": len(queries), "recall": found, "complete": shares.count(1.0)}
 
 
 def machine() -> dict[str, float]:
@@ -142,7 +135,7 @@ def machine() -> dict[str, float]:
     }
 
 
-PARTS: dict[str, Callable[[float, str, Path], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[float, str, str], Figures]] = {
     "training": train,
     "first_open": first_answer,  # after the training: all files are read to be checked
     "later_open": first_answer,
@@ -151,30 +144,23 @@ PARTS: dict[str, Callable[[float, str, Path], dict[str, Any]]] = {
 }
 
 
-def measured(size: float, encoder: str, library: Path | None, again: bool) -> dict[str, Any]:
+def measured(size: float, encoder: str, library: Path | None, again: bool) -> Figures:
     """The figures of one size and encoder; each part is kept as soon as it is known."""
     name = f"{library.name if library else 'now'}-{size:g}-{encoder}"
     kept, model = WORK / f"{name}.json", WORK / f"model-{name}"
     dictionary(size)
     figures = json.loads(kept.read_text("utf-8")) if kept.exists() and not again else {}
-    for part in PARTS:
+    for part, work in PARTS.items():
         if part not in figures:
             print(f"{name}: {part}", flush=True)
-            arguments = ["--part", part, "--sizes", str(size), "--encoders", encoder]
-            figures[part] = child(__file__, *arguments, "--model", str(model), library=library)
+            figures[part] = apart(work, size, encoder, str(model), library=library)
             kept.write_text(json.dumps(figures), encoding="utf-8")
     return figures
 
 
-def run_part(given: argparse.Namespace) -> None:
-    """Measure one part in this process, and print it."""
-    figures = PARTS[given.part](given.sizes[0], given.encoders[0], Path(given.model))
-    print(json.dumps(figures))
-
-
 def table() -> None:
     """Write the result of what is kept, and the plots."""
-    rows: dict[str, list[dict[str, Any]]] = {"now": [], "before": []}
+    rows: dict[str, list[Figures]] = {"now": [], "before": []}
     for path in sorted(WORK.glob("*.json")):
         commit, size, encoder = path.stem.split("-")
         figures = json.loads(path.read_text("utf-8"))
@@ -189,7 +175,7 @@ def table() -> None:
     plot(rows)
 
 
-PLOTS: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
+PLOTS: dict[str, tuple[str, Callable[[Figures], float]]] = {
     "training": ("training, seconds", lambda row: row["training"]["seconds"]),
     "training-memory": ("peak memory of training, MB", lambda row: row["training"]["peak_mb"]),
     "disk": ("model, MB", lambda row: row["training"]["model_mb"]),
@@ -203,7 +189,7 @@ PLOTS: dict[str, tuple[str, Callable[[dict[str, Any]], float]]] = {
 }
 
 
-def plot(rows: dict[str, list[dict[str, Any]]]) -> None:
+def plot(rows: dict[str, list[Figures]]) -> None:
     """A plot for each growth curve, of now and of before."""
     import matplotlib
 
@@ -236,12 +222,7 @@ if __name__ == "__main__":
     parser.add_argument("--before", metavar="COMMIT", help="measure an earlier commit")
     parser.add_argument("--again", action="store_true", help="forget what is measured already")
     parser.add_argument("--table", action="store_true", help="measure nothing")
-    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
-    parser.add_argument("--model", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.part:
-        run_part(arguments)
-        sys.exit()
     if not arguments.table:
         library = earlier.library(arguments.before) if arguments.before else None
         for millions in arguments.sizes:

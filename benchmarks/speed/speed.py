@@ -9,7 +9,6 @@ peak memory.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
@@ -19,89 +18,66 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.lib.data import MEDIC, documents, locate
-from benchmarks.lib.measure import child, memory, peak
+from benchmarks.lib.data import MEDIC, documents, locate, medmentions
+from benchmarks.lib.measure import Figures, apart, memory, peak, rounded, timed
 
 K = 20
 
 
-def measure_biosyn(inputs: Path) -> dict[str, Any]:
+def biosyn(inputs: str) -> Figures:
     """The published algorithm: a dense matrix of names, one product and selection a mention."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    data = json.loads(inputs.read_text(encoding="utf-8"))
+    data = json.loads(Path(inputs).read_text(encoding="utf-8"))
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 2)).fit(data["fitted"])
     names = vectorizer.transform(data["names"]).toarray()
-    rankings = []
-    start = time.perf_counter()
-    for query in data["queries"]:
+
+    def ranked(query: str) -> list[list[float]]:
         scores = np.matmul(vectorizer.transform([query]).toarray(), names.T)[0]
         top = np.argpartition(scores, -K)[-K:]
         top = top[np.argsort(-scores[top])]
-        rankings.append([top.tolist(), scores[top].tolist()])
-    seconds = time.perf_counter() - start
+        return [top.tolist(), scores[top].tolist()]
+
+    seconds, rankings = timed(lambda: [ranked(query) for query in data["queries"]])
     return {"seconds": seconds, "peak_mb": peak(), "rankings": rankings}
 
 
-def measure_ours(inputs: Path) -> dict[str, Any]:
+def ours(inputs: str) -> Figures:
     """A saved model: names ranked in batches, repeated mentions once."""
     from linker import Linker
     from linker.types import Lookup
 
-    data = json.loads(inputs.read_text(encoding="utf-8"))
-    linker = Linker.load(data["model"])
-    place = {text: row for row, text in enumerate(data["names"])}
-    texts = linker.generator.table.texts
+    data = json.loads(Path(inputs).read_text(encoding="utf-8"))
+    generator = Linker.load(data["model"]).generator
+    row_of = {text: row for row, text in enumerate(data["names"])}
     start = time.perf_counter()
     distinct = list(dict.fromkeys(data["queries"]))
     ranked = {}
     for at in range(0, len(distinct), 256):
         queries = distinct[at : at + 256]
-        answers = linker.generator.rank([Lookup.of(q) for q in queries], K, "names")
+        answers = generator.rank([Lookup.of(q) for q in queries], K, "names")
         ranked |= {q: (one.names, one.scores) for q, one in zip(queries, answers, strict=True)}
-    seconds = time.perf_counter() - start
-    memory_mb = peak()
-    rankings = [
-        [[place[texts[int(r)]] for r in ranked[q][0]], ranked[q][1].tolist()]
-        for q in data["queries"]
-    ]
-    return {
-        "seconds": seconds,
-        "peak_mb": memory_mb,
-        "distinct": len(distinct),
-        "rankings": rankings,
-    }
+    figures = {"seconds": time.perf_counter() - start, "peak_mb": peak()}
+    texts, found = generator.table.texts, (ranked[query] for query in data["queries"])
+    rankings = [[[row_of[texts[int(r)]] for r in rows], scores.tolist()] for rows, scores in found]
+    return figures | {"distinct": len(distinct), "rankings": rankings}
 
 
-def measure_load(_: Path) -> dict[str, Any]:
+def load() -> Figures:
     """Reading the MEDIC of 2026 from its compressed CSV."""
     from linker import Dictionary
 
-    start = time.perf_counter()
-    dictionary = Dictionary.read(locate(MEDIC["2026"]))
-    return {
-        "seconds": time.perf_counter() - start,
-        "peak_mb": peak(),
-        "concepts": len(dictionary),
-        "names": len(dictionary.names),
-    }
+    seconds, dictionary = timed(lambda: Dictionary.read(locate(MEDIC["2026"])))
+    counts = {"concepts": len(dictionary), "names": len(dictionary.names)}
+    return {"seconds": seconds, "peak_mb": peak()} | counts
 
 
-MEASURES = {"biosyn": measure_biosyn, "ours": measure_ours, "load": measure_load}
-
-
-def measured(name: str, inputs: Path) -> dict[str, Any]:
-    """Run one measurement in a process of its own."""
-    return child(__file__, "--measure", name, str(inputs))
-
-
-def compare(folder: Path) -> dict[str, Any]:
+def compare(folder: Path) -> Figures:
     """Ours and BioSyn's on the development mentions, three times, and whether the top 20 agree."""
     from linker import Dictionary, Linker
     from linker.evaluation.protocols import biosyn_queries
@@ -120,26 +96,29 @@ def compare(folder: Path) -> dict[str, Any]:
         for mention in items
         for query in biosyn_queries(linker, mention, definitions)
     ]
-    values: dict[str, Any] = {"queries": queries, "model": str(folder / "model")}
+    values: Figures = {"queries": queries, "model": str(folder / "model")}
     values["fitted"] = list(bare.generator.table.texts)
     values["names"] = list(linker.generator.table.texts)
     inputs = folder / "inputs.json"
     inputs.write_text(json.dumps(values), encoding="utf-8")
-    runs = [{name: measured(name, inputs) for name in ("biosyn", "ours")} for _ in range(3)]
+    sides = {"biosyn": biosyn, "ours": ours}
+    runs = [{name: apart(of, str(inputs)) for name, of in sides.items()} for _ in range(3)]
     same = sum(map(same_ranking, runs[0]["biosyn"]["rankings"], runs[0]["ours"]["rankings"]))
     ratios = [run["biosyn"]["seconds"] / run["ours"]["seconds"] for run in runs]
     record = {
         name: {
-            "mentions_per_second": [round(len(queries) / run[name]["seconds"], 1) for run in runs],
+            "mentions_per_second": rounded(
+                (len(queries) / run[name]["seconds"] for run in runs), 1
+            ),
             "peak_mb": [round(run[name]["peak_mb"]) for run in runs],
         }
-        for name in ("biosyn", "ours")
+        for name in sides
     }
     less = [run["biosyn"]["peak_mb"] / run["ours"]["peak_mb"] for run in runs]
     return record | {
         "queries": len(queries),
         "distinct_queries": runs[0]["ours"]["distinct"],
-        "times_faster": [round(r, 1) for r in ratios],
+        "times_faster": rounded(ratios, 1),
         "times_faster_median": round(statistics.median(ratios), 1),
         "times_less_memory_median": round(statistics.median(less), 1),
         "same_top_20": same,
@@ -160,20 +139,13 @@ def same_ranking(theirs: list[list[float]], ours: list[list[float]]) -> bool:
     return above[0] == above[1]
 
 
-def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
+def million(folder: Path, lines: int = 1_000_000) -> Figures:
     """Pipe mentions, sampled from MedMentions, through `linker link -` and watch its memory."""
     from linker import Dictionary, Linker
     from linker.files import read_lines
 
     Linker.train(Dictionary.read(locate(MEDIC["2026"]))).save(folder / "medic2026")
-    paths = [locate(f"medmentions/{split}.txt.gz") for split in ("dev", "test")]
-    texts = [
-        line.split("\t")[1]
-        for path in paths
-        for _, line in read_lines(path)
-        if line.count("\t") >= 2
-    ]
-    sample = random.Random(0).choices([t for t in texts if t.strip()], k=lines)
+    sample = random.Random(0).choices(medmentions(), k=lines)
     command = [sys.executable, "-m", "linker.cli", "link", "-"]
     command += ["--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]
     start = time.perf_counter()
@@ -190,13 +162,11 @@ def million(folder: Path, lines: int = 1_000_000) -> dict[str, Any]:
         round(max(mb for at, mb in in_use if at <= seconds * (i + 1) / 10)) for i in range(10)
     ]
     rows = sum(1 for _ in read_lines(folder / "out.tsv"))
-    record = {
+    return {
         "lines": lines,
         "distinct": len(set(sample)),
         "exit_code": process.returncode,
         "rows_written": rows,
-    }
-    return record | {
         "seconds": round(seconds),
         "lines_per_second": round(lines / seconds),
         "peak_mb_after_each_tenth_of_the_time": tenths,
@@ -213,11 +183,9 @@ def feed(process: subprocess.Popen[bytes], lines: list[str]) -> None:
 
 def seconds(*command: str) -> float:
     """The median time of a command over five runs."""
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        times.append(time.perf_counter() - start)
+    times = [
+        timed(lambda: subprocess.run(command, check=True, capture_output=True))[0] for _ in range(5)
+    ]
     return round(statistics.median(times), 3)
 
 
@@ -225,11 +193,11 @@ def main(with_million: bool) -> None:
     """Run all measurements."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures: dict[str, Any] = {"against_biosyn": compare(folder)}
+        figures: Figures = {"against_biosyn": compare(folder)}
         print(json.dumps(figures, indent=1), flush=True)
         figures["help_seconds"] = seconds(sys.executable, "-m", "linker.cli", "--help")
-        loads = [measured("load", folder) for _ in range(3)]
-        middle = sorted(loads, key=lambda load: load["seconds"])[1]
+        loads = [apart(load) for _ in range(3)]
+        middle = sorted(loads, key=lambda one: one["seconds"])[1]
         figures["reading_medic_2026"] = {key: round(value, 2) for key, value in middle.items()}
         if with_million:
             figures["million_lines"] = million(folder)
@@ -240,9 +208,4 @@ def main(with_million: bool) -> None:
 if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--million", action="store_true")
-    parser.add_argument("--measure", nargs=2, metavar=("NAME", "INPUTS"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.measure:
-        print(json.dumps(MEASURES[arguments.measure[0]](Path(arguments.measure[1]))))
-    else:
-        main(arguments.million)
+    main(parser.parse_args().million)
