@@ -28,10 +28,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import results, runs
+from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import locate, medic
 from benchmarks.lib.held_out_names import held_out
-from linker import Dictionary, Linker, metrics
+from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.options import changed, preset
 from linker.readers import table
@@ -144,8 +144,9 @@ def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
 def nearest(task: Task, linker: Linker) -> str:
     """Whether the best concept for each text is its own, as digits."""
     answers = zip(task.ids, linker.link(task.texts, k=1, threshold=0), strict=True)
-    right = (i in {part.best.concept_id for part in a.parts if part.best} for i, a in answers)
-    return "".join(str(int(hit)) for hit in right)
+    return hits.digits(
+        i in {part.best.concept_id for part in answer.parts if part.best} for i, answer in answers
+    )
 
 
 def of_file(name: str, *lenders: str) -> Task:
@@ -207,26 +208,17 @@ def row(task: str) -> dict[str, Any]:
     """Acc@1 of each system with a run, and its difference to characters, with intervals."""
     kept = runs.figures(TABLE)
     by_system = {s: kept[key] for s in ENCODERS if (key := _key(task, s)) in kept}
-    hits = {s: np.array([*figures["right"]], float) for s, figures in by_system.items()}
     first = by_system[CHARACTERS]
-    cells = {"n": len(hits[CHARACTERS])} | {k: first[k] for k in ("concepts", "names", "lent")}
-    return {"task": task, **cells} | {
-        "systems": {
-            system: {key: figures[key] for key in ("weight", "said", "seconds")}
-            | {
-                "acc1": _rounded(metrics.mean_interval(hits[system])),
-                "by_score": round(sum(map(int, figures["by_score"])) / len(hits[system]), 5),
-                "gain": _rounded(
-                    metrics.paired_difference(hits[system][None], hits[CHARACTERS][None])
-                ),
-            }
-            for system, figures in by_system.items()
+    base, systems = hits.read(first["right"]), {}
+    for system, figures in by_system.items():
+        right = hits.read(figures["right"])
+        systems[system] = {key: figures[key] for key in ("weight", "said", "seconds")} | {
+            "acc1": hits.interval(right),
+            "by_score": hits.means([figures["by_score"]])[0],
+            "gain": hits.gain(right, base),
         }
-    }
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, 5) for value in values]
+    counts = {"n": len(base)} | {key: first[key] for key in ("concepts", "names", "lent")}
+    return {"task": task, **counts, "systems": systems}
 
 
 if __name__ == "__main__":

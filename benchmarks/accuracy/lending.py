@@ -23,10 +23,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy.default import CHARACTERS, ENCODERS, STATIC
-from benchmarks.lib import by_score, results, runs
+from benchmarks.lib import by_score, hits, results, runs
 from benchmarks.lib.data import TITLES, documents, medic
 from benchmarks.lib.lent import LENDERS, LENT, MAPPED, NONE, ONTOLOGIES, dictionary, lending
-from linker import Linker, matching, metrics
+from benchmarks.lib.measure import rounded
+from linker import Linker, matching
 from linker.dictionary.lending import RULE, LendingOptions
 from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
@@ -82,7 +83,7 @@ def find_rule(rule: Rule) -> dict[str, Any]:
     concepts = len({identifier for ids in receivers for identifier in ids})
     right = {
         name: [
-            "".join(str(int(o.rank == 1)) for o in protocols.strict(linker, items, 1))
+            hits.digits(one.rank == 1 for one in protocols.strict(linker, items, 1))
             for items in (documents(corpus, "devel") for corpus in TITLES)
         ]
         for name in (CHARACTERS, STATIC)
@@ -93,21 +94,15 @@ def find_rule(rule: Rule) -> dict[str, Any]:
 
 def rules() -> list[dict[str, Any]]:
     """What each rule is worth: Acc@1, and the difference to the rule that is taken."""
-    kept = runs.figures(TABLE)
-    lines = []
-    for name, figures in ((name, kept[key]) for name in RULES if (key := runs.slug(name)) in kept):
+    kept, lines = runs.figures(TABLE), []
+    for name in (name for name in RULES if runs.slug(name) in kept):
+        figures, base = kept[runs.slug(name)], kept[runs.slug(LENT)]
         row: dict[str, Any] = {"rule": name, "names": figures["names"]}
         row["concepts"] = figures["concepts"]
         for system in (CHARACTERS, STATIC):
-            hits, base = (
-                [np.array([*text], float) for text in kept[key]["right"][system]]
-                for key in (runs.slug(name), runs.slug(LENT))
-            )
-            pair = metrics.paired_difference(np.concatenate(hits)[None], np.concatenate(base)[None])
-            row[system] = {
-                "acc1": [round(float(values.mean()), 5) for values in hits],
-                "over": [round(value, 5) for value in pair],
-            }
+            texts, others = figures["right"][system], base["right"][system]
+            over = hits.gain(hits.read(*texts), hits.read(*others))
+            row[system] = {"acc1": hits.means(texts), "over": over}
         lines.append(row)
     return lines
 
@@ -130,29 +125,20 @@ def branches() -> dict[str, Any]:
         members = {*under[:, branch].nonzero()[0].tolist()}
         ids = {own.ids[row] for row in members}
         asked = np.array([not ids.isdisjoint(gold) for gold in golds])
-        lines.append(
-            {
-                "branch": own.preferred_name(branch),
-                "concepts": len(members),
-                "lent": len(members & receivers),
-                **_gain(np.array([hit[1:] for hit in right], float)[asked]),
-            }
-        )
+        row = {"branch": own.preferred_name(branch), "concepts": len(members)}
+        row |= {"lent": len(members & receivers)}
+        lines.append(row | _gain(np.array([hit[1:] for hit in right], float)[asked]))
     shown = sorted((r for r in lines if r["n"] >= FEWEST), key=lambda r: r["gain"][0], reverse=True)
     return {"concepts": len(own), "lent": len(receivers), "rows": shown}
 
 
-def _gain(hits: Any) -> dict[str, Any]:
+def _gain(right: Any) -> dict[str, Any]:
     """Acc@1 with and without, of mentions (mentions, 2)."""
-    if not len(hits):
+    if not len(right):
         return {"n": 0}
-    after, before = hits.T
-    pair = metrics.paired_difference(after[None], before[None])
-    return {
-        "n": len(hits),
-        "acc1": [round(float(values.mean()), 5) for values in (after, before)],
-        "gain": [round(value, 5) for value in pair],
-    }
+    after, before = right.T
+    acc1 = rounded(float(values.mean()) for values in (after, before))
+    return {"n": len(right), "acc1": acc1, "gain": hits.gain(after, before)}
 
 
 def make() -> None:

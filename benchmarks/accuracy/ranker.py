@@ -29,7 +29,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import ranker_weights
-from benchmarks.lib import results, runs
+from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import MEDIC, TITLES, locate
 from benchmarks.lib.dense_runs import Task
 from benchmarks.lib.lent import LENDERS, LENT, dictionary, lending
@@ -227,7 +227,7 @@ def find(system: System, task: Task) -> dict[str, Any]:
     figures = dataclasses.asdict(system) | {
         name: record[name] for name in ("n", "acc", "acc_interval", "errors", "composites")
     }
-    figures["right"] = "".join(str(int(outcome.rank == 1)) for outcome in answered.outcomes)
+    figures["right"] = hits.digits(outcome.rank == 1 for outcome in answered.outcomes)
     if linker.ranker:
         figures["calibration"] = {n: record["calibration"][n] for n in ("ece", "brier", "auroc")}
         coverage = record["risk_coverage"]["coverage"]
@@ -267,14 +267,11 @@ def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any
         for system in systems:
             if not (figures := dict(kept.get(system.key, {}))):
                 continue
-            right = _hits(figures.pop("right"))
-            base = dataclasses.replace(
-                system, ranker=SCORE if system.ranker != ALONE else ALONE, lacks=""
-            )
+            right, first = figures.pop("right"), SCORE if system.ranker != ALONE else ALONE
+            base = dataclasses.replace(system, ranker=first, lacks="")
             if system != base and base.key in kept:
-                first = _hits(kept[base.key]["right"])
-                pair = metrics.paired_difference(right[None], first[None])
-                figures["gain"] = [round(value, 5) for value in pair]
+                others = kept[base.key]["right"]
+                figures["gain"] = hits.gain(hits.read(right), hits.read(others))
             lines.append({"corpus": task.corpus, "on": task.on} | figures)
     return lines
 
@@ -282,10 +279,6 @@ def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any
 def table(task: Task) -> str:
     """The table that keeps the runs of a task."""
     return f"ranker-{task.table}"
-
-
-def _hits(right: str) -> Any:
-    return np.array([*right], float)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import by_score, results, runs
+from benchmarks.lib import by_score, hits, results, runs
 from benchmarks.lib.data import TITLES, documents, locate, medic
 from benchmarks.lib.lent import MAPPINGS, ONTOLOGIES
-from linker import Dictionary, Linker, metrics
+from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.encoders import static
 from linker.encoders.base import Encoder, EncoderContext
@@ -293,9 +293,7 @@ def find(name: str) -> dict[str, Any]:
         encoder = Fitted(make(), names, options)
     both = linker.with_generator(HybridGenerator.index(first, encoder, WEIGHT))
     right = [
-        "".join(
-            str(int(o.rank == 1)) for o in protocols.strict(both, documents(corpus, "devel"), 1)
-        )
+        hits.digits(o.rank == 1 for o in protocols.strict(both, documents(corpus, "devel"), 1))
         for corpus in TITLES
     ]
     return {"dim": encoder.dim, "right": right}
@@ -304,24 +302,13 @@ def find(name: str) -> dict[str, Any]:
 def rows() -> list[dict[str, Any]]:
     """Acc@1 on each corpus, on both together, and the difference to what is shipped."""
     kept, lines = runs.figures(TABLE), []
+    base = hits.read(*kept[runs.slug(SHIPPED)]["right"])
     for name in (name for name in ROWS if runs.slug(name) in kept):
-        figures, first = kept[runs.slug(name)], kept[runs.slug(SHIPPED)]
-        hits, base = ([np.array([*t], float) for t in f["right"]] for f in (figures, first))
-        both, other = np.concatenate(hits), np.concatenate(base)
-        lines.append(
-            {
-                "table": name,
-                "dim": figures["dim"],
-                "acc1": [round(float(values.mean()), 5) for values in hits],
-                "both": _rounded(metrics.mean_interval(both)),
-                "over": _rounded(metrics.paired_difference(both[None], other[None])),
-            }
-        )
+        figures = kept[runs.slug(name)]
+        both = hits.read(*figures["right"])
+        row = {"table": name, "dim": figures["dim"], "acc1": hits.means(figures["right"])}
+        lines.append(row | {"both": hits.interval(both), "over": hits.gain(both, base)})
     return lines
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, 5) for value in values]
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import json
 import random
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,16 @@ from . import seeds
 from .commands import Result, check, forked, preload
 from .core import Attack, Failed
 from .judgements import (
-    BY_PEOPLE,
     Said,
-    as_now,
     check_claims,
     check_mappings,
     claims,
     expect,
     kept,
-    mappings,
     skipped,
     spaced,
 )
-from .mutate import NUMBERS, changed, mutated
+from .mutate import changed
 from .writers import text as hostile
 
 IDS = ("MESH:D001943", "MESH:D009369", "MESH:D010051", "OMIM:208900")
@@ -95,12 +92,13 @@ class Shared:
 @contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
     """One kind of file with decisions after the other, by the commands that read or write it."""
-    from . import decision_stores  # which needs this module
+    from .decision_stores import attack as store  # which need this module
+    from .decision_texts import answers, any_bytes, mapped
 
-    materials, store = prepare(shared), decision_stores.attack
+    materials = prepare(shared)
     ways = (
-        *(store, _table, store, _reviewed, _mapped, store, _answers, _bytes, _bytes),
-        *(_there_and_back, _applied, _reviewed, _mapped, _there_and_back, _applied),
+        *(store, _table, store, _reviewed, mapped, store, answers, any_bytes, any_bytes),
+        *(_there_and_back, _applied, _reviewed, mapped, _there_and_back, _applied),
     )
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
@@ -153,7 +151,7 @@ def ran(arguments: Sequence[object], *codes: int) -> Result:
         raise Failed(f"{str(failure)[:300]} ({shlex.join(words)[:300]!r})") from None
 
 
-def _decide(path: Path, shared: Shared, *more: object) -> tuple[Result, Path]:
+def decide(path: Path, shared: Shared, *more: object) -> tuple[Result, Path]:
     """Take the decisions of a file into a new store, which is returned."""
     store = path.with_name("new.sqlite")
     words = ["decide", path, "--decisions", store, "--on-error", "skip", *shared.model, *more]
@@ -187,7 +185,7 @@ def _table(rng: random.Random, folder: Path, shared: Shared) -> None:
         store = folder / "new.sqlite"
         result = ran(["decisions", "import", path, "--decisions", store, "--on-error", "skip"])
     else:
-        result, store = _decide(path, shared)
+        result, store = decide(path, shared)
     _check_not_stopped(result)
     numbers = [number for found in _COUNTS.findall(result.err) for number in found if number]
     taken, left = sum(int(number.replace(",", "")) for number in numbers), skipped(result.err)[0]
@@ -244,7 +242,7 @@ def _write_table(rng: random.Random, path: Path, rows: Sequence[Sequence[str]]) 
 
 # -------------------------------------------------------------------- answers that a person reviewed
 
-_BROKEN_JSON = (
+BROKEN_JSON = (
     *("[", "{}", "[{}]", "[1]", "[null]", "nul", "[[]]", '[{"mention": "x"}]', "[" * 3000, "1e999"),
     *('"x"', "[{'mention': 'x'}]", "NaN", "[NaN]", "9" * 5000, "true", "0", "false", '{"a": 1}'),
     "[,]",
@@ -262,7 +260,7 @@ def _reviewed(rng: random.Random, folder: Path, shared: Shared) -> None:
         more, said, is_bad = _change(rng, cells) if rng.random() < 0.5 else ({}, None, False)
         cells |= more
         with contextlib.suppress(*UNREADABLE):
-            allowed += list(map(_of_json, json.loads(cells["decisions"] or "[]")))
+            allowed += list(map(of_json, json.loads(cells["decisions"] or "[]")))
         allowed += [said] if said else []
         if cells["state"] == "accepted":  # also where the decisions beside it are gone
             allowed.append(Said.of(cells["mention"], cells["linker_concept_id"]))
@@ -273,14 +271,14 @@ def _reviewed(rng: random.Random, folder: Path, shared: Shared) -> None:
         bad += is_bad
         row[:] = [cells[one] for one in header]
     _write_table(rng, folder / name, rows)
-    result, store = _decide(folder / name, shared, "--reviewer", "Eve", "--column", "mention")
+    result, store = decide(folder / name, shared, "--reviewer", "Eve", "--column", "mention")
     _check_not_stopped(result)
     if skipped(result.err)[0] < bad:
         raise Failed(f"a bad row was not reported: {bad} bad, {result.err[-300:]}")
     expect(kept(store), required, allowed, shared.dictionary)
 
 
-def _of_json(record: Any) -> Said:
+def of_json(record: Any) -> Said:
     return Said.of(record["mention"], record["concept_id"] or "", record["accepted"] is True)
 
 
@@ -304,162 +302,11 @@ def _change(rng: random.Random, cells: dict[str, str]) -> tuple[dict[str, str], 
     if how == 5:
         return {"state": "accepted", concept: ""}, None, True
     if how == 6:
-        return {"decisions": rng.choice(_BROKEN_JSON)}, None, True
+        return {"decisions": rng.choice(BROKEN_JSON)}, None, True
     if how == 7 and cells["decisions"]:
         value = json.dumps(changed(rng, json.loads(cells["decisions"])), ensure_ascii=False)
         return {"decisions": spaced(value.encode("utf-8", "replace").decode())}, None, False
     return {"state": rng.choice(("", "model", "open", "disputed"))}, None, False
-
-
-# ----------------------------------------------------------------------------------------- mappings
-
-_CELLS = {  # what is written into a column of mappings
-    "predicate_modifier": ("", "Not", "Not", "not", "NOT", "Not ", "maybe"),
-    "predicate_id": (
-        *("skos:exactMatch", "skos:relatedMatch", "skos:broadMatch", "owl:sameAs", ""),
-        "exactMatch",
-    ),
-    "object_id": (
-        *(*IDS, *WRONG_IDS, "", "sssom:NoTermFound", "sssom:notermfound", "local:x", "-1"),
-        *("MESH:D%30", "MESH:D001943|MESH:D010051"),
-    ),
-    "mapping_justification": (
-        *(*BY_PEOPLE, *BY_PEOPLE, "semapv:LexicalMatching", "", "manual"),
-        "semapv:manualmappingcuration",
-    ),
-    "subject_id": ("X:1", ""),
-    "subject_label": ("", " ", *MENTIONS),
-    "comment": ("document ;", "; document 1, characters 2", "x"),
-}
-
-
-def _mapped(rng: random.Random, folder: Path, shared: Shared) -> None:
-    """Mappings with other cells: only what is curated is taken, all else is reported."""
-    name = rng.choice(("loose.sssom", "document.sssom", "export.sssom", "others.sssom"))
-    lines = shared.files[name].decode().split("\n")[:-1]
-    head = [f"{line}\n" for line in lines if line.startswith("#")]
-    header, *rows = csv.reader(lines[len(head) :], "excel-tab")
-    there = sorted(set(_CELLS) & set(header))
-    for _ in range(rng.randint(1, 6)):
-        row, column = rng.choice(rows), rng.choice(there)
-        if header.index(column) < len(row):
-            row[header.index(column)] = rng.choice(_CELLS[column])
-        how = rng.random()
-        if how < 0.1:
-            rows.append(list(row))
-        elif how < 0.2:
-            rng.shuffle(rows)
-        elif how < 0.25:
-            del row[rng.randrange(1, len(row)) :]
-            row += [""] * (len(header) - len(row)) * rng.randrange(2)
-    if rng.random() < 0.1:
-        at = rng.randrange(len(header))
-        for row in [header, *rows]:
-            del row[at : at + 1]
-    text = io.StringIO()
-    csv.writer(text, "excel-tab", lineterminator="\n").writerows([header, *rows])
-    path = folder / "a.sssom.tsv"
-    path.write_text("".join(head) + text.getvalue(), encoding="utf-8")
-    result, store = _decide(path, shared)
-    if result.code == 0:
-        _check_mapped(path.read_text(encoding="utf-8"), kept(store), skipped(result.err)[1])
-
-
-def _check_mapped(text: str, stored: Sequence[Said], reported: set[int]) -> None:
-    curated = [
-        (line, spaced(row.get("subject_label", "")), not row.get("predicate_modifier", ""), row)
-        for line, row in mappings(text)
-        if row.get("mapping_justification") in BY_PEOPLE
-    ]
-    for said in stored:
-        rows = [r for _, m, a, r in curated if (m, a) == (said.mention, said.accepted)]
-        if not set(said.ids) <= {identifier for row in rows for identifier in _objects(row)}:
-            raise Failed(f"a decision that no mapping says: {said}")
-    for line, mention, accepted, row in curated:
-        of_mention = [said for said in stored if said.mention == mention]
-        is_there = any(s.accepted == accepted and _objects(row) <= {*s.ids} for s in of_mention)
-        lines = {other for other, label, _, _ in curated if label == mention}
-        if not is_there and not lines & reported:
-            raise Failed(f"a mapping was neither taken nor reported: line {line}, {row}")
-
-
-def _objects(row: dict[str, str]) -> set[str]:
-    written = row.get("object_id", "").replace("sssom:NoTermFound", "")
-    return {*Said.of("", written.removeprefix("local:").replace("%30", "0")).ids}
-
-
-# ----------------------------------------------------------------------- answers, and any other file
-
-_DAMAGE: tuple[Callable[[random.Random, str], str], ...] = (
-    lambda rng, text: text[:-1],
-    lambda rng, text: text[1:],
-    lambda rng, text: text[: rng.randrange(2, len(text))],
-    lambda rng, text: text.replace('"accepted": true', f'"accepted": {rng.choice(NUMBERS)}'),
-    lambda rng, text: text.replace('"accepted"', rng.choice(('"Accepted"', '"accepted "'))),
-    lambda rng, text: text.replace('"', rng.choice(("'", "“", '""', ""))),
-    lambda rng, text: text.replace(", ", rng.choice((",,", ";", " ")), 1),
-    lambda rng, text: text + rng.choice((" ", "]", ",", "x", "[]", " ok")),
-    lambda rng, text: text.replace("[{", rng.choice(("{", "[ {", "[[{", "[{}, {"))),
-    lambda rng, text: json.dumps(changed(rng, json.loads(text))),
-    lambda rng, text: rng.choice(_BROKEN_JSON),
-)
-
-
-def _answers(rng: random.Random, folder: Path, shared: Shared) -> None:
-    """Answers of which one has damaged decisions: they are taken as they stand, or reported."""
-    name = rng.choice(("document.pubtator", "document.bioc", "document.jsonl", "loose.jsonl"))
-    text = shared.files[name].decode()
-    found = list(re.finditer(r"\[\{(?:&quot;|\")mention.*?\}\](?=\n|\t|<|\})", text))
-    match = rng.choice(found)
-    damaged = rng.choice(_DAMAGE)(rng, match[0]).encode("utf-8", "replace").decode()
-    if name.endswith("bioc"):
-        damaged = damaged.replace("&", "&amp;").replace("<", "&lt;")
-    is_unlike = name.endswith("pubtator") and not re.match(r"[\[{]|.*mention", damaged)
-    if damaged == match[0] or not damaged.strip() or is_unlike:
-        return  # a word alone may be the text of a part
-    path = folder / "a.txt"
-    path.write_text(text[: match.start()] + damaged + text[match.end() :], encoding="utf-8")
-    result, store = _decide(path, shared)
-    if result.code:
-        return
-    others = [_of_json(one) for m in found if m is not match for one in json.loads(m[0])]
-    now: list[Said] | None = None
-    with contextlib.suppress(*UNREADABLE):
-        now = list(map(_of_json, json.loads(damaged)))
-    stored, is_reported = kept(store), skipped(result.err)[0] > 0
-    there = {as_now(said, shared.dictionary) for said in stored}
-    is_whole = now is not None and {as_now(said, shared.dictionary) for said in now} <= there
-    if not is_whole and not is_reported:
-        raise Failed(f"damaged decisions were neither taken nor reported ({name}): {damaged[:200]}")
-    expect(stored, () if is_reported else others, [*others, *(now or ())], shared.dictionary)
-
-
-def _bytes(rng: random.Random, folder: Path, shared: Shared) -> None:
-    """Any file with decisions, mutated: what is taken stands in it, mention beside concept."""
-    kinds = ("answers", "loose", "document", "export", "others")
-    names = [name for name in shared.files if name.startswith(kinds) and name != "document.txt"]
-    name = rng.choice(names)
-    path, store = folder / "a.txt", folder / "new.sqlite"
-    path.write_bytes(mutated(rng, shared.files[name]))
-    words = ["decisions", "import", path]
-    if rng.random() < 0.8:
-        is_table = name.startswith("answers") and rng.random() < 0.8
-        words = ["decide", path, *shared.model, *["--column", "mention"] * is_table]
-    on_error = rng.choice(("skip", "stop"))
-    if ran([*words, "--decisions", store, "--on-error", on_error]).code:
-        return
-    text = path.read_bytes().decode("utf-8", "replace")
-    text = re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), text)
-    lines = [_letters(line) for line in text.splitlines() if line.strip()]
-    windows = ["".join(lines[n : n + 4]) for n in range(len(lines))]
-    for said in kept(store):
-        parts = [_letters(said.mention), *(_letters(i.rpartition(":")[2]) for i in said.ids)]
-        if said.accepted and not any(all(part in one for part in parts) for one in windows):
-            raise Failed(f"an accepted decision that the file does not say ({name}): {said}")
-
-
-def _letters(text: str) -> str:
-    return "".join(sign for sign in text.lower() if sign.isalnum() and sign.isascii())
 
 
 # ------------------------------------------------------------------------- decisions there and back
@@ -496,7 +343,7 @@ def _there_and_back(rng: random.Random, folder: Path, shared: Shared) -> None:
     if form == "tsv" and rng.random() < 0.5:
         taken = ran(["decisions", "import", output, "--decisions", new])
     else:
-        taken, new = _decide(output, shared)
+        taken, new = decide(output, shared)
     if taken.code:
         raise Failed(f"an export is refused ({form}): {taken.err[-300:]}")
     with DecisionStore(new) as store:
@@ -537,8 +384,8 @@ def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
         check_mappings(text, standing, shared.dictionary)
     else:
         check_claims(claims(form, text), standing, shared.dictionary)
-        applied = [_of_json(one) for claim in claims(form, text) for one in claim.decisions]
-    taken, new = _decide(output, shared, *column)
+        applied = [of_json(one) for claim in claims(form, text) for one in claim.decisions]
+    taken, new = decide(output, shared, *column)
     expect(kept(new), applied, standing, shared.dictionary)
     if taken.code or skipped(taken.err)[0]:
         raise Failed(f"answers of ours are refused ({form}): {taken.err[-300:]}")

@@ -24,9 +24,8 @@ _MENTIONS = ["breast cancer", "ataxia", "the gout", "tumour of the skin", "cance
 def prepared(shared: Path) -> Iterator[Attack]:
     """Every load must give one of two models whole, as Python loads them, and each hundredth time as the command line does."""
     with _replaced(shared) as (path, models):
-        wholes: list[
-            dict[str, Any]
-        ] = []  # made in each process: one that has linked and is forked then hangs in OpenMP
+        # made in each process: one that has linked and is forked then hangs in OpenMP
+        wholes: list[dict[str, Any]] = []
 
         def attack(rng: random.Random, case: int, folder: Path) -> None:
             wholes.extend(_whole(Linker.load(model)) for model in models[len(wholes) :])
@@ -41,9 +40,8 @@ def prepared(shared: Path) -> Iterator[Attack]:
                 raise Failed(f"no answer: {error}") from error
             if found not in wholes:
                 same = [{name for name in found if found[name] == whole[name]} for whole in wholes]
-                raise Failed(
-                    f"two models in one answer: of the one {sorted(same[0])}, of the other {sorted(same[1])}"
-                )
+                what = f"of the one {sorted(same[0])}, of the other {sorted(same[1])}"
+                raise Failed(f"two models in one answer: {what}")
 
         yield attack
 

@@ -89,40 +89,27 @@ WORD2VEC_BINARY = b"3 4\n" + b"".join(
 )
 
 
-def _candidate(identifier: str, name: str, score: float) -> dict[str, object]:
-    return {
-        "concept_id": identifier,
-        "name": name,
-        "matched_name": name,
-        "score": score,
-        "sparse_score": score,
-        "dense_score": None,
-    }
-
-
-def _prediction(mention: str, *candidates: dict[str, object]) -> dict[str, object]:
-    part = {
-        "text": mention,
-        "expanded": None,
-        "spans": [[0, 4]],
-        "nil": not candidates,
-        "candidates": list(candidates),
-    }
+def _prediction(mention: str, *found: tuple[str, str, float]) -> dict[str, object]:
+    candidates = [
+        {"concept_id": i, "name": name, "matched_name": name, "score": score}
+        | {"sparse_score": score, "dense_score": None}
+        for i, name, score in found
+    ]
+    part = {"text": mention, "expanded": None, "spans": [[0, 4]], "nil": not candidates}
+    part["candidates"] = candidates
     return {"schema": 1, "mention": mention, "document_id": "1", "spans": [[0, 4]], "parts": [part]}
 
 
-PREDICTIONS = "".join(
-    json.dumps(prediction) + "\n"
-    for prediction in (
-        _prediction(
-            "breast cancer",
-            _candidate("MESH:D001943", "Breast Neoplasms", 0.93),
-            _candidate("MESH:D009369", "Neoplasms", 0.5),
-        ),
-        _prediction("ataxia", _candidate("OMIM:208900", "Ataxia Telangiectasia", 0.4)),
-        _prediction("the thing"),
-    )
-).encode()  # of the mentions of TSV_PLAIN
+_PREDICTED = (  # of the mentions of TSV_PLAIN
+    _prediction(
+        "breast cancer",
+        ("MESH:D001943", "Breast Neoplasms", 0.93),
+        ("MESH:D009369", "Neoplasms", 0.5),
+    ),
+    _prediction("ataxia", ("OMIM:208900", "Ataxia Telangiectasia", 0.4)),
+    _prediction("the thing"),
+)
+PREDICTIONS = "".join(json.dumps(prediction) + "\n" for prediction in _PREDICTED).encode()
 
 
 def _biosyn(mention: str, gold: str, *found: tuple[str, str]) -> dict[str, object]:
@@ -130,18 +117,11 @@ def _biosyn(mention: str, gold: str, *found: tuple[str, str]) -> dict[str, objec
     return {"mentions": [{"mention": mention, "golden_cui": gold, "candidates": candidates}]}
 
 
-BIOSYN = json.dumps(
-    {
-        "queries": [
-            _biosyn(
-                "breast cancer",
-                "D001943",
-                ("breast cancer", "D001943"),
-                ("cancer", "D009369|D000001"),
-            ),
-            _biosyn("ataxia", "208900+D001260", ("ataxia", "OMIM:208900")),
-            _biosyn("the thing", "-1", ("cancer", "D009369")),
-        ],
-        "acc1": 0.5,
-    }
-).encode()
+_QUERIES = [
+    _biosyn(
+        "breast cancer", "D001943", ("breast cancer", "D001943"), ("cancer", "D009369|D000001")
+    ),
+    _biosyn("ataxia", "208900+D001260", ("ataxia", "OMIM:208900")),
+    _biosyn("the thing", "-1", ("cancer", "D009369")),
+]
+BIOSYN = json.dumps({"queries": _QUERIES, "acc1": 0.5}).encode()

@@ -4,70 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, quote, quote_plus, unquote
+from urllib.parse import parse_qs, unquote
 
 from linker import Dictionary, Linker
 
 from . import seeds, sockets
 from .core import Attack, Failed
-from .decisions import IDS, MENTIONS, OLD_IDS, WRONG_IDS
+from .decisions import MENTIONS
 from .judgements import Said, as_now, selected
-from .mutate import NUMBERS, changed, mutated, other
-from .writers import text as hostile
+from .service_requests import BODY, FOREIGN, FORM, HOST, MAKERS, ORIGINS, Sent, hostile
 
 KEY = b"a-key-of-some-length"
-_LIMITS = {"body": 200_000, "mentions": 300, "documents": 30, "text": 20_000, "requests": 12}
+_LIMITS = {"body": BODY, "mentions": 300, "documents": 30, "text": 20_000, "requests": 12}
 _LIMITS |= {"read_seconds": 0.3, "seconds": 8.0}
 _RAW = 0.06  # share of the cases that are made over sockets
-_FOREIGN = (
-    b"evil.org", b"localhost.evil.org", b"evil.org:80", b"127.0.0.1.evil.org", b"",
-    b"evil.org/localhost", b"evil.org@localhost.x", b"[::1].evil.org", b"localhost,evil.org",
-    b"evil.org#localhost", b"\xff", b"x y",
-)  # fmt: skip
-_ORIGINS = (
-    b"http://evil.org", b"null", b"http://localhost.evil.org", b"", b"http://localhost@evil.org",
-    b"\xff",
-)  # fmt: skip
-Field = tuple[bytes, bytes]
-_HOST = (b"host", b"localhost")
-_FORM = b"application/x-www-form-urlencoded"
-
-
-@dataclass(slots=True)
-class Sent:
-    """A request."""
-
-    method: str
-    path: bytes  # as it is sent, with its signs escaped
-    query: bytes = b""
-    body: bytes = b""
-    headers: list[Field] = field(default_factory=lambda: [_HOST])
-    chunks: int = 1  # in which the body comes
-    end: str = "whole"  # how the body ends: whole, slow (never), gone (the client left)
-
-    @property
-    def record(self) -> Any:
-        """The JSON of its body; None for another one."""
-        try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
-            return None
-
-    def __str__(self) -> str:
-        end = "" if self.end == "whole" else f" ({self.end})"
-        where = f"{self.method} {self.path[:100]!r}?{self.query[:200]!r}"
-        return f"{where} {self.headers!r:.200} {self.body[:300]!r}{end}"
 
 
 @dataclass(slots=True)
@@ -120,8 +80,9 @@ class _Services:
         }
 
     def _started(self, **settings: Any) -> tuple[Any, Any, Path]:
-        from linker.service.app import create
         from linker.service.limits import Limits
+
+        from linker.service.app import create
         from linker.service.settings import Settings
         from linker.service.state import Service
 
@@ -185,209 +146,11 @@ async def _asked(app: Any, sent: Sent) -> Answer:
     return answer
 
 
-# ------------------------------------------------------------------------------- requests in order
-
-
-def _post(path: bytes, body: bytes, kind: bytes, query: bytes = b"") -> Sent:
-    fields = [_HOST, (b"content-type", kind), (b"content-length", b"%d" % len(body))]
-    return Sent("POST", path, query, body, fields)
-
-
-def _json(path: bytes, record: Any, query: bytes = b"") -> Sent:
-    return _post(path, json.dumps(record).encode(), b"application/json", query)
-
-
-def _mention(rng: random.Random) -> str:
-    return rng.choice((*MENTIONS, *MENTIONS, hostile(rng, 5)))
-
-
-def _document(rng: random.Random) -> dict[str, Any]:
-    text, marked = "", []
-    for mention in rng.sample(MENTIONS, rng.randint(0, 3)):
-        marked.append({"text": mention, "spans": [[len(text), len(text) + len(mention)]]})
-        text += f"{mention} and "
-    document: dict[str, Any] = {"id": rng.choice(("1", "2", hostile(rng, 2))), "text": text + "."}
-    return document | ({"mentions": marked} if rng.random() < 0.7 else {})
-
-
-def _documents(rng: random.Random) -> dict[str, Any]:
-    return {"documents": [_document(rng) for _ in range(rng.randint(1, 3))]}
-
-
-def _link(rng: random.Random) -> Sent:
-    record = _documents(rng)
-    if rng.random() < 0.7:
-        mentions = [_mention(rng) for _ in range(rng.choice((1, 2, 5)))]
-        of_document = [{"text": mention, "document_id": "1"} for mention in mentions]
-        record = {"mentions": rng.choice((mentions, mentions, mentions, of_document))}
-    if rng.random() < 0.3:
-        record["k"] = rng.choice((1, 5, 100))
-    form = rng.choice((b"", b"", b"", b"tsv", b"bioc", b"pubtator", b"sssom", b"jsonl"))
-    return _json(b"/link", record, b"format=" + form if form else b"")
-
-
-def _decided(rng: random.Random) -> Sent:
-    records = []
-    for _ in range(rng.choice((1, 1, 3))):
-        concept = rng.choice((*IDS, *OLD_IDS, None, *WRONG_IDS[:2]))
-        more = {"accepted": False, "scope": "101", "reviewer": hostile(rng, 2)}
-        chosen = {key: more[key] for key in more if rng.random() < 0.3}
-        records.append({"mention": _mention(rng), "concept_id": concept} | chosen)
-    return _json(b"/decisions", {"decisions": records})
-
-
-def _reconciled(rng: random.Random) -> Sent:
-    queries: dict[str, Any] = {}
-    for number in range(rng.choice((1, 3, 10))):
-        value = rng.choice(("MESH:D009369", ["a", 1], {"id": "x"}))
-        more = {"limit": rng.choice((0, 1, 5)), "type": "Disease", "type_strict": "any"}
-        more["properties"] = [{"pid": rng.choice(("parents", "id", "x")), "v": value}]
-        chosen = {key: more[key] for key in more if rng.random() < 0.2}
-        queries[f"q{number}"] = {"query": _mention(rng)} | chosen
-    return _parameter(rng, "queries", queries)
-
-
-def _extended(rng: random.Random) -> Sent:
-    ids = [rng.choice((*IDS, *OLD_IDS, *WRONG_IDS)) for _ in range(rng.choice((0, 1, 5)))]
-    settings = rng.choice(({}, {"limit": "2"}, {"content": "id"}, None))
-    names = rng.sample(("parents", "names", "definition", "x"), rng.randint(0, 3))
-    properties = [{"id": name, "settings": settings} for name in names]
-    return _parameter(rng, "extend", {"ids": ids, "properties": properties})
-
-
-def _parameter(rng: random.Random, name: str, value: Any) -> Sent:
-    text = f"{name}={quote_plus(json.dumps(value))}".encode()
-    is_get = rng.random() < 0.4
-    return Sent("GET", b"/reconcile", text) if is_get else _post(b"/reconcile", text, _FORM)
-
-
-def _file(rng: random.Random) -> Sent:
-    files = {"a.csv": seeds.CSV, "a.txt": seeds.PUBTATOR, "a.xml": seeds.BIOC_XML, "": seeds.TSV}
-    name, data = rng.choice(list(files.items()))
-    query = f"name={quote(name)}" + "&column=mention" * (rng.random() < 0.3)
-    sent = _post(b"/parse", mutated(rng, data)[: _LIMITS["body"] + 10], b"", query.encode())
-    return dataclasses.replace(sent, headers=[one for one in sent.headers if one[1]])
-
-
-_GET = (
-    *(b"/", b"/health", b"/ready", b"/model", b"/metrics", b"/openapi.json", b"/static/page.js"),
-    *(b"/nowhere", b"/search?q=breast&limit=5", b"/search?q=MESH%3AD001943", b"/search?q=%CE%B2"),
-    *(b"/concepts/MESH:D001943", b"/concepts/MESH%3AD000001", b"/concepts/X:1", b"/concepts/a/b"),
-    *(b"/decisions?mention=gout", b"/decisions/export?format=tsv", b"/reconcile?query=gout"),
-    *(b"/decisions/export?format=sssom", b"/decisions/export?format=mentions", b"/reconcile"),
-    *(
-        b"/decisions/export?format=x",
-        b"/reconcile?query=%7B%22query%22%3A+%22gout%22%7D&callback=f",
-    ),
-    *(b"/reconcile/suggest/entity?prefix=bre&cursor=1", b"/reconcile/suggest/type?prefix=bre"),
-    *(b"/reconcile/suggest/property?prefix=bre", b"/reconcile/suggest/x?prefix=bre"),
-    *(b"/reconcile/flyout/entity?id=MESH:D001943", b"/reconcile/flyout/type?id=x"),
-    *(b"/reconcile/flyout/property?id=x", b"/reconcile/properties?type=x&limit=2"),
-    b"/reconcile/preview?id=MESH:D001943",
-)
-
-
-def _get(rng: random.Random) -> Sent:
-    path, _, query = rng.choice(_GET).partition(b"?")
-    return Sent("GET", path, query)
-
-
-def _explained(rng: random.Random) -> Sent:
-    record: dict[str, Any] = {"mention": _mention(rng)}
-    return _json(b"/explain", record | rng.choice(({}, {}, {"document": _document(rng)})))
-
-
-_MAKERS: tuple[Callable[[random.Random], Sent], ...] = (
-    *(_link, _link, _link, _decided, _decided, _reconciled, _reconciled, _extended, _file),
-    *(_explained, _get, _get, _get),
-    lambda rng: _json(b"/annotate", _documents(rng)),
-    lambda rng: Sent("DELETE", b"/decisions/%d" % rng.choice((1, 1, 2, 3, 99))),
-    lambda rng: Sent("POST", b"/reload") if rng.random() < 0.1 else Sent("GET", b"/ready"),
-)
-
-
-# ---------------------------------------------------------------------------------- and out of order
-
-_DEEP = (
-    b"[", b'{"a":', b'{"mentions":[', b'[{"decisions":', b'"', b"\\u0000", b"1", b"-",
-    b'{"documents":[{"passages":[',
-)  # fmt: skip
-_KINDS = (
-    b"", b"text/plain", b"multipart/form-data", b"multipart/form-data; boundary=x", b"\xff",
-    b"application/json; charset=utf-16", _FORM + b"; charset=x",
-)  # fmt: skip
-_LENGTHS = (b"-1", b"0", b"1", b"9" * 400, b"1e3", b" 5 ", b"\xd9\xa3", b"199999", b"")
-_FIELDS: tuple[Field, ...] = (
-    *((b"content-type", kind) for kind in _KINDS),
-    *((b"content-length", length) for length in _LENGTHS),
-    *((b"origin", origin) for origin in (*_ORIGINS, b"http://localhost")),
-    *((b"accept-encoding", b"gzip;q=\xff"), (b"content-encoding", b"gzip")),
-    *((b"expect", b"100-continue"), (b"range", b"bytes=-9999999999999")),
-    *((b"if-none-match", b'"\xff'), (b"if-modified-since", b"\xff 99")),
-    *((b"range", b"bytes=0-1,5-2,9-"), (b"transfer-encoding", b"chunked")),
-    *((b"authorization", b"\xff\xfe"), (b"x-forwarded-for", b"\xff"), (b"cookie", b"\xff;;=")),
-    *((b"upgrade", b"websocket"), (b"x", b"y" * 70_000)),
-)
-_QUERIES = (
-    b"", b"&", b"=", b"%", b"%ff=%ff", b"callback=alert(1)", b"callback=a.b", b"format=tsv",
-)  # fmt: skip
-_TAILS = (
-    b"/", b"//", b"/..", b"/%2e%2e/", b"%00", b"%ff", b"%F0%9F", b";x", b"%0d%0aX:y",
-    b"/x" * 2_000, b"%", b"..%2f..%2fetc%2fpasswd", b"%ed%a0%80",
-)  # fmt: skip
-_METHODS = (
-    "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE", "get", "X" * 300, "DELETE", "POST", "GET",
-)  # fmt: skip
-
-
-def _hostile(rng: random.Random, sent: Sent) -> Sent:
-    """The request with something wrong; its length is said anew where its body is another one."""
-    how = rng.randrange(9)
-    if how == 0 and (record := sent.record) is not None:
-        for _ in range(rng.choice((1, 1, 2, 3))):
-            record = changed(rng, record)
-        return _rewritten(sent, json.dumps(record).encode())
-    if how == 1:
-        return _rewritten(sent, mutated(rng, sent.body)[: _LIMITS["body"] + 50_000])
-    if how == 2:
-        piece = rng.choice(_DEEP)
-        deep = piece * (rng.choice((50, 900, 5_000, 60_000)) // rng.choice((1, len(piece))))
-        return _rewritten(sent, rng.choice((deep, sent.body + deep, sent.body[:10] + deep)))
-    if how == 3:
-        odd = (*NUMBERS, hostile(rng, 4), "\ud800", "[" * 3000, str(other(rng))[:3_000])
-        value = quote_plus(rng.choice(odd).encode("utf-8", "surrogatepass"))
-        pairs = sent.query.split(b"&")
-        at = rng.randrange(len(pairs))
-        pairs[at] = pairs[at].partition(b"=")[0] + b"=" + value.encode()
-        pairs.append(rng.choice((*_QUERIES, pairs[0])))
-        return dataclasses.replace(sent, query=b"&".join(pairs))
-    if how == 4:
-        fronts = (b"/static", b"/static/..", b"/concepts/", b"/decisions/", b"/" + sent.path)
-        front = rng.choice((*[sent.path] * 3, *fronts))
-        return dataclasses.replace(sent, path=front + rng.choice(_TAILS))
-    if how == 5:
-        fields = dict(sent.headers) | dict(rng.sample(_FIELDS, rng.choice((1, 1, 2, 3))))
-        doubled = [rng.choice(_FIELDS)] if rng.random() < 0.2 else []
-        return dataclasses.replace(sent, headers=[*fields.items(), *doubled])
-    if how == 6:
-        end = rng.choice(("slow", "gone", "whole"))
-        return dataclasses.replace(sent, chunks=rng.choice((2, 7, 100)), end=end)
-    if how == 7:
-        return dataclasses.replace(sent, method=rng.choice(_METHODS))
-    wrong = rng.choice(((b"host", rng.choice(_FOREIGN)), (b"origin", rng.choice(_ORIGINS))))
-    return dataclasses.replace(sent, headers=[*(dict(sent.headers) | dict([wrong])).items()])
-
-
-def _rewritten(sent: Sent, body: bytes) -> Sent:
-    headers = dict(sent.headers) | {b"content-length": b"%d" % len(body)}
-    return dataclasses.replace(sent, body=body, headers=[*headers.items()])
-
-
 def _several(rng: random.Random, services: _Services) -> None:
     """Some requests to the open service, of which some are hostile."""
     app, store = services.open()
-    requests = [rng.choice(_MAKERS)(rng) for _ in range(rng.choice((1, 1, 2, 4, 8)))]
-    requests = [_hostile(rng, sent) if rng.random() < 0.75 else sent for sent in requests]
+    requests = [rng.choice(MAKERS)(rng) for _ in range(rng.choice((1, 1, 2, 4, 8)))]
+    requests = [hostile(rng, sent) if rng.random() < 0.75 else sent for sent in requests]
     answers = services.ask(app, requests, together=rng.random() < 0.5)
     has_decisions = any(one.path.startswith(b"/decisions") for one in requests)
     for sent, answer in zip(requests, answers, strict=True):
@@ -410,9 +173,9 @@ def _check(sent: Sent, answer: Answer, known: dict[str, Any]) -> None:
     _check_status(sent, answer)
     path, headers = unquote(sent.path.decode()), dict(reversed(sent.headers))  # the first counts
     is_changing = sent.method in ("POST", "DELETE") and not path.startswith("/reconcile")
-    if answer.status < 400 and headers.get(b"host") in _FOREIGN:
+    if answer.status < 400 and headers.get(b"host") in FOREIGN:
         raise Failed(f"a foreign Host was answered: {sent}")
-    if answer.status < 400 and is_changing and headers.get(b"origin") in _ORIGINS:
+    if answer.status < 400 and is_changing and headers.get(b"origin") in ORIGINS:
         raise Failed(f"a foreign Origin was answered: {sent}")
     is_described = sent.method != "HEAD" and not path.startswith("/reconcile/preview")
     if answer.status >= 400 and is_described and set(json.loads(answer.body)) != {"error", "where"}:
@@ -461,7 +224,7 @@ def _check_reconciled(sent: Sent, text: bytes) -> None:
     parameters = parse_qs(given.decode("latin-1"), keep_blank_values=True)
     if sent.method not in ("GET", "POST") or len(parameters) != 1:
         return
-    if dict(sent.headers).get(b"content-type", _FORM) != _FORM:
+    if dict(sent.headers).get(b"content-type", FORM) != FORM:
         return  # the form is not read
     ((name, values),) = parameters.items()
     if name == "queries" and set(json.loads(text)) != set(json.loads(values[-1])):
@@ -514,13 +277,13 @@ def _without_key(rng: random.Random, services: _Services) -> None:
     """Requests to the service that wants a key, most of them with a wrong one."""
     requests, is_right = [], []
     for _ in range(rng.choice((1, 2, 5))):
-        sent = rng.choice(_MAKERS)(rng)
-        sent = _hostile(rng, sent) if rng.random() < 0.4 else sent
+        sent = rng.choice(MAKERS)(rng)
+        sent = hostile(rng, sent) if rng.random() < 0.4 else sent
         right = rng.random() < 0.2
         key = KEY if right else rng.choice(_WRONG_KEYS)
         form = rng.choice((b"Bearer %s", b"bearer  %s", b"Bearer %s "))
         form = form if right else rng.choice((form, *_WRONG_FORMS))
-        sent.headers = [_HOST, *(one for one in sent.headers if one[0] not in _OF_KEYS)]
+        sent.headers = [HOST, *(one for one in sent.headers if one[0] not in _OF_KEYS)]
         if right or rng.random() < 0.8:
             fields = ((b"authorization", form % key), (b"x-api-key", key))
             sent.headers.append(rng.choice(fields))

@@ -34,9 +34,7 @@ Rows = Sequence[Sequence[str]]
 @dataclass(frozen=True, slots=True)
 class _Shared:
     folder: Path
-    answers: Mapping[
-        tuple[str, ...], str
-    ]  # what stands in the first added column, by id and mention
+    answers: Mapping[tuple[str, ...], str]  # of the first added column, by command, id, mention
 
 
 @contextlib.contextmanager
@@ -61,14 +59,12 @@ def _answers(shared: Path) -> dict[tuple[str, ...], str]:
     for command in ("link", "check"):
         path = shared / f"{command}.tsv"
         header = (_OF_IDS[command], _HEADERS[command])
-        path.write_text(
-            "".join("\t".join(row) + "\n" for row in (header, *pairs)), encoding="utf-8"
-        )
-        result = check(forked(_words(command, path, shared, shared / f"{command}.out")), 0)
+        lines = ["\t".join(row) + "\n" for row in (header, *pairs)]
+        path.write_text("".join(lines), encoding="utf-8")
+        check(forked(_words(command, path, shared, shared / f"{command}.out")), 0)
         for line in (shared / f"{command}.out").read_text(encoding="utf-8").split("\n")[1:-1]:
             identifier, mention, answer, *_ = line.split("\t")
             answers[command, identifier, mention] = answer
-        assert result.code == 0
     return answers
 
 
@@ -169,17 +165,15 @@ def _check_kept(before: str, after: str, sign: str) -> None:
     for number, line in enumerate(re.findall(r"[^\n]*\n|[^\n]+\Z", before), 1):
         body = line.rstrip("\r\n")
         if not after.startswith(body, at):
-            raise Failed(
-                f"a cell of the user was changed: line {number}, {body[:100]!r}, {after[at : at + 100]!r}"
-            )
+            what = f"line {number}, {body[:100]!r}, {after[at : at + 100]!r}"
+            raise Failed(f"a cell of the user was changed: {what}")
         at += len(body)
         match = added.match(after, at)
         at = match.end() if match else at
         end = line[len(body) :]
         if not after.startswith(end, at):
-            raise Failed(
-                f"a line was lost or moved: behind line {number}, {after[at : at + 100]!r}"
-            )
+            what = f"behind line {number}, {after[at : at + 100]!r}"
+            raise Failed(f"a line was lost or moved: {what}")
         at += len(end)
     if after[at:]:
         raise Failed(f"a line came from nowhere: {after[at:][:200]!r}")
@@ -203,9 +197,8 @@ def _check_answers(command: str, text: str, sign: str, shared: _Shared) -> None:
         if key[1:] == ("", "") and cells[first]:
             raise Failed(f"an answer stands in a row without a mention: {line[:300]}")
         if key in shared.answers and cells[first] != shared.answers[key]:
-            raise Failed(
-                f"an id stands in another row than its mention: {line[:300]}, expected {shared.answers[key]}"
-            )
+            what = f"{line[:300]}, expected {shared.answers[key]}"
+            raise Failed(f"an id stands in another row than its mention: {what}")
 
 
 def _pairs(rows: Rows) -> set[tuple[str, str]]:
@@ -372,9 +365,8 @@ def _change_entries(rng: random.Random, path: Path) -> None:
         else:
             data = mutated(rng, data)
         entries[at] = name, data
-    with zipfile.ZipFile(
-        path, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
-    ) as archive:
+    how_packed = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(path, "w", how_packed) as archive:
         for name, data in entries:
             with contextlib.suppress(UserWarning):
                 archive.writestr(zipfile.ZipInfo(name), data)
@@ -392,28 +384,21 @@ def _check_entries(before: Path, after: Path) -> str | None:
         ]
     changed = [(name, one, other) for name, one, other in pairs if one != other]
     if len(changed) > 1:
-        raise Failed(
-            f"other entries of the workbook were changed: {[name for name, *_ in changed]}"
-        )
+        names = [name for name, *_ in changed]
+        raise Failed(f"other entries of the workbook were changed: {names}")
     for name, one, other in changed:
-        _check_sheet(one, other)
+        _check_element(ET.fromstring(one), ET.fromstring(other))
         return name
     return None
 
 
-def _check_sheet(before: bytes, after: bytes) -> None:
-    """Check that a sheet has the cells that it had, each where it was."""
-    old, new = ET.fromstring(before), ET.fromstring(after)
-    _check_element(old, new)
-
-
 def _check_element(old: ET.Element, new: ET.Element) -> None:
+    """Check that a sheet has the cells that it had, each where it was."""
     if old.tag == f"{_SHEETS}dimension":
         return
     if (old.tag, old.attrib, old.text) != (new.tag, new.attrib, new.text):
-        raise Failed(
-            f"a cell of the user was changed: {ET.tostring(old)[:200]!r}, {ET.tostring(new)[:200]!r}"
-        )
+        what = f"{ET.tostring(old)[:200]!r}, {ET.tostring(new)[:200]!r}"
+        raise Failed(f"a cell of the user was changed: {what}")
     inner, others = list(old), list(new)
     if old.tag == f"{_SHEETS}row":
         others = others[: len(inner)]
@@ -441,19 +426,15 @@ def _check_sheets(
         header = [str(cell) if cell is not None else "" for cell in (rows[:1] or [()])[0]]
         first = len(header) - {"link": 6, "check": 5}[command]
         added = "concept_id" if command == "link" else "verdict"
-        if (
-            not {*wanted} <= {*header}
-            or first < 3
-            or not header[first].endswith((added, f"{added}_2"))
-        ):
+        is_there = {*wanted} <= {*header} and first >= 3
+        if not is_there or not header[first].endswith((added, f"{added}_2")):
             continue
         places = [header.index(name) for name in wanted]
         for row in rows[1:]:
             cells = ["" if cell is None else str(cell) for cell in row]
             key = (command, *(cells[place].strip() for place in places))
             if key in shared.answers and cells[first] != shared.answers[key]:
-                raise Failed(
-                    f"an id stands in another row than its mention: {cells[:20]}, expected {shared.answers[key]!r}"
-                )
+                what = f"{cells[:20]}, expected {shared.answers[key]!r}"
+                raise Failed(f"an id stands in another row than its mention: {what}")
     if is_whole and changed is None:
         raise Failed("no answer was written into the workbook: ")

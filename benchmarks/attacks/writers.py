@@ -48,29 +48,17 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
+def _candidate(rng: random.Random) -> Candidate:
+    score, dense = rng.choice((0.5, -1.0, 0.0, 1e-9)), rng.choice((None, 0.1))
+    return Candidate(f"MESH:D{rng.randrange(9)}", text(rng), text(rng), score, 0.5, dense)
+
+
 def _prediction(rng: random.Random, mention: Mention) -> Prediction:
     parts = []
     for _ in range(rng.choice((1, 1, 2))):
-        candidates = tuple(
-            Candidate(
-                f"MESH:D{rng.randrange(9)}",
-                text(rng),
-                text(rng),
-                rng.choice((0.5, -1.0, 0.0, 1e-9)),
-                0.5,
-                rng.choice((None, 0.1)),
-            )
-            for _ in range(rng.randrange(3))
-        )
-        parts.append(
-            Part(
-                text(rng),
-                rng.choice((None, text(rng))),
-                mention.spans,
-                candidates,
-                nil=not candidates,
-            )
-        )
+        candidates = tuple(_candidate(rng) for _ in range(rng.randrange(3)))
+        expanded = rng.choice((None, text(rng)))
+        parts.append(Part(text(rng), expanded, mention.spans, candidates, nil=not candidates))
     return Prediction(mention, tuple(parts))
 
 
@@ -96,17 +84,11 @@ def _document(rng: random.Random, number: int) -> tuple[Document, list[Predictio
         start = rng.randrange(len(whole))
         end = rng.randint(start + 1, min(len(whole), start + 12))
         if _blank(whole[start:end]).strip():
-            found.append(
-                Mention(
-                    whole[start:end],
-                    ((start, end),),
-                    type=rng.choice(("Disease", text(rng, 3))),
-                    document_id=identifier,
-                )
-            )
-    return Document(identifier, tuple(passages), tuple(found)), [
-        _prediction(rng, mention) for mention in found
-    ]
+            kind = rng.choice(("Disease", text(rng, 3)))
+            spans = ((start, end),)
+            found.append(Mention(whole[start:end], spans, type=kind, document_id=identifier))
+    document = Document(identifier, tuple(passages), tuple(found))
+    return document, [_prediction(rng, mention) for mention in found]
 
 
 def _written(form: str, linked: Linked, path: Path) -> str:

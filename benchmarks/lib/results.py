@@ -59,7 +59,7 @@ def record(name: str, figures: dict[str, Any], seed: int | None) -> dict[str, An
         "commit": _commit(),
         "seed": seed,
         "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "system": platform.system()},
-        "versions": {"python": platform.pythonversion()} | {p: version(p) for p in _PACKAGES},
+        "versions": {"python": platform.python_version()} | {p: version(p) for p in _PACKAGES},
         "figures": figures,
     }
 
