@@ -87,7 +87,7 @@ class Setting:
         linker = Linker.train(dictionary, mentions=known(), options=PRESET)
         groups = grouped(documents("ncbi", "test"), PRESET.text)
         pairs = [(m, definitions) for _, items, definitions in groups for m in items if m.gold]
-        queries = [biosyn_queries(linker, *pair) for pair in pairs]
+        queries = [list(map(linker.normalize, biosyn_queries(*pair))) for pair in pairs]
         names = list(linker.generator.table.texts)
         return cls(fitted, linker, names, queries, PaddedEncoder(get_model_path()))
 

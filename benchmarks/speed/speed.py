@@ -91,10 +91,10 @@ def compare(folder: Path) -> Figures:
     linker.save(folder / "model")
     groups = grouped(documents("ncbi", "devel"), options.text)
     queries = [
-        query
+        linker.normalize(query)
         for _, items, definitions in groups
         for mention in items
-        for query in biosyn_queries(linker, mention, definitions)
+        for query in biosyn_queries(mention, definitions)
     ]
     values: Figures = {"queries": queries, "model": str(folder / "model")}
     values["fitted"] = list(bare.generator.table.texts)
