@@ -37,7 +37,6 @@ from benchmarks.attacks.models import letters_transformer
 from linker import Dictionary, Linker, registry
 from linker.cli import settings
 from linker.errors import LinkerError
-from linker.fields import limits
 from linker.options import LinkerOptions, changed, restored
 from linker.readers import mentions
 
@@ -100,6 +99,18 @@ def prepared(_: Path) -> Iterator[Attack]:
     yield attack
 
 
+def _limits(kind: Any, field: str) -> Mapping[str, float]:
+    """The ends of the range of a number, by their names in `pydantic.Field`."""
+    hint = get_type_hints(kind, include_extras=True)[field]
+    metadata = [part for info in getattr(hint, "__metadata__", ()) for part in info.metadata]
+    return {
+        end: getattr(part, end)
+        for part in metadata
+        for end in ("ge", "gt", "le", "lt")
+        if getattr(part, end, None) is not None
+    }
+
+
 @cache
 def numeric() -> dict[str, Mapping[str, float]]:
     """All options that are numbers, as "group.field", with the ends of their ranges."""
@@ -110,7 +121,7 @@ def numeric() -> dict[str, Mapping[str, float]]:
             if kind := getattr(registry.load(encoder), "Options", None):
                 records[registry.options_group(encoder)] = kind
     return {
-        f"{group}.{field.name}": limits(kind, field.name)
+        f"{group}.{field.name}": _limits(kind, field.name)
         for group, kind in records.items()
         for field in dataclasses.fields(kind)
         if get_type_hints(kind)[field.name] in (int, float)

@@ -80,10 +80,8 @@ class _Services:
         }
 
     def _started(self, **settings: Any) -> tuple[Any, Any, Path]:
-        from linker.service.limits import Limits
-
         from linker.service.app import create
-        from linker.service.settings import Settings
+        from linker.service.settings import Limits, Settings
         from linker.service.state import Service
 
         store = self._shared / f"{self.process}-{next(self._numbers)}.sqlite"
