@@ -293,16 +293,20 @@ class Linker:
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
 
+    def answer(self, requests: Iterable[Request]) -> list[Linked]:
+        """Link what is requested; each item is answered as it would be alone."""
+        return list(self.answers(requests))
+
     def answers(
         self,
         requests: Iterable[Request],
         batch_size: int = _BATCH,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
-        """Link what is requested: all linking goes this way, and `Scope.link` goes on from here.
+        """As `answer`, in bounded memory; all linking goes this way, and on to `Scope.link`.
 
         Args:
-            requests: items, each with its own limits; it is answered as it would be alone.
+            requests: items, each with its own limits.
             batch_size, wanted: as for `link_items`.
         """
         checked = map(self._checked, requests)

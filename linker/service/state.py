@@ -52,10 +52,6 @@ class Model:
     decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
 
-    def answer(self, requests: Sequence[Request]) -> list[Linked]:
-        """Link items in one batch."""
-        return list(self.linker.answers(requests))
-
 
 class Service:
     """What answers the requests of one process.
@@ -191,7 +187,7 @@ class Service:
         linker = linker or Linker.load(self.settings.model)
         linker.use(self.settings.precision, self.settings.device)
         model = Model(linker, Annotator(linker), self._fingerprint(), Vocabulary(linker))
-        model.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
+        linker.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
         if self.store is not None:
             model.decided = (
                 self.store.version,
@@ -202,7 +198,7 @@ class Service:
     async def _link(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Link items together with those that others wait for."""
         costs = [cost(request.item) for request in requests]
-        return await self._batcher.call(model.answer, requests, costs)
+        return await self._batcher.call(model.linker.answer, requests, costs)
 
     async def _in_force(self, model: Model) -> Decided | None:
         """The decisions in force for a model; read again where their file has changed."""

@@ -72,13 +72,13 @@ def train(run: Callable[..., Result], sample: Path, tmp_path: Path) -> Callable[
 @pytest.fixture
 def link(run: Callable[..., Result], trained: Path) -> Callable[..., Result]:
     """Link by a model of the sample dictionary."""
-    return lambda *options: run("link", *options, "--model", trained)
+    return lambda *options: run("link", "--model", trained, *options)
 
 
 @pytest.fixture
 def annotate(run: Callable[..., Result], trained: Path) -> Callable[..., Result]:
     """Annotate by a model of the sample dictionary."""
-    return lambda *options: run("annotate", *options, "--model", trained)
+    return lambda *options: run("annotate", "--model", trained, *options)
 
 
 @pytest.fixture
