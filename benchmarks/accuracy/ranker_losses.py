@@ -31,7 +31,8 @@ from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.lent import LENT, dictionary
 from linker import Linker, matching, metrics
 from linker.evaluation.report import rounded
-from linker.linking.lists import Batch, by_probability
+from linker.linking.lists import Batch
+from linker.linking.ranking import by_probability
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Lists, Probabilities
 from linker.training import lists

@@ -14,7 +14,7 @@ from linker.explanation import (
     LookedUp,
 )
 from linker.linking import questions
-from linker.linking.lists import Ranking
+from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.linking.scope import LIMITS, Scope
 from linker.linking.scores import RankedLookup, ScoredReading, place_of

@@ -21,7 +21,8 @@ from linker.candidates.base import Generator, Ranked
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
-from linker.linking.lists import DEPTH, Batch, Ranking, batch_of, by_probability, by_score, cells
+from linker.linking.lists import DEPTH, Batch, batch_of
+from linker.linking.ranking import Ranking, by_probability, by_score, cells
 from linker.linking.requests import Answer, Request, Restrictions
 from linker.linking.seen import Seen
 from linker.options import LinkerOptions

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
-from linker.linking.lists import DEPTH, Batch, Ranking, by_probability
+from linker.linking.lists import DEPTH, Batch
+from linker.linking.ranking import Ranking, by_probability
 from linker.linking.requests import Request
 from linker.outputs.explanation import limit
 from linker.ranker import ranker as rankers
