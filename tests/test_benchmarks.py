@@ -199,7 +199,7 @@ def test_recombined_names_have_the_words_of_real_ones() -> None:
 def test_recall_is_the_share_of_the_best_names(
     sample: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module, linker = load("lib/exact.py"), Linker.train(Dictionary.read(sample))
+    module, linker = load("lib/exact.py"), Linker.train(Dictionary.read(sample), encoder="tfidf")
     queries = ["ataxia telangiectasia", "breast cancer", "xyzzy"]
     assert module.found(linker, queries, 4) == [1.0, 1.0, 1.0]
     rank = linker.generator.rank

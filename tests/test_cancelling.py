@@ -20,7 +20,7 @@ MARKED = Document(
 
 
 def test_long_work_asks_between_its_steps(sample: Path) -> None:
-    linker = Linker.train(Dictionary.read(sample))
+    linker = Linker.train(Dictionary.read(sample), encoder="tfidf")
 
     def ended_after(limit: int, work: Callable[[], object]) -> int:
         """How often work asks that is given up when it has asked so often."""

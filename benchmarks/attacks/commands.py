@@ -136,7 +136,7 @@ def materials(folder: Path) -> None:
     files |= {"vectors.txt": seeds.WORD2VEC_TEXT, "biosyn.json": seeds.BIOSYN}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    Linker.train(Dictionary.read(folder / "dict.tsv")).save(folder / "model")
+    Linker.train(Dictionary.read(folder / "dict.tsv"), encoder="tfidf").save(folder / "model")
 
 
 def filled(text: str, **paths: Path) -> str:

@@ -113,7 +113,7 @@ def prepare(folder: Path) -> Shared:
     preload()
     (folder / "dict.tsv").write_bytes(seeds.TABLE)
     dictionary = Dictionary.read(folder / "dict.tsv")
-    Linker.train(dictionary).save(folder / "model")
+    Linker.train(dictionary, encoder="tfidf").save(folder / "model")
     with DecisionStore(folder / "store.sqlite") as decisions:
         decisions.add(DECIDED)
     (folder / "document.txt").write_bytes(DOCUMENT)

@@ -102,7 +102,9 @@ def _linker(table: Path, number: int) -> Linker:
     table.write_text("id\tname\tsynonyms\tparents\n" + "".join(rows))
     mentions = [Mention(f"seen by {prefix}", gold=(GoldGroup((f"{prefix}:1",)),))]
     corrections = {"tumour": "tumor"} if number else {"tumour": "tumors", "of": "by"}
-    return Linker.train(Dictionary.read(table), mentions=mentions, corrections=corrections)
+    return Linker.train(
+        Dictionary.read(table), encoder="tfidf", mentions=mentions, corrections=corrections
+    )
 
 
 def _whole(linker: Linker) -> dict[str, Any]:

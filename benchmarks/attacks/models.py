@@ -72,7 +72,9 @@ def sparse(shared: Path) -> Iterator[Attack]:
     """Damaged sparse models, dictionaries and word vectors."""
     folders: list[tuple[Path, Use]] = [(shared / "model", _link), (shared / "dictionary", _browse)]
     dictionary = _dictionary(shared)
-    Linker.train(dictionary, corrections={"tumour": "tumor"}).save(shared / "model")
+    Linker.train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"}).save(
+        shared / "model"
+    )
     dictionary.save(shared / "dictionary")
     with contextlib.suppress(ImportError):
         from linker.encoders.words import Subwords, WordVectors

@@ -82,7 +82,7 @@ def _dictionary(format: str) -> Read:
             table.write(map(found.concept, range(len(found))), file)
         inspection.stats(found)
         if rng.random() < 0.1:
-            list(Linker.train(found).link(["breast cancer", "x"]))
+            list(Linker.train(found, encoder="tfidf").link(["breast cancer", "x"]))
 
     return read
 

@@ -43,7 +43,7 @@ def prepared(shared: Path) -> Iterator[Attack]:
     """A few requests together, to a service that keeps decisions or to one that wants a key."""
     shared.mkdir()
     (shared / "dict.tsv").write_bytes(seeds.TABLE)
-    Linker.train(Dictionary.read(shared / "dict.tsv")).save(shared / "model")
+    Linker.train(Dictionary.read(shared / "dict.tsv"), encoder="tfidf").save(shared / "model")
     from linker.service import app  # noqa: F401 - imported once for all processes
 
     made: list[_Services] = []  # in each process: its threads do not come along

@@ -140,7 +140,7 @@ def _tracer(reached: Callable[[int], object]) -> Callable[[FrameType, str, Any],
 
 def _linker(table: Path, prefix: str) -> Linker:
     table.write_bytes(seeds.TABLE.replace(b"MESH:", f"{prefix}:".encode()))
-    return Linker.train(Dictionary.read(table))
+    return Linker.train(Dictionary.read(table), encoder="tfidf")
 
 
 def _model(path: Path) -> str:

@@ -68,7 +68,7 @@ def encoders() -> dict[str, Encoder]:
 def sparse(task: str, exact: bool) -> Linker:
     """The names to rank, with the mentions of the training set or without them."""
     known = TASKS[task].known if exact else []
-    return Linker.train(medic(YEAR), mentions=known, options=LinkerOptions())
+    return Linker.train(medic(YEAR), encoder="tfidf", mentions=known, options=LinkerOptions())
 
 
 def accuracy(

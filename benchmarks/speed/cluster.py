@@ -206,7 +206,9 @@ def trained(folder: Path) -> Path:
     from linker import Dictionary, Linker
 
     dictionary = Dictionary.read(locate(MEDIC["2017"]))
-    Linker.train(dictionary, mentions=documents("ncbi", "train")).save(folder / "model")
+    Linker.train(dictionary, encoder="tfidf", mentions=documents("ncbi", "train")).save(
+        folder / "model"
+    )
     return folder / "model"
 
 

@@ -83,8 +83,10 @@ class Setting:
     def make(cls, sizes: Sizes) -> Setting:
         """Read the data and the encoder of theirs."""
         dictionary = Dictionary.read(locate(MEDIC["2012"]), namespaces=sizes.namespaces)
-        fitted = list(Linker.train(dictionary, options=PRESET).generator.table.texts)
-        linker = Linker.train(dictionary, mentions=known(), options=PRESET)
+        fitted = list(
+            Linker.train(dictionary, encoder="tfidf", options=PRESET).generator.table.texts
+        )
+        linker = Linker.train(dictionary, encoder="tfidf", mentions=known(), options=PRESET)
         groups = grouped(documents("ncbi", "test"), PRESET.text)
         pairs = [(m, definitions) for _, items, definitions in groups for m in items if m.gold]
         queries = [list(map(linker.normalize, biosyn_queries(*pair))) for pair in pairs]

@@ -86,8 +86,10 @@ def compare(folder: Path) -> Figures:
 
     options = preset("paper-biosyn", "tfidf")
     dictionary = Dictionary.read(locate(MEDIC["2012"]))
-    bare = Linker.train(dictionary, options=options)
-    linker = Linker.train(dictionary, mentions=documents("ncbi", "train"), options=options)
+    bare = Linker.train(dictionary, encoder="tfidf", options=options)
+    linker = Linker.train(
+        dictionary, encoder="tfidf", mentions=documents("ncbi", "train"), options=options
+    )
     linker.save(folder / "model")
     groups = grouped(documents("ncbi", "devel"), options.text)
     queries = [
@@ -144,7 +146,7 @@ def million(folder: Path, lines: int = 1_000_000) -> Figures:
     from linker import Dictionary, Linker
     from linker.files import read_lines
 
-    Linker.train(Dictionary.read(locate(MEDIC["2026"]))).save(folder / "medic2026")
+    Linker.train(Dictionary.read(locate(MEDIC["2026"])), encoder="tfidf").save(folder / "medic2026")
     sample = random.Random(0).choices(medmentions(), k=lines)
     command = [sys.executable, "-m", "linker.cli", "link", "-"]
     command += ["--model", str(folder / "medic2026"), "-o", str(folder / "out.tsv")]

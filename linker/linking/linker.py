@@ -103,7 +103,7 @@ class Linker:
         cls,
         dictionary: Dictionary,
         *,
-        encoder: str | None = "tfidf",
+        encoder: str | None = None,
         mentions: Iterable[Mention | Document] = (),
         dev: Iterable[Mention | Document] = (),
         refit: bool = False,
@@ -118,7 +118,7 @@ class Linker:
 
         Args:
             dictionary: the names to link to.
-            encoder: of `registry.encoders()`; None: the best without a download, where it wins.
+            encoder: of `registry.encoders()`; None: the best that needs no download (`static`).
             mentions: annotated mentions, which become names; without, synonyms are trained on.
             dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
             refit: whether to train again on `mentions` and `dev`, with the choices made.

@@ -102,7 +102,7 @@ def process() -> Callable[..., Result]:
 def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the sample dictionary; not to be changed."""
     folder = tmp_path_factory.mktemp("trained") / "model"
-    Linker.train(Dictionary.read(sample)).save(folder)
+    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
     return folder
 
 

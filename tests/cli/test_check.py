@@ -37,7 +37,7 @@ replaced_by: X:1
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     (tmp_path / "d.obo").write_text(OBO)
-    Linker.train(Dictionary.read(tmp_path / "d.obo")).save(tmp_path / "model")
+    Linker.train(Dictionary.read(tmp_path / "d.obo"), encoder="tfidf").save(tmp_path / "model")
     return tmp_path / "model"
 
 

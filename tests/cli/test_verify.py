@@ -14,7 +14,7 @@ from linker.files import verified
 
 @pytest.fixture
 def model(tmp_path: Path, sample: Path) -> Path:
-    Linker.train(Dictionary.read(sample)).save(tmp_path / "model")
+    Linker.train(Dictionary.read(sample), encoder="tfidf").save(tmp_path / "model")
     return tmp_path / "model"
 
 

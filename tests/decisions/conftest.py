@@ -11,4 +11,4 @@ from linker import Dictionary, Linker
 
 @pytest.fixture(scope="session")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample))
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")

@@ -140,7 +140,9 @@ def test_a_base_that_is_none(tmp_path: Path) -> None:
     ):
         make(str(tmp_path / "nowhere"), None)
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
-    Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn")).save(tmp_path / "sparse")
+    Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn"), encoder="tfidf").save(
+        tmp_path / "sparse"
+    )
     with pytest.raises(
         LinkerError,
         match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder",

@@ -98,7 +98,7 @@ def test_outcomes_keep_the_order_over_batches(tiny: Linker, protocol: str) -> No
 
 
 def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
-    model = Linker.train(Dictionary.read(sample))
+    model = Linker.train(Dictionary.read(sample), encoder="tfidf")
     given = [
         *mentions.read(sample.with_name("sample_documents.pubtator.txt")),
         *mentions.read(sample.with_name("sample_mentions.tsv")),

@@ -69,7 +69,7 @@ def test_a_model_that_loses_more_is_refused(model: Linker, monkeypatch: pytest.M
 
 def test_encoders_of_one_precision(tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
-    sparse = Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn"))
+    sparse = Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn"), encoder="tfidf")
     with pytest.raises(LinkerError, match="the encoder tfidf of this model encodes in one precisi"):
         quantize(sparse, MENTIONS)
     assert TransformerEncoder.has_weights

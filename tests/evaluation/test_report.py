@@ -122,7 +122,7 @@ def test_the_seen_apart_from_the_unseen(hearts: Dictionary) -> None:
         Mention("Bad heart", gold=parse_gold("OLD:1")),
         Mention("bad valve", gold=parse_gold("D:2")),
     ]
-    model = Linker.train(hearts, mentions=given, corrections={"haert": "heart"})
+    model = Linker.train(hearts, encoder="tfidf", mentions=given, corrections={"haert": "heart"})
     cases = [
         outcome("D:1", text="bad, haert", rank=1),  # seen as normalised and corrected
         outcome("D:1", text="ill heart"),

@@ -15,7 +15,7 @@ NAMES = ("breast and ovarian cancer", "Louis-Bar syndrome", "asthma", "gout", "n
 def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the sample dictionary; not to be changed."""
     folder = tmp_path_factory.mktemp("cluster") / "model"
-    Linker.train(Dictionary.read(sample)).save(folder)
+    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
     return folder
 
 

@@ -79,9 +79,9 @@ def test_a_model_that_is_replaced_while_the_job_runs(
     copy = tmp_path / "copy"
     shutil.copytree(model, copy)
     work = LinkParts.of(LinkSettings(str(copy)))
-    Linker.train(Dictionary.read(sample), mentions=[], extend=False, corrections={"a": "b"}).save(
-        copy
-    )
+    Linker.train(
+        Dictionary.read(sample), encoder="tfidf", mentions=[], extend=False, corrections={"a": "b"}
+    ).save(copy)
     with pytest.raises(LinkerError, match="copy: was replaced since the job began; run it again"):
         Job(str(inputs), str(tmp_path / "out"), work).run(Machines(1), lambda _: None)
 

@@ -19,7 +19,7 @@ ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
 @pytest.fixture(scope="module")
 def plain(sample: Path) -> Linker:
     """A linker that learnt from the names of the sample dictionary alone."""
-    return Linker.train(Dictionary.read(sample))
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def taught(sample: Path) -> Linker:
         text = f"A leukaemia, no lymphoma {number}."
         mention = Mention("leukaemia", ((2, 11),), (GoldGroup(("MESH:D007938",)),), "Illness")
         documents.append(Document(str(number), (Passage(text),), (mention,)))
-    return Linker.train(Dictionary.read(sample), mentions=documents)
+    return Linker.train(Dictionary.read(sample), encoder="tfidf", mentions=documents)
 
 
 def text(*passages: str, mentions: Iterable[Mention] = ()) -> Document:

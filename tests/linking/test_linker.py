@@ -45,7 +45,7 @@ def dictionary(sample: Path) -> Dictionary:
 
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary)
+    return Linker.train(dictionary, encoder="tfidf")
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,9 @@ def test_what_is_a_name_itself_is_not_split(model: Linker) -> None:
 
 def test_splitting_can_be_switched_off(dictionary: Dictionary) -> None:
     options = changed(LinkerOptions(), {"text": {"composites": "false"}})
-    (prediction,) = Linker.train(dictionary, options=options).link(["breast and ovarian cancer"])
+    (prediction,) = Linker.train(dictionary, encoder="tfidf", options=options).link(
+        ["breast and ovarian cancer"]
+    )
     assert len(prediction.parts) == 1
 
 
@@ -168,7 +170,7 @@ def test_a_short_form_means_the_same_wherever_it_stands(
 def test_short_forms_can_be_left_alone(dictionary: Dictionary) -> None:
     options = changed(LinkerOptions(), {"text": {"abbreviations": False}})
     text = "Familial amyloid polyneuropathy (FAP)."
-    linker = Linker.train(dictionary, options=options)
+    linker = Linker.train(dictionary, encoder="tfidf", options=options)
     (prediction,) = linker.link([document(text, "FAP")], threshold=0)
     assert ids(prediction) == ["MESH:D011125"]
 
@@ -245,10 +247,10 @@ def test_documents_without_mentions_do_not_pile_up(model: Linker) -> None:
 def test_neither_batches_nor_the_cache_change_an_answer(
     dictionary: Dictionary, items: list[Mention | Document]
 ) -> None:
-    model = Linker.train(dictionary)
+    model = Linker.train(dictionary, encoder="tfidf")
     together = list(model.link(items, k=3))
     again = list(model.link(items, k=3))
-    fresh = Linker.train(dictionary)
+    fresh = Linker.train(dictionary, encoder="tfidf")
     alone = [
         prediction
         for item in reversed(items)
@@ -336,7 +338,7 @@ def test_many_threads_link_like_one(model: Linker, items: list[Mention | Documen
 
 def test_mentions_become_names(dictionary: Dictionary) -> None:
     trained = Linker.train(
-        dictionary, mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
+        dictionary, encoder="tfidf", mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
     )
     assert ids(next(iter(trained.link(["Sugar trouble"])))) == ["MESH:D003924"]
     assert len(trained.dictionary.names) == len(dictionary.names) + 1
@@ -346,6 +348,7 @@ def test_mentions_become_names(dictionary: Dictionary) -> None:
 def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
     trained = Linker.train(
         dictionary,
+        encoder="tfidf",
         mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:217000"))],
         extend=False,
     )
@@ -356,14 +359,18 @@ def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -
 
 def test_seen_concepts_are_current_ids(dictionary: Dictionary) -> None:
     trained = Linker.train(
-        dictionary, mentions=[Mention("ALD of adults", gold=parse_gold("OMIM:300100"))]
+        dictionary,
+        encoder="tfidf",
+        mentions=[Mention("ALD of adults", gold=parse_gold("OMIM:300100"))],
     )  # alternative of D000326
     assert trained.seen.concepts == {"MESH:D000326"}
 
 
 def test_the_encoder_is_fitted_without_the_mentions(dictionary: Dictionary) -> None:
-    plain = Linker.train(dictionary)
-    trained = Linker.train(dictionary, mentions=[Mention("zzz qqq", gold=parse_gold("D003924"))])
+    plain = Linker.train(dictionary, encoder="tfidf")
+    trained = Linker.train(
+        dictionary, encoder="tfidf", mentions=[Mention("zzz qqq", gold=parse_gold("D003924"))]
+    )
     query = ["colorectal cancers"]
     assert next(iter(plain.link(query))).parts == next(iter(trained.link(query))).parts
 
@@ -372,7 +379,7 @@ def test_mentions_of_unknown_ids_are_reported(
     dictionary: Dictionary, caplog: pytest.LogCaptureFixture
 ) -> None:
     given = [Mention("x", gold=parse_gold("D999999")), Mention("y", gold=parse_gold("D003924"))]
-    Linker.train(dictionary, mentions=given)
+    Linker.train(dictionary, encoder="tfidf", mentions=given)
     assert (
         "1 of 2 training mentions have no id that the dictionary knows, they add no name: "
         in caplog.text
@@ -410,7 +417,9 @@ def test_names_out_of_annotated_mentions() -> None:
 
 def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictionary) -> None:
     given = [Mention("gaint sickness", gold=parse_gold("D003924"))]
-    trained = Linker.train(dictionary, mentions=given, corrections={"gaint": "giant"})
+    trained = Linker.train(
+        dictionary, encoder="tfidf", mentions=given, corrections={"gaint": "giant"}
+    )
     assert trained.normalize("Gaint sickness") == "giant sickness"
     assert trained.seen.mentions == {"giant sickness"}
     for text in ("gaint sickness", "giant sickness"):
@@ -433,7 +442,7 @@ def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
         LinkerError,
         match=r"no name of the dictionary is left once normalised; check normalize.punctuation",
     ):
-        Linker.train(Dictionary.read(path))
+        Linker.train(Dictionary.read(path), encoder="tfidf")
 
 
 # ------------------------------------------------------------------------------------------------------ saving, loading
@@ -445,7 +454,11 @@ def test_a_loaded_model_answers_the_same(
 ) -> None:
     given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt")))
     trained = Linker.train(
-        dictionary, mentions=given, options=preset(name), corrections={"distrophy": "dystrophy"}
+        dictionary,
+        encoder="tfidf",
+        mentions=given,
+        options=preset(name),
+        corrections={"distrophy": "dystrophy"},
     )
     trained.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
@@ -523,7 +536,7 @@ SEVERAL = (
 def several(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("several") / "d.tsv"
     path.write_text("\n".join(SEVERAL) + "\n")
-    return Linker.train(Dictionary.read(path))
+    return Linker.train(Dictionary.read(path), encoder="tfidf")
 
 
 def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:

@@ -63,7 +63,7 @@ def dictionary(concepts: Sequence[Concept]) -> Dictionary:
 
 def linker_of(names: Dictionary, like: Linker | None, *, dense: bool) -> Linker:
     """A linker of a dictionary, with the fitted encoders of another one."""
-    trained = Linker.train(names)
+    trained = Linker.train(names, encoder="tfidf")
     sparse = trained.generator
     assert isinstance(sparse, SparseGenerator)
     if like:
@@ -150,7 +150,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
         "B:3\theart attack\tacute disease\tA:1\tT2\n"
         "B:4\trenal failure\tacute disease\tA:2\tT2\n"
     )
-    return Linker.train(Dictionary.read(path))
+    return Linker.train(Dictionary.read(path), encoder="tfidf")
 
 
 def first(

@@ -34,7 +34,7 @@ ROWS = (
 def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("lists") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
-    return Linker.train(Dictionary.read(path))
+    return Linker.train(Dictionary.read(path), encoder="tfidf")
 
 
 def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:

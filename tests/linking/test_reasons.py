@@ -63,7 +63,7 @@ def documents(sample: Path) -> list[Document | Mention]:
 
 @pytest.fixture(scope="module")
 def sparse(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary)
+    return Linker.train(dictionary, encoder="tfidf")
 
 
 @pytest.fixture(scope="module")
@@ -345,7 +345,7 @@ def test_a_mention_of_the_document_is_answered_as_link_answers_it(
 
 
 def test_a_corrected_word_is_shown(dictionary: Dictionary) -> None:
-    linker = Linker.train(dictionary, corrections={"atxia": "ataxia"})
+    linker = Linker.train(dictionary, encoder="tfidf", corrections={"atxia": "ataxia"})
     lookup = linker.explain("Atxia telangiectasia").parts[0].lookup
     assert (lookup.normalized, lookup.misspelt) == ("ataxia telangiectasia", "atxia telangiectasia")
     assert linker.explain("Ataxia telangiectasia").parts[0].lookup.misspelt is None
@@ -457,7 +457,7 @@ def test_an_old_id_stands_for_the_current_ones(tmp_path: Path) -> None:
         "[Term]\nid: A:2\nname: cardiac disease\nis_obsolete: true\nreplaced_by: A:1\n\n"
         "[Term]\nid: A:3\nname: old disease\nis_obsolete: true\n"
     )
-    linker = Linker.train(Dictionary.read(path))
+    linker = Linker.train(Dictionary.read(path), encoder="tfidf")
     assert statuses(linker.explain("heart", concept="A:1")) == ("current", ["A:1"])
     assert statuses(linker.explain("heart", concept="A:9")) == ("alternative", ["A:1"])
     status, ids = statuses(linker.explain("heart", concept="A:2"))
@@ -496,7 +496,9 @@ def test_a_concept_without_a_shared_ngram_has_no_rank(sparse: Linker) -> None:
 def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     path.write_text("id\tname\nA:1\theart disease\nA:2\t…\n")
-    concept = asked_concept(Linker.train(Dictionary.read(path)).explain("heart", concept="A:2"))
+    concept = asked_concept(
+        Linker.train(Dictionary.read(path), encoder="tfidf").explain("heart", concept="A:2")
+    )
     assert concept.excluded == ("nothing is left of its names in normal form",)
 
 

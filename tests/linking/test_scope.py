@@ -196,7 +196,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("limits") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
     known = document("Myocardial infarction (MI) is not rare; MI", "MI", gold="D:3")
-    return Linker.train(Dictionary.read(path), mentions=[known])
+    return Linker.train(Dictionary.read(path), encoder="tfidf", mentions=[known])
 
 
 @pytest.fixture(scope="module")

@@ -94,13 +94,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """A linker without confidence over two branches."""
     path = tmp_path_factory.mktemp("toy") / "toy.obo"
     path.write_text(OBO, encoding="utf-8")
-    return Linker.train(Dictionary.read(path)).with_ranker(None)
+    return Linker.train(Dictionary.read(path), encoder="tfidf").with_ranker(None)
 
 
 @pytest.fixture(scope="session")
 def sampled(sample: Path) -> Linker:
     """A linker of the bundled sample dictionary."""
-    return Linker.train(Dictionary.read(sample))
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture(scope="session")
