@@ -55,7 +55,10 @@ class OptionGroup:
         try:
             return handler(values)
         except ValidationError as error:
-            raise _refusal(cls, cls.group, error) from None
+            refusal = _refusal(cls, cls.group, error)
+            if error.errors()[0]["type"] == "unexpected_keyword_argument":
+                raise TypeError(str(refusal)) from None  # as of any dataclass
+            raise refusal from None
 
 
 def replaced(record: Any, group: str, values: Mapping[str, Any]) -> Any:

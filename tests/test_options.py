@@ -328,7 +328,7 @@ def test_a_former_name_of_an_option_works() -> None:
 
 
 def test_a_field_that_is_not_there_is_a_mistake_of_the_program() -> None:
-    with pytest.raises(LinkerError, match=r"^sparse.depth is 3; expected: no option of this name"):
+    with pytest.raises(TypeError, match=r"^sparse.depth is 3; expected: no option of this name"):
         TfidfOptions(depth=3)  # type: ignore[call-arg]
 
 
