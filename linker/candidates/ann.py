@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from linker import persistence
 from linker.candidates.index import QUERIES, ExactIndex, Floats, Hits, VectorIndex, is_finite
 from linker.errors import LinkerError
-from linker.version import install_hint
 
 K = 20  # the recall is that of so many best names
 ROW = 8  # bytes of the row of a name in a list
@@ -68,7 +67,6 @@ class IvfIndex(VectorIndex):
 
     Raises:
         ValueError: the arrays do not fit together.
-        LinkerError: faiss is missing.
     """
 
     def __init__(
@@ -130,7 +128,7 @@ class IvfIndex(VectorIndex):
             checksum: SHA-256 of the file of the vectors.
 
         Raises:
-            LinkerError: faiss is missing, or the index is damaged or of other vectors.
+            LinkerError: the index is damaged, or of other vectors.
         """
         values, arrays = persistence.load_json(folder / _RECORD), persistence.load_arrays(folder)
         try:
@@ -156,27 +154,9 @@ def load_record(folder: Path) -> IndexRecord | None:
     return IndexRecord(**persistence.load_json(path)) if path.exists() else None
 
 
-def has_faiss(names: int) -> bool:
-    """Whether faiss is installed; a warning says what it costs so many names if it is not."""
-    if importlib.util.find_spec("faiss") is not None:
-        return True
-    text = "each mention is compared with all %s names, since faiss is not installed: %s"
-    logger.warning(text, f"{names:,}", install_hint("index"))
-    return False
-
-
 def load_faiss() -> Any:
-    """Import faiss.
-
-    Raises:
-        LinkerError: it is not installed.
-    """
-    try:
-        return importlib.import_module("faiss")
-    except ImportError as error:
-        raise LinkerError(
-            f"the index of vectors needs faiss ({error}): {install_hint('index')}"
-        ) from None
+    """Import faiss where it is needed, which takes a quarter of a second; its types are wrong."""
+    return importlib.import_module("faiss")
 
 
 def new_index(lists: int, dim: int, parts: int) -> Any:

@@ -20,7 +20,6 @@ from linker.candidates.ann import (
     IndexRecord,
     IvfIndex,
     K,
-    has_faiss,
     load_faiss,
     new_index,
     room,
@@ -43,15 +42,8 @@ logger = logging.getLogger(__name__)
 
 
 def is_wanted(options: IndexOptions, names: int) -> bool:
-    """Whether an approximate index is to be made for so many names.
-
-    Raises:
-        LinkerError: it is asked for, and faiss is missing.
-    """
-    if options.kind == "ivf":
-        load_faiss()
-        return True
-    return options.kind == "auto" and names >= LARGE and has_faiss(names)
+    """Whether an approximate index is to be made for so many names."""
+    return options.kind == "ivf" or (options.kind == "auto" and names >= LARGE)
 
 
 def write(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import persistence
-from linker.candidates.ann import IvfIndex, has_faiss
+from linker.candidates.ann import IvfIndex
 from linker.candidates.base import Generator
 from linker.candidates.concepts import distinct
 from linker.candidates.index import ExactIndex, Floats, Hits, Integers, VectorIndex, is_finite
@@ -230,7 +230,7 @@ class HybridGenerator(Generator):
         try:
             encoder = dense_encoder.load(folder / "dense")
             vectors: NDArray[Any] | VectorIndex = arrays["vectors"]
-            if (folder / INDEX).is_dir() and has_faiss(len(vectors)):
+            if (folder / INDEX).is_dir():
                 checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
                 vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
             return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])

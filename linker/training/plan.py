@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from linker import registry
-from linker.candidates.ann import load_faiss
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, UsageError
@@ -123,8 +122,6 @@ def make(request: TrainingRequest, words: WordVectors | None = None) -> Training
     )
     _check_words(request, plan)
     _check_changes(request, plan)
-    if options.index.kind == "ivf" and not plan.is_sparse:
-        load_faiss()  # without it only saving would fail
     if plan.is_trained:
         return dataclasses.replace(plan, device=_check_trained(plan))
     _check_untrained(request, plan)

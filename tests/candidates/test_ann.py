@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
 import pickle
 import subprocess
@@ -15,8 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-pytest.importorskip("faiss")
 
 from linker import LinkerError, persistence
 from linker.candidates import ann
@@ -167,19 +164,10 @@ def test_the_number_of_lists() -> None:
     assert list(map(lists_for, sizes)) == [1, 16, 128, 2048, 4096, 16_384]
 
 
-def test_which_dictionaries_get_an_index(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_which_dictionaries_get_an_index() -> None:
     kinds = "auto", "exact", "ivf"
     wanted = [[is_wanted(IndexOptions(kind=k), n) for k in kinds] for n in (499_999, 500_000)]  # type: ignore[arg-type]
     assert wanted == [[False, False, True], [True, False, True]]
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "faiss" else find(n))
-    assert not is_wanted(IndexOptions(), 500_000)
-    assert "500,000 names, since faiss is not installed: pip install" in caplog.text
-    with pytest.raises(LinkerError, match=r"the index of vectors needs faiss .*\[index\]"):
-        is_wanted(IndexOptions(kind="ivf"), 100)
 
 
 def test_names_are_changed_a_little() -> None:

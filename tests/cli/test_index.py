@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,13 +133,11 @@ def test_mentions_without_ids_and_a_folder_of_others(run: Run, model: Path, tmp_
 
 @pytest.fixture
 def indexed(model: Path, run: Run) -> Path:
-    pytest.importorskip("faiss")
     assert run("index", "--model", model, "--set", "index.kind=ivf").code == 0
     return model
 
 
 def test_an_index_is_made_and_removed(run: Run, model: Path) -> None:
-    pytest.importorskip("faiss")
     exact = [first(model, mention) for mention in ("podagras", "renal illnes 5")]
     result = run("index", "--model", model, "--set", "index.kind=ivf")
     record = json.loads((model / "index" / "index.json").read_text())
@@ -177,7 +173,6 @@ def test_a_new_release_has_a_new_index(indexed: Path, run: Run, tmp_path: Path) 
 
 
 def test_training_with_an_index(run: Run, sample: Path, tmp_path: Path) -> None:
-    pytest.importorskip("faiss")
     options = ["--encoder", "static", "--set", "index.kind=ivf"]
     result = run("train", "--dict", sample, *options, "-o", tmp_path / "model")
     assert result.code == 0
@@ -185,7 +180,6 @@ def test_training_with_an_index(run: Run, sample: Path, tmp_path: Path) -> None:
 
 
 def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> None:
-    pytest.importorskip("faiss")
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     options = ["--set", "index.kind=ivf", "--set", "index.probes=1", "--set", "index.lists=40"]
     result = run("index", "--model", model, *options)
@@ -201,7 +195,6 @@ def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> N
 def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("faiss")
     monkeypatch.setattr(ann_building, "LARGE", 46)
     options = ["--set", "index.probes=1", "--set", "index.lists=40"]
     result = run("index", "--model", model, *options)
@@ -214,7 +207,6 @@ def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
 
 
 def test_no_space_is_left(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("faiss")
 
     def full(path: Path, *_: Any) -> None:
         path.write_bytes(b"half")
@@ -254,22 +246,3 @@ def sign(folder: Path) -> None:
     names = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != "manifest.json"]
     sums = {path.relative_to(folder).as_posix(): sha256(path) for path in names}
     persistence.save_json(folder / "manifest.json", {"sha256": sums})
-
-
-def test_faiss_is_absent(
-    run: Run, indexed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "faiss" else find(n))
-    (tmp_path / "m.txt").write_text("gout\n")
-    result = run("link", tmp_path / "m.txt", "--model", indexed)
-    assert (result.code, "D3" in result.out) == (0, True)
-    warning = "linker: each mention is compared with all 46 names, since faiss is not installed: "
-    assert result.err.startswith(warning)
-    result = run("index", "--model", indexed, "--set", "index.kind=ivf", "--set", "index.lists=4")
-    assert (result.code, "needs faiss" in result.err, "[index]" in result.err) == (1, True, True)
-    result = run("train", "--dict", "no.tsv", "--encoder", "static", "--set", "index.kind=ivf")
-    assert "needs faiss" in result.err  # before any work
-    assert run("index", "--model", indexed, "--set", "index.kind=exact").code == 0
-    assert not (indexed / "index").exists()
