@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import sys
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
@@ -324,25 +323,6 @@ def _options_class(encoder: str) -> Any:
     with contextlib.suppress(LinkerError):
         return getattr(registry.load(encoder), "Options", None)
     return None
-
-
-def check_foreign(values: Mapping[str, Mapping[str, Any]], encoder: str) -> None:
-    """Check the groups of other encoders, which `changed` passes over.
-
-    A group is passed over here too where torch is not loaded, for which options of a sparse encoder
-    are not to wait, and where what the other encoder needs is not installed.
-
-    Args:
-        values: group -> field -> value.
-        encoder: the encoder that the options are for.
-
-    Raises:
-        LinkerError: there is no such field, or the value does not fit.
-    """
-    for group, fields in values.items() if "torch" in sys.modules else ():
-        is_foreign = registry.options_group(group) != registry.options_group(encoder)
-        if registry.place(group) and is_foreign and (kind := _options_class(group)):
-            replaced(kind(), group, fields)
 
 
 def as_saved(options: LinkerOptions, encoder: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import math
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from linker.options import (
     TextOptions,
     as_saved,
     changed,
-    check_foreign,
     for_encoder,
     preset,
     preset_encoder,
@@ -220,25 +218,6 @@ def test_options_of_other_encoders_are_passed_over(torch: None) -> None:
         assert options.encoder == registry.load("dan").Options(hidden=8)
     del tables["tfidf"]
     assert changed(LinkerOptions(), tables, "tfidf") == LinkerOptions()
-
-
-def test_options_of_other_encoders_are_checked_where_torch_is_loaded(
-    torch: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = {"sparse": {"x": 1}, "dan": {"x": 1}, "dan-higher": {"x": 1}, "bne": {"hidden": "7"}}
-    check_foreign(right, "dan")
-    check_foreign({"tfidf": {"x": 1}}, "dan")
-    with pytest.raises(LinkerError, match=r"^there is no option bne-words.x; bne-words has: "):
-        check_foreign({**right, "bne-words": {"x": 1}}, "dan")
-    wrong = {"bne": {"characters": "x"}}
-    for encoder in ("dan", "tfidf", ""):
-        with pytest.raises(LinkerError, match=r"^bne.characters is 'x'; expected: "):
-            check_foreign(wrong, encoder)
-    monkeypatch.setitem(registry.ENCODERS, "bne", "no_such_package:Encoder")
-    check_foreign(wrong, "dan")
-    monkeypatch.undo()
-    monkeypatch.delitem(sys.modules, "torch")
-    check_foreign(wrong, "dan")
 
 
 def test_the_first_group_of_an_encoder_chooses_it(torch: None) -> None:

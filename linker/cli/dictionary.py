@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from linker.types import Concept
 
 
-output_option = click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    default="-",
-    help="Where to write; .gz compresses. [default: standard output]",
-)
-
-
 @click.group()
 def dictionary() -> None:
     """Look into dictionaries, convert and compare them.
@@ -91,7 +82,7 @@ def _shown(value: Any) -> str:
 @languages_option
 @sources_option
 @prefix_option
-@output_option
+@common.output_option
 @common.on_error_option
 @common.logs
 def convert(
@@ -131,7 +122,7 @@ def convert(
 @click.argument("path", metavar="PATH")
 @click.argument("lenders", nargs=-1, required=True, metavar="LENDER...")
 @lend_kinds_option
-@output_option
+@common.output_option
 @common.on_error_option
 @common.logs
 def lend(

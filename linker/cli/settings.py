@@ -112,7 +112,6 @@ def read(
         values = _toml(config)
         try:
             options = records.changed(options, values, encoder)
-            records.check_foreign(values, encoder)  # the file may hold tables of other encoders
         except LinkerError as error:
             raise LinkerError(f"{config}: {error}") from None
     return applied(options, [*flags, *map(setting, changes)], encoder)

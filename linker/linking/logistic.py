@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-_LARGEST = 700.0  # log odds, beyond which their exponential overflows
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of a feature's values, where its curve may bend
 _DISTINCT = 10  # values from which on a feature has a curve; with fewer it has a line
 _PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # inverse strengths of the L2 penalty to try
@@ -45,7 +45,6 @@ class Logistic:
         features: Sequence[str],
         values: Floats,
         right: Bools,
-        weights: Floats | None = None,
         seed: int = 0,
     ) -> Logistic:
         """Fit to answers of which it is known whether they are right.
@@ -54,7 +53,6 @@ class Logistic:
             features: their names.
             values: (answers, features), finite.
             right: (answers,).
-            weights: (answers,) how much each answer counts; None: 1.
             seed: of the folds by which the penalty is chosen.
 
         Raises:
@@ -77,7 +75,7 @@ class Logistic:
             scoring="neg_log_loss",
             cv=folds,
         )
-        search.fit((columns - mean) / scale, right, sample_weight=weights)
+        search.fit((columns - mean) / scale, right)
         of_scaled = search.best_estimator_
         fitted = of_scaled.coef_[0] / scale
         bias = float(of_scaled.intercept_[0] - fitted @ mean)
@@ -90,7 +88,8 @@ class Logistic:
 
     def probabilities(self, values: Floats) -> Floats:
         """The probability that each answer is right, (answers,), given (answers, features)."""
-        return sigmoid(self.log_odds(values))
+        probabilities: Floats = expit(self.log_odds(values))
+        return probabilities
 
     def to_json(self) -> dict[str, Any]:
         """What `json` can write."""
@@ -127,12 +126,6 @@ class Logistic:
         if not np.isfinite(numbers).all():
             raise ValueError("a number is not finite")
         return cls(names, knots, weights, bias)
-
-
-def sigmoid(log_odds: Floats | float) -> Floats:
-    """Log odds as probabilities."""
-    odds: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -_LARGEST, _LARGEST)))
-    return odds
 
 
 def _knots(values: Floats) -> tuple[float, ...]:
