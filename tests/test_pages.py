@@ -87,7 +87,7 @@ def blocks(page: str) -> list[Block]:
 def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
     """A model of the bundled sample dictionary."""
     folder = tmp_path_factory.mktemp("pages") / "linker-model"
-    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
+    Linker.train(Dictionary.read(sample)).save(folder)
     return folder
 
 
