@@ -14,7 +14,6 @@ from linker.jobs.machines import Machines
 if TYPE_CHECKING:
     from linker.errors import OnError
     from linker.jobs.linking import Written
-    from linker.jobs.machines import Machines
     from linker.text.find import Overlaps
     from linker.types import Document
 

@@ -120,7 +120,7 @@ class Written:
     items: int
     mentions: int  # that were linked
     outcomes: Counter[str]  # of them, see `linker.outputs.outcome`
-    types: frozenset[str]  # of all mentions of its documents, those that are not wanted, too
+    types: frozenset[str]  # of all mentions in its documents, wanted or not
 
 
 def written(

@@ -56,7 +56,7 @@ class Annotator:
                 F1 in training.
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
-            decisions: of people, which win over the model; their mentions are never left out.
+            decisions: of people, which win over the model, and over a threshold of confidence.
 
         Yields:
             Each document with all its mentions, and the predictions of those that were linked.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from linker import files, persistence
@@ -21,7 +23,6 @@ from linker.errors import LinkerError
 from linker.explanation import Explanation
 from linker.linking import folder as model_folder
 from linker.linking import reasons
-from linker.linking.cache import SizedCache
 from linker.linking.lists import Batch
 from linker.linking.requests import (
     Answer,
@@ -29,6 +30,7 @@ from linker.linking.requests import (
     Linked,
     Request,
     Restrictions,
+    Task,
     batches,
     linked,
     opened,
@@ -92,7 +94,8 @@ class Linker:
 
     def __post_init__(self) -> None:
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
-        self._parts: SizedCache[Restrictions, Linker] = SizedCache(total, _size)
+        self._parts: LRUCache[Restrictions, Linker] = LRUCache(total, _size)
+        self._lock = Lock()  # of the cache; parts are made outside it
         self._whole: Linker | None = None  # that it is a part of
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
@@ -201,7 +204,8 @@ class Linker:
         """
         if isinstance(self.generator, HybridGenerator):
             if device != "auto":
-                self._parts.clear()  # they search where they did
+                with self._lock:
+                    self._parts.clear()  # they search where they did
                 self.generator.move(device)
             return self.generator.encoder.use(precision)
         if device == "cuda":
@@ -245,7 +249,7 @@ class Linker:
             k: how many concepts to return for each part.
             threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
                 its best candidate is `rejected`; 0: everything is answered. None: a mention is
-                `nil` where that it has no concept is more probable than any concept.
+                `nil` where "no concept" is the most probable answer.
             min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
@@ -311,13 +315,17 @@ class Linker:
         """
         checked = map(self._checked, requests)
         for batch in batches(checked, self.options.text, batch_size, wanted):
-            by_part: dict[Restrictions, list[Answer]] = {}
-            for _, _, answers in batch:
-                for answer in answers:
-                    by_part.setdefault(answer.restrictions, []).append(answer)
-            for restrictions, answers in by_part.items():
-                self._part(restrictions).scope.link(answers)
+            for scope, answers in self._by_scope(batch):
+                scope.link(answers)
             yield from map(linked, batch)
+
+    def _by_scope(self, batch: Sequence[Task]) -> list[tuple[Scope, list[Answer]]]:
+        """The mentions of a batch by the part of the dictionary that may answer them."""
+        by_part: dict[Restrictions, list[Answer]] = {}
+        for _, _, answers in batch:
+            for answer in answers:
+                by_part.setdefault(answer.restrictions, []).append(answer)
+        return [(self._part(part).scope, answers) for part, answers in by_part.items()]
 
     def _checked(self, request: Request) -> Request:
         """Refuse a threshold that a model without a confidence cannot apply."""
@@ -331,9 +339,9 @@ class Linker:
     def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], Batch]]:
         """The described candidates of mentions, a batch at a time, as the ranker sees them."""
         for batch in batches(map(Request, several(items)), self.options.text, _BATCH):
-            answers = [answer for _, _, of_item in batch for answer in of_item]
-            self.scope.read(answers)
-            yield [answer.mention for answer in answers], self.scope.batch(answers)
+            for scope, answers in self._by_scope(batch):
+                scope.read(answers)
+                yield [answer.mention for answer in answers], scope.batch(answers)
 
     def explain(
         self,
@@ -385,17 +393,17 @@ class Linker:
         Raises:
             LinkerError: one names what is not there, or no concept is left to answer with.
         """
-        mentions = item.mentions if isinstance(item, Document) else [item]
-        of_document = item.within if isinstance(item, Document) else None
-        for within in dict.fromkeys(mention.within for mention in mentions):
-            self._part(tuple(filter(None, (of_document, within))))
+        mentions = item.mentions if isinstance(item, Document) else ()
+        for within in dict.fromkeys((None, *(mention.within for mention in mentions))):
+            self._part(tuple(filter(None, (item.within, within))))
 
     def _part(self, restrictions: Restrictions) -> Linker:
         """The linker of the concepts that fit all restrictions; the latest ones are kept."""
         whole = self._whole or self
         together = tuple(dict.fromkeys((*self.restrictions, *restrictions)))
-        return self if together == self.restrictions else whole._parts.get(together, whole._made)
+        return self if together == self.restrictions else whole._made(together)
 
+    @cachedmethod(lambda self: self._parts, lock=lambda self: self._lock)
     def _made(self, restrictions: Restrictions) -> Linker:
         linkable = np.zeros(len(self.dictionary), bool)
         linkable[self.linkable] = True

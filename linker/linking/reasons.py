@@ -64,8 +64,7 @@ def explanation(
     Raises:
         LinkerError: the dictionary does not have this concept.
     """
-    scope.read(answers)
-    ranking = scope.deepened(answers, scope.ranked(scope.batch(answers)))
+    ranking = scope.ranking(answers)
     answer, ranker = answers[place], scope.ranker
     start, end = ranking.batch.lists.readings[place : place + 2].tolist()
     explained = scope.explained(answers, ranking).get(answer.number)

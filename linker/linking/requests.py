@@ -88,7 +88,7 @@ class Found:
     threshold: float = 0.0  # those whose answers have a lower confidence are left out
 
     def is_kept(self, prediction: Prediction) -> bool:
-        """Whether a mention is sure enough; one that was marked is, or that people decided on."""
+        """Whether a mention stays: if it was marked or decided, or else is sure enough."""
         is_decided = prediction.state not in ("model", "disputed")
         if is_decided or prediction.mention.spans not in self.spans:
             return True
@@ -107,8 +107,8 @@ class Request:
 
     item: Item
     k: int = 5  # concepts for each part of a mention
-    # the confidence that a part needs to be answered; 0: none; None: a mention has no answer
-    # where that it has no concept is more probable than any concept
+    # the least confidence of an answer; 0: always answer; None: the ranker decides whether there is
+    # one: not where "no concept" is the most probable answer
     threshold: float | None = None
     min_score: float | None = None  # candidates with a lower score are left out
     within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
@@ -213,7 +213,7 @@ def batches(
 def linked(task: Task) -> Linked:
     """What a task gives, once its mentions are answered."""
     request, document, answers = task
-    predictions = [answer.prediction for answer in answers if answer.prediction]
+    predictions: list[Prediction] = [answer.prediction for answer in answers]  # type: ignore[misc]
     if request.found is None or document is None:
         return document, predictions
     kept = [prediction for prediction in predictions if request.found.is_kept(prediction)]

@@ -1,8 +1,8 @@
-"""Scope: a dictionary, or a part of it, that answers mentions; here a mention is linked.
+"""Scope: links the mentions that one part of the dictionary may answer.
 
-readings (the ways to read it) → candidates (concepts whose names are alike) → matches (each
+readings (the ways to read a mention) → candidates (concepts whose names are alike) → matches (each
 candidate described in columns) → ranker (their order, and how probable each one and "none" are)
-→ decisions of people → prediction.
+→ prediction → decisions of people.
 """
 
 from __future__ import annotations
@@ -70,12 +70,16 @@ class Scope:
 
     def link(self, answers: Sequence[Answer]) -> None:
         """Fill in the predictions of some mentions of a batch."""
-        self.read(answers)
-        ranking = self.deepened(answers, self.ranked(self.batch(answers)))
+        ranking = self.ranking(answers)
         explained = self.explained(answers, ranking)
         for place, answer in enumerate(answers):
             prediction = self._prediction(answer, place, ranking, explained.get(answer.number))
             answer.prediction = self._decided(answer, prediction)
+
+    def ranking(self, answers: Sequence[Answer]) -> Ranking:
+        """Read some mentions of a batch, and rank their candidates."""
+        self.read(answers)
+        return self.deepened(answers, self.ranked(self.batch(answers)))
 
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
@@ -193,7 +197,7 @@ class Scope:
         )
 
     def is_none(self, ranking: Ranking, place: int) -> bool:
-        """Whether that a mention has no concept is more probable than all else."""
+        """Whether "no concept" is more probable than any answer."""
         if ranking.probabilities is None:
             return False
         none, missed = ranking.probabilities.none[place], ranking.probabilities.missed[place]

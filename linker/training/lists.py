@@ -98,6 +98,7 @@ def over(
         seen=data.seen,
         spans=None,
         known_words=None,
+        restrictions=(),
     )
 
 
@@ -138,7 +139,7 @@ def fitted(
     """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
 
     Args:
-        linker: the linker; if it has a ranker, from its weights.
+        linker: the linker; fitting starts from its ranker, if it has one.
         dictionary: its names, without mentions.
         mentions: what it was trained on; they are read in folds.
         dev: development mentions.

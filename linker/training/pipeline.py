@@ -53,7 +53,7 @@ def train(
             settings = dataclasses.replace(settings, development=digest)
     seed = plan.options.training.seed
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
-    linker.ranker = lists.fitted(
+    ranker = lists.fitted(
         linker,
         dictionary,
         mentions,
@@ -63,14 +63,15 @@ def train(
         is_trained=linker.best_epoch > 0,
         extend=plan.extend,
     )
+    linker = linker.with_ranker(ranker)
     settings.on_trained(linker)
     if plan.refit:
-        history, epochs, ranker = linker.history, linker.best_epoch, linker.ranker
+        history, epochs = linker.history, linker.best_epoch
         del linker  # its vectors, while the next ones are made
         mentions = [*mentions, *dev]
         linker = _refitted(plan, dictionary, mentions, settings, epochs)
         refit = [record for record in linker.history if record["phase"].startswith("refit")]
-        linker.history, linker.ranker = [*history, *refit], ranker
+        linker = dataclasses.replace(linker, history=[*history, *refit], ranker=ranker)
     if any(isinstance(item, Document) for item in mentions):
         linker.spans = spans.fit(linker.found_names, mentions, seed)
     return linker

@@ -25,6 +25,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import annotations_of
 from linker.encoders.base import is_unit
+from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.linking.seen import Seen
 from linker.ranker.lists import name_of_each
@@ -79,8 +80,11 @@ def renewed(
     See `Linker.renewed` for the arguments.
 
     Raises:
-        LinkerError: no name is left once normalised, or the dictionary knows no annotated id.
+        LinkerError: no name is left once normalised, the dictionary knows no annotated id, or the
+            linker is restricted to a part.
     """
+    if linker.restrictions:
+        raise LinkerError("the linker is one of a part; renew the whole one, and restrict it then")
     options = dataclasses.replace(linker.options, index=index or linker.options.index)
     plan = TrainingPlan(linker.encoder, options, linker.corrections)
     annotated = list(supervision.collect(mentions, options))

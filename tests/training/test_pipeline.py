@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +17,18 @@ from linker.types import GoldGroup, Mention
 
 TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(30)]
 DEV = [Mention("d", gold=(GoldGroup(("X:1",)),)), Mention("e")]
+
+
+@dataclasses.dataclass
+class Made:
+    """As much of a linker as a training looks at."""
+
+    history: list[Any]
+    best_epoch: int
+    ranker: Any = None
+
+    def with_ranker(self, ranker: Any) -> Made:
+        return dataclasses.replace(self, ranker=ranker)
 
 
 class Log:
@@ -54,7 +65,7 @@ class Log:
         self.notes.append(("fit", epochs, len(mentions), settings.refit, validate))
         phase = "refit" if settings.refit else "rank"
         history = [{"phase": "align", "epoch": 1}, {"phase": phase, "epoch": 1}]
-        return SimpleNamespace(history=history, best_epoch=self.epochs, ranker=None)
+        return Made(history, self.epochs)
 
     def run(
         self, mentions: Any = (), dev: Any = (), *, refit: bool = False, extend: bool = True
