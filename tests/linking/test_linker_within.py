@@ -261,3 +261,26 @@ def test_the_protocol_of_the_papers_takes_no_selections(tiny: Linker) -> None:
         list(protocols.biosyn(tiny, [item], 1))
     whole = Mention("acute disease", gold=gold)
     assert [o.rank for o in protocols.biosyn(tiny.restricted(KIDNEY), [whole], 1)] == [1]
+
+
+def test_the_selection_of_a_document_without_mentions_is_checked(tiny: Linker) -> None:
+    empty = Document("1", (Passage("text"),), within=Selection(under=("D:99",)))
+    with pytest.raises(LinkerError, match="D:99 is not in the dictionary"):
+        tiny.check_selection(empty)
+
+
+def test_lists_hold_the_concepts_of_the_selection_alone(tiny: Linker) -> None:
+    """Those that the ranker is fitted to are those that linking makes."""
+    items = [Mention("disease"), Mention("disease", within=KIDNEY)]
+    found = {
+        mention.within: {tiny.dictionary.ids[row] for row in batch.found.concepts.tolist()}
+        for mentions, batch in tiny.lists(items)
+        for mention in mentions
+    }
+    (linked,) = tiny.link([items[1]], k=99, threshold=0)
+    assert found[KIDNEY] == {c.concept_id for c in linked.parts[0].candidates} < found[None]
+
+
+def test_a_part_is_not_renewed(tiny: Linker) -> None:
+    with pytest.raises(LinkerError, match="renew the whole one"):
+        tiny.restricted(KIDNEY).renewed()
