@@ -112,11 +112,14 @@ def _documents(
 
 def _watched(results: Iterable[Written], output: str) -> Iterator[Written]:
     """Count documents on a terminal."""
-    count = 0
+    count, has_marked = 0, False
     with common.progress("documents", output) as bar:
         for written in results:
             yield written
             bar.update(written.items)
             count += written.mentions
-    if not count:
+            has_marked = has_marked or bool(written.types)
+    if not count and has_marked:
+        common.say("no mentions were found beside those that are marked with their ids, which stay")
+    elif not count:
         common.say("no mentions were found")

@@ -122,6 +122,10 @@ def _link_file(
     kind = settings.input_format
     content, _ = encodings.as_utf8(source, encoding)
     kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
+    if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        common.say(
+            f"{source}: is read as one mention a line; for a table, name the column with --column"
+        )
     items = readers.read(content, kind, on_error=handle, column=settings.column)
     items = linking.selectable(items, linker, source, on_error=handle)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
