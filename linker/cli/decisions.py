@@ -15,6 +15,7 @@ from linker.cli import common
 from linker.cli.reading import Reading, reading_options
 
 if TYPE_CHECKING:
+    from linker.decisions import exchange
     from linker.types import Decision
 
 _file = common.decisions_option("SQLite file of the decisions.", required=True)
@@ -49,8 +50,14 @@ def decide(
     rejected or "no concept". Of mappings (SSSOM), those that a person curated are taken.
     """
     from linker.decisions import exchange
-    from linker.decisions.check import current, identified, releases
-    from linker.decisions.records import conflicts, in_force, replaced
+    from linker.decisions.records import (
+        conflicts,
+        current,
+        identified,
+        in_force,
+        releases,
+        replaced,
+    )
     from linker.decisions.store import DecisionStore
     from linker.files import encodings
     from linker.jobs.linking import model_hash
@@ -72,24 +79,21 @@ def decide(
     with DecisionStore(decisions) as store:
         before = store.list()
         added = exchange.add_new(store, map(completed, rows))
-        contrary = replaced([*before, *added], store.list())
-        disputed = conflicts(in_force(current(store.standing(), dictionary)[0]))
+        disputed = conflicts(in_force(current(store.list(), dictionary)[0]))
     common.say_skipped(handle)
-    _say(len(rows), len(added), len(contrary), len(disputed))
-
-
-def _say(read: int, added: int, contrary: int, disputed: int) -> None:
-    """Say how many decisions were taken, and how many contradict others."""
-    known = f", {read - added:,} were there already, or are said twice" if added < read else ""
-    common.say(f"{added:,} decisions were taken{known}")
-    if contrary:
+    repeated = len(rows) - len(added)
+    common.say(
+        f"{len(added):,} decisions were taken"
+        + (f", {repeated:,} were there already, or are said twice" if repeated else "")
+    )
+    if contrary := replaced(before, added):
         common.say(
-            f"{contrary:,} earlier decisions of the same reviewers say the contrary, and hold no "
-            "more; see linker decisions list --history"
+            f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
+            "no more; see linker decisions list --history"
         )
     if disputed:
         common.say(
-            f"reviewers disagree on {disputed:,} mentions, which the model answers; "
+            f"reviewers disagree on {len(disputed):,} mentions, which the model answers; "
             "see linker decisions list --conflicts"
         )
 
@@ -128,13 +132,13 @@ def list_(
         raise click.UsageError("--conflicts are of decisions in force; leave out --history")
     with DecisionStore(decisions, read_only=True) as store, common.stdout() as file:
         if history:
-            past = store.history(mention=mention, scope=scope, reviewer=reviewer, limit=limit)
-            exchange.write_history(past, file)
+            past = store.history(mention=mention, scope=scope, reviewer=reviewer)
+            exchange.write_history(past[-(limit or 0) :], file)  # from 0: all
             return
-        rows = store.list(mention=mention, scope=scope, reviewer=reviewer, limit=limit)
+        rows = store.list(mention=mention, scope=scope, reviewer=reviewer)[-(limit or 0) :]
         disputed = store.conflicts()
         if conflicts:
-            ids = {decision.id for conflict in disputed for decision in conflict.decisions}
+            ids = {decision.id for of_mention in disputed for decision in of_mention}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
     if disputed and not conflicts:
@@ -184,29 +188,16 @@ def withdraw(decisions: str, ids: tuple[int, ...], reviewer: str) -> None:
 @click.option("--dict", "path", metavar="PATH", help="sssom: dictionary or model with the names.")
 @common.output_option
 @common.logs
-def export(decisions: str, form: str, path: str | None, output: str) -> None:
+def export(decisions: str, form: exchange.Form, path: str | None, output: str) -> None:
     """Write the decisions that are in force to a file."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
-    from linker.outputs import sssom
 
     dictionary = Reading().read([path], common.handler("stop")) if path else None
-
-    def name(identifier: str) -> str:
-        rows = dictionary.rows(identifier) if dictionary else ()
-        is_current = dictionary and rows and dictionary.ids[rows[0]] == identifier
-        return dictionary.preferred_name(rows[0]) if dictionary and is_current else ""
-
     with DecisionStore(decisions, read_only=True) as store:
         rows = store.list()
-    left_out = 0
     with common.writing(output, [decisions]) as file:
-        if form == "tsv":
-            exchange.write(rows, file)
-        elif form == "mentions":
-            left_out = exchange.write_mentions(rows, file)
-        else:
-            sssom.write_curated(rows, file, name=name)
+        left_out = exchange.export(rows, form, file, dictionary)
     if left_out:
         common.say(f"{left_out:,} decisions were left out: {form} cannot express them")
 
@@ -239,7 +230,7 @@ def import_(source: str, decisions: str, on_error: str) -> None:
 def check(decisions: str, path: str, reading: Reading, on_error: str) -> None:
     """Print the decisions that a release of the dictionary made merged, ambiguous or obsolete, and
     those with ids that it does not know, with the ids that stand for them now."""
-    from linker.decisions.check import check as checked
+    from linker.decisions.records import check as checked
     from linker.decisions.store import DecisionStore
     from linker.outputs.tsv import row_writer
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from linker.decisions.check import current
 from linker.decisions.records import (
     Place,
     concepts_of,
     conflicts,
+    current,
     disagree,
     form_of,
     in_force,
@@ -23,18 +23,18 @@ from linker.decisions.records import (
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError, shown
-from linker.explanation import ByDecision, ExplainedPart, Explanation
+from linker.explanation import ByDecision, Explanation
 from linker.explanation import Place as ConceptPlace
 from linker.files import Pathlike
 from linker.ids import counted, namespace
+from linker.linking import reasons
 from linker.linking.linker import Linker
 from linker.outputs import DECISION
-from linker.text.mentions import Definitions, definitions_of, expanded
+from linker.text.mentions import Definitions, expanded
 from linker.types import (
     Candidate,
     Decision,
     Document,
-    Mention,
     Part,
     Prediction,
     ReadingKind,
@@ -77,7 +77,7 @@ class Decided:
         """Those that are not applied: an id stands for no concept, or for several."""
         self._places = in_force(known, self._form)
         self.conflicts = conflicts(self._places)
-        """The mentions on which reviewers disagree; the model answers them."""
+        """The decisions on each mention on which reviewers disagree; the model answers it."""
         self.most_rejected = min(_MOST_REJECTED, _most_rejected(self._places))
         """How many candidates a part may lose, at most: so many more are made of each part."""
 
@@ -105,7 +105,7 @@ class Decided:
                 "see linker decisions check",
             ),
             (
-                sum(len(c.decisions) for c in decided.conflicts),
+                sum(map(len, decided.conflicts)),
                 "reviewers disagree; see linker decisions list --conflicts",
             ),
         ):
@@ -176,9 +176,8 @@ class Decided:
     def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[Place]:
         """Where decisions on a mention stand, the nearest first."""
         forms = [self._form(text) for text in (mention, long_form) if text is not None]
-        for form in dict.fromkeys(forms):
-            if scope:
-                yield form, scope
+        if scope:
+            yield from ((form, scope) for form in dict.fromkeys(forms))
         yield forms[-1], ""
 
     def apply(
@@ -205,7 +204,14 @@ class Decided:
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
-        ruling = self._ruling(prediction.mention, document, definitions)
+        ruling = Ruling()
+        if self._places:
+            mention = prediction.mention
+            scope = document.id if document else mention.document_id or ""
+            long_form = expanded(mention, definitions, self._linker.options.text)
+            ruling = self.ruling(
+                mention.text, scope, None if long_form == mention.text else long_form
+            )
         if self._can_answer(ruling.parts, linkable):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
@@ -217,16 +223,6 @@ class Decided:
             parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
         )
 
-    def _ruling(
-        self, mention: Mention, document: Document | None, definitions: Definitions
-    ) -> Ruling:
-        """What the decisions say of a mention, whose document may define its short forms."""
-        if not self._places:
-            return Ruling()
-        scope = document.id if document else mention.document_id or ""
-        long_form = expanded(mention, definitions, self._linker.options.text)
-        return self.ruling(mention.text, scope, None if long_form == mention.text else long_form)
-
     def _can_answer(self, ids: Sequence[str], linkable: NDArray[Any]) -> bool:
         """Whether there is an accepted answer, and a mention may be answered with it."""
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
@@ -236,26 +232,18 @@ class Decided:
         self, mention: str, concept: str | None, document: Document | None, k: int
     ) -> Explanation:
         """Explain as `Linker.explain` does, and say what decisions make of the answer."""
-        explained = self._linker.explain(
-            mention, concept=concept, document=document, k=k + self.most_rejected
+        explained = self._linker.explain(mention, concept=concept, document=document, k=k)
+        marked, item = reasons.marked(mention, document)
+        predictions = self._linker.link([item], k=k, decisions=self)
+        prediction = next(p for p in predictions if p.mention == marked)
+        if prediction.state == "model":
+            return explained
+        answer = tuple(
+            ConceptPlace(part.best.concept_id, part.best.name) if part.best else None
+            for part in prediction.parts
         )
-        definitions = definitions_of(document, self._linker.options.text)
-        ruling = self._ruling(Mention(mention), document, definitions)
-        by_decision = None
-        linkable = self._linker.restricted(document.within if document else None).linkable
-        if self._can_answer(ruling.parts, linkable):
-            answer = tuple(self._place(i) if i else None for i in ruling.parts)
-            by_decision = ByDecision("accepted" if any(answer) else "no concept", answer, ruling.by)
-        elif ruling.rejected or ruling.is_disputed:
-            needed = _needed(None)
-            answer = tuple(_next(part, ruling.rejected, needed) for part in explained.parts)
-            state: State = "rejected" if all(answer) else "open"
-            by_decision = ByDecision("disputed" if ruling.is_disputed else state, answer, ruling.by)
-        parts = tuple(replace(p, candidates=p.candidates[:k]) for p in explained.parts)
-        return replace(explained, parts=parts, by_decision=by_decision)
-
-    def _place(self, identifier: str) -> ConceptPlace:
-        return ConceptPlace(identifier, self._candidate(identifier).name)
+        by_decision = ByDecision(prediction.state, answer, prediction.decisions)
+        return replace(explained, by_decision=by_decision)
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""
@@ -303,7 +291,7 @@ class Decided:
         self, prediction: Prediction, ruling: Ruling, threshold: float | None
     ) -> Prediction:
         """The prediction without the candidates that were rejected."""
-        needed = _needed(threshold)
+        needed = max(SURE, threshold or 0.0)
         parts = tuple(_reduced(part, ruling.rejected, needed) for part in prediction.parts)
         rivals = tuple(
             rival
@@ -315,21 +303,6 @@ class Decided:
         state: State = "rejected" if all(part.best for part in parts) else "open"
         by = tuple(decision for decision in ruling.by if not decision.accepted)
         return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=by)
-
-
-def _needed(threshold: float | None) -> float:
-    """The confidence that a candidate behind a rejected one needs to be the answer."""
-    return max(SURE, threshold or 0.0)
-
-
-def _next(part: ExplainedPart, ids: frozenset[str], needed: float) -> ConceptPlace | None:
-    """The concept that answers a part of which some concepts were rejected, as in `_reduced`."""
-    first, kept = part.candidates[:1], [c for c in part.candidates if c.concept_id not in ids]
-    if not kept or (part.rejected and kept[0] in first):
-        return None
-    if kept[0] not in first and (kept[0].confidence or 0.0) < needed:
-        return None
-    return ConceptPlace(kept[0].concept_id, kept[0].name)
 
 
 def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TextIO
+from typing import Literal, TextIO
 
 from linker.decisions import mappings, reviewed
 from linker.decisions.records import (
@@ -26,16 +26,19 @@ from linker.decisions.records import (
 )
 from linker.decisions.reviewed import Row
 from linker.decisions.store import DecisionStore, Past
+from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
 from linker.files.rows import TableRow
-from linker.outputs import tsv
+from linker.outputs import sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
 from linker.types import Decision
 
 logger = logging.getLogger(__name__)
 
+Form = Literal["tsv", "sssom", "mentions"]
+"""A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     "decision",
     "mention",
@@ -57,6 +60,35 @@ _ADDED = re.compile(
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
+
+
+def export(
+    decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None
+) -> int:
+    """Write decisions in a format.
+
+    Args:
+        decisions: those in force, in order of entry.
+        form: the format.
+        file: where to write.
+        dictionary: has the names of concepts for `sssom`; None: they have none.
+
+    Returns:
+        The number of decisions that were left out.
+    """
+
+    def name(identifier: str) -> str:
+        rows = dictionary.rows(identifier) if dictionary else ()
+        is_current = dictionary and rows and dictionary.ids[rows[0]] == identifier
+        return dictionary.preferred_name(rows[0]) if dictionary and is_current else ""
+
+    if form == "mentions":
+        return write_mentions(decisions, file)
+    if form == "sssom":
+        sssom.write_curated(decisions, file, name=name)
+    else:
+        write(decisions, file)
+    return 0
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:

@@ -11,21 +11,12 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from types import TracebackType
-from typing import TypeVar
 
-from linker.decisions.records import (
-    Conflict,
-    Place,
-    checked,
-    conflicts,
-    form_of,
-    in_force,
-)
+from linker.decisions.records import checked, conflicts, form_of, in_force
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
 from linker.types import Decision
@@ -52,8 +43,6 @@ _ALL = (
     "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id "
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id ORDER BY d.id"
 )
-_TYPES = (*[str] * 4, int, *[str] * 5, int)  # of the columns of `_ALL`
-_ACCEPTED = 4  # the place of a column that is 0 or 1
 _LOST = "SELECT id FROM withdrawals WHERE decision NOT IN (SELECT id FROM decisions) LIMIT 1"
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
@@ -71,8 +60,7 @@ _OURS: Mapping[str, str | None] = {  # of a file of decisions: what SQLite keeps
 }
 _DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
 
-_Item = TypeVar("_Item")
-_Items = list[_Item]  # the method `list` hides the class
+_Decisions = list[Decision]  # the method `list` hides the class
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +189,7 @@ class DecisionStore:
             )
 
     def list(
-        self,
-        *,
-        mention: str | None = None,
-        scope: str | None = None,
-        reviewer: str | None = None,
-        limit: int | None = None,
+        self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
     ) -> list[Decision]:
         """The decisions in force, in order of entry (see `records.in_force`).
 
@@ -214,66 +197,56 @@ class DecisionStore:
             mention: only those on this mention; see `records.form_of`.
             scope: only those that hold in this document; empty: those that hold everywhere.
             reviewer: only those of this person.
-            limit: only the latest so many.
         """
-        in_order = sorted(
-            (decision for of_place in self._places().values() for decision in of_place),
-            key=lambda decision: decision.id or 0,
-        )
-        matches = _matching(mention, scope, reviewer)
-        return _last([decision for decision in in_order if matches(decision)], limit)
+        past = self.history(mention=mention, scope=scope, reviewer=reviewer)
+        return [p.decision for p in past if p.is_in_force]
 
-    def standing(self) -> _Items[Decision]:
+    def standing(self) -> _Decisions:
         """The decisions that were not withdrawn, also those that later ones replaced."""
         return [p.decision for p in self._all() if not p.withdrawn]
 
     def history(
-        self,
-        *,
-        mention: str | None = None,
-        scope: str | None = None,
-        reviewer: str | None = None,
-        limit: int | None = None,
-    ) -> _Items[Past]:
+        self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
+    ) -> Sequence[Past]:
         """All decisions in order of entry, and what became of each.
 
         Args:
-            mention, scope, reviewer, limit: as for `list`.
+            mention, scope, reviewer: as for `list`.
         """
         past = self._all()
         places = in_force(p.decision for p in past if not p.withdrawn)
         ids = {decision.id for of_place in places.values() for decision in of_place}
-        matches = _matching(mention, scope, reviewer)
-        return _last(
-            [replace(p, is_in_force=p.decision.id in ids) for p in past if matches(p.decision)],
-            limit,
-        )
+        form = None if mention is None else form_of(mention)
+        return [
+            replace(p, is_in_force=p.decision.id in ids)
+            for p in past
+            if scope in (None, p.decision.scope)
+            and reviewer in (None, p.decision.reviewer)
+            and form in (None, form_of(p.decision.mention))
+        ]
 
-    def _all(self) -> _Items[Past]:
+    def _all(self) -> Sequence[Past]:
         """All decisions in order of entry; `is_in_force` is not yet known."""
         with self._reporting(), self._reading:
             cursor = self._reader.execute(_ALL)
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         for row in rows:
-            if tuple(map(type, row)) != _TYPES or row[_ACCEPTED] not in (0, 1):
-                values = zip(names, row, _TYPES, strict=True)
-                wrong = (pair for *pair, kind in values if type(pair[1]) is not kind)
-                name, value = next(wrong, ("accepted", row[_ACCEPTED]))
-                expected = "0 or 1" if name == "accepted" else "a text"
-                raise self._damage(
-                    f"{name} of decision {row[-1]} is {shorten(repr(value))}, expected {expected}"
-                )
+            for name, value in zip(names, row, strict=True):
+                kind = int if name in ("accepted", "id") else str
+                if type(value) is not kind or (name == "accepted" and value not in (0, 1)):
+                    expected = "a text" if kind is str else "0 or 1"
+                    raise self._damage(
+                        f"{name} of decision {row[-1]} is {shorten(repr(value))}, "
+                        f"expected {expected}"
+                    )
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows
         ]
 
-    def conflicts(self) -> _Items[Conflict]:
-        """The mentions on which reviewers disagree."""
-        return conflicts(self._places())
-
-    def _places(self) -> dict[Place, _Items[Decision]]:
-        return in_force(self.standing())
+    def conflicts(self) -> Sequence[_Decisions]:
+        """The mentions on which reviewers disagree, each with the decisions in force on it."""
+        return conflicts(in_force(self.standing()))
 
     @property
     def version(self) -> int:
@@ -317,30 +290,8 @@ class DecisionStore:
     def __enter__(self) -> DecisionStore:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _matching(
-    mention: str | None, scope: str | None, reviewer: str | None
-) -> Callable[[Decision], bool]:
-    """Whether a decision is on a mention, of a scope and of a reviewer; None: of any."""
-    form = None if mention is None else form_of(mention)
-    return lambda decision: (
-        form in (None, form_of(decision.mention))
-        and scope in (None, decision.scope)
-        and reviewer in (None, decision.reviewer)
-    )
-
-
-def _last(items: list[_Item], limit: int | None) -> list[_Item]:
-    """The last so many; None: all."""
-    return items if limit is None else items[max(0, len(items) - limit) :]
 
 
 def _connection(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:

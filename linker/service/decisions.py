@@ -7,19 +7,16 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Sequence
-from itertools import chain
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from linker.decisions import exchange
 from linker.decisions.applying import Decided
-from linker.decisions.check import identified, releases
-from linker.decisions.records import in_force, replaced
+from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.outputs import sssom
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
@@ -63,9 +60,13 @@ def router(service: Service) -> APIRouter:
             rows = store.list(mention=mention, scope=scope, reviewer=reviewer)
             ids = {row.id for row in rows}
             conflicts = [
-                {"mention": c.mention, "scope": c.scope, "decisions": _json(c.decisions)}
-                for c in (decided.conflicts if decided else ())
-                if any(decision.id in ids for decision in c.decisions)
+                {
+                    "mention": disputed[0].mention,
+                    "scope": disputed[0].scope,
+                    "decisions": _json(disputed),
+                }
+                for disputed in (decided.conflicts if decided else ())
+                if any(decision.id in ids for decision in disputed)
             ]
             return json.dumps({"decisions": _json(rows), "conflicts": conflicts})
 
@@ -110,22 +111,14 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/export", response_class=Response)
     async def export(
-        form: Annotated[Literal["tsv", "sssom", "mentions"], Query(alias="format")] = "tsv",
+        form: Annotated[exchange.Form, Query(alias="format")] = "tsv",
     ) -> Response:
         """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
         store, dictionary = _store(service), service.linker.dictionary
 
-        def name(identifier: str) -> str:
-            rows = [row for row in dictionary.rows(identifier) if dictionary.ids[row] == identifier]
-            return next(map(dictionary.preferred_name, rows), "")
-
         def written() -> str:
-            file, decisions = io.StringIO(), store.list()
-            if form == "sssom":
-                sssom.write_curated(decisions, file, name=name)
-            else:
-                write = exchange.write if form == "tsv" else exchange.write_mentions
-                write(decisions, file)
+            file = io.StringIO()
+            exchange.export(store.list(), form, file, dictionary)
             return file.getvalue()
 
         text = await asyncio.to_thread(written)
@@ -136,9 +129,8 @@ def router(service: Service) -> APIRouter:
 
 def _contrary(decided: Decided, stored: Sequence[Decision]) -> list[Decision]:
     """The decisions of the same reviewers that those contradict that were stored."""
-    on = {(new.mention, new.scope): decided.on(new.mention, new.scope) for new in stored}
-    before = {d.id: d for of_place in on.values() for d in of_place}.values()
-    return replaced(before, chain(*in_force([*before, *stored]).values()))
+    before = {d.id: d for new in stored for d in decided.on(new.mention, new.scope)}
+    return [d for d in replaced([*before.values()], stored) if d.id in before]
 
 
 async def _written(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:

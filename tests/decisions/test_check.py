@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.decisions.check import State, check, current, identified
-from linker.decisions.records import conflicts, in_force, parts_of
+from linker.decisions.records import check, conflicts, current, identified, in_force, parts_of
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.types import Decision
@@ -69,7 +68,7 @@ def test_states(
     mention: str,
     concept: str,
     accepted: bool,
-    state: State,
+    state: str,
     now: tuple[str, ...],
 ) -> None:
     (result,) = check([Decision(mention, concept, accepted)], dictionary)

@@ -52,8 +52,6 @@ def test_filters(path: Path) -> None:
         assert store.list(scope="1") == [a]
         assert store.list(scope="") == [b, c]
         assert store.list(reviewer="ann") == [b]
-        assert store.list(limit=2) == [b, c]
-        assert store.list(limit=0) == []
 
 
 def test_a_clock_that_goes_backwards(path: Path) -> None:
@@ -72,9 +70,8 @@ def test_reviewers_whose_clocks_differ(path: Path) -> None:
             ]
         )
         assert store.list() == store.standing() == [ahead, behind]
-        assert store.list(limit=1) == [behind]
         assert [past.decision for past in store.history()] == [ahead, behind]
-        assert list(store.conflicts()[0].decisions) == [ahead, behind]
+        assert store.conflicts() == [[ahead, behind]]
         (agreed,) = store.add(
             [Decision("m", "B", reviewer="ann", time="2000-01-01T00:00:00+00:00")]
         )
@@ -104,7 +101,7 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
         assert (first.is_in_force, second.is_in_force, third.is_in_force) == (True, False, True)
         assert (second.withdrawn_by, second.withdrawn[-6:]) == ("bob", "+00:00")
         assert (first.withdrawn_by, first.withdrawn) == ("", "")
-        assert store.history(mention="m", limit=1) == [second]
+        assert store.history(mention="m") == [first, second]
         assert store.history(scope="7") == [third]
         assert store.history(reviewer="bob") == []
 
@@ -112,8 +109,7 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
 def test_reviewers_who_disagree_are_both_kept(path: Path) -> None:
     with DecisionStore(path) as store:
         both = store.add([Decision("M", "A", reviewer="ann"), Decision("m", "", reviewer="bob")])
-        (conflict,) = store.conflicts()
-        assert (conflict.mention, list(conflict.decisions)) == ("M", both)
+        assert store.conflicts() == [both]
         assert store.list() == both
 
 
