@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, TextIO
 
-from linker.decisions import mappings, reviewed
+from linker.decisions import reviewed
 from linker.decisions.records import (
     checked,
     concepts_of,
@@ -24,10 +24,10 @@ from linker.decisions.records import (
     in_force,
     parts_of,
 )
-from linker.decisions.reviewed import Row
+from linker.decisions.reviewed import Record
 from linker.decisions.store import DecisionStore, Past
 from linker.dictionary import Dictionary
-from linker.errors import InputError, LinkerError, OnError, shown, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
 from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
 from linker.files.rows import TableRow
 from linker.outputs import sssom, tsv
@@ -139,60 +139,48 @@ def read(
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
-    for number, line, decision in _rows(path, on_error, column, reviewer):
+    for number, text, decisions in _records(path, on_error, column, reviewer):
         try:
-            decision = check(decision)
-        except LinkerError as error:
-            on_error(InputError(path, str(error), line=number, value=line))
-        else:
-            yield decision
+            for decision in decisions:
+                try:
+                    stored = check(decision)
+                except LinkerError as error:
+                    on_error(InputError(path, str(error), line=number, value=text))
+                else:
+                    yield stored
+        except ValueError as error:
+            known = error if isinstance(error, RecordError) else RecordError(str(error), text)
+            on_error(known.at(path, number))
 
 
-def _rows(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
-    """The decisions of a file, which are not yet checked."""
+def _records(
+    path: Pathlike, on_error: OnError, column: str | None, reviewer: str
+) -> Iterator[Record]:
+    """The records of a file, with their decisions, which are not yet checked."""
     if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once
         with open_binary(path) as pipe, reading(path):
             path = OpenFile(io.BytesIO(pipe.read()), str(path))
-    if tables.is_workbook(path):
-        yield from _table(path, on_error, column, reviewer)
-        return
-    lines = read_lines(path, limit=None, keep_ends=True, on_error=on_error)
-    if (first := next(lines, None)) is None:
-        return
-    if column is None and mappings.recognises(path, first[1].rstrip("\r\n")):
-        curated = mappings.read(path, chain([first], lines), on_error)
-        yield from ((n, line, _by(decision, reviewer)) for n, line, decision in curated)
-    elif column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
-        yield from reviewed.of_answers(path, kind, on_error)
-    else:
-        yield from _table(path, on_error, column, reviewer)
-
-
-def _by(decision: Decision, reviewer: str) -> Decision:
-    return replace(decision, reviewer=decision.reviewer or reviewer)
-
-
-def _table(path: Pathlike, on_error: OnError, column: str | None, reviewer: str) -> Iterator[Row]:
-    """Yield the decisions of a table, which are not yet checked."""
+    if not tables.is_workbook(path):
+        lines = read_lines(path, limit=None, keep_ends=True, on_error=on_error)
+        if (first := next(lines, None)) is None:
+            return
+        if column is None and reviewed.recognises_mappings(path, first[1].rstrip("\r\n")):
+            yield from reviewed.of_mappings(path, chain([first], lines), reviewer, on_error)
+            return
+        if column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
+            yield from reviewed.of_answers(path, kind, on_error)
+            return
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
     if header and _are_answers(header):
-        known = _of_linker(table, header, column)
-        yield from reviewed.of_table(path, table.rows(), known, reviewer, on_error)
+        yield from reviewed.of_table(table.rows(), _of_linker(table, header, column), reviewer)
         return
-    first = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
+    above = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
     header = header or {"mention": 0, "concept_id": 1}
-    for row in chain(first, table.rows()):
-        cells = [cell.strip() for cell in row.cells]
-        if not any(cells):
-            continue
-        line = row.raw.rstrip("\r\n") or "\t".join(cells)
-        try:
-            decision = _by(_decision(cells, header), reviewer)
-        except LinkerError as error:
-            on_error(InputError(path, str(error), line=row.number, value=line))
-        else:
-            yield row.number, line, decision
+    for row in chain(above, table.rows()):
+        if any(map(str.strip, row.cells)):
+            text = row.line or "\t".join(map(str.strip, row.cells))
+            yield row.number, text, _decided(row, header, reviewer)
 
 
 def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
@@ -265,29 +253,29 @@ def _of_linker(
     return {name: place for name, place in header.items() if name not in users}
 
 
-def _decision(cells: list[str], header: Mapping[str, int]) -> Decision:
-    """The decision in the cells of a row."""
-    if len(cells) <= max(header["mention"], header["concept_id"]):
-        raise LinkerError(
-            f"the row has {len(cells)} column{'s' * (len(cells) > 1)}; expected {_EXPECTED}"
+def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterator[Decision]:
+    """The decision in a row of a table of decisions.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if len(row.cells) <= max(header["mention"], header["concept_id"]):
+        raise ValueError(
+            f"the row has {len(row.cells)} column{'s' * (len(row.cells) > 1)}; expected {_EXPECTED}"
         )
-
-    def cell(name: str) -> str:
-        place = header.get(name, len(cells))
-        return cells[place] if place < len(cells) else ""
-
-    accepted = cell("accepted").lower()
+    cells = reviewed.cells_of(row, header)
+    accepted = cells["accepted"].lower()
     if accepted not in (*_YES, *_NO):
-        raise LinkerError("the column accepted is neither true nor false")
-    return Decision(
-        cell("mention"),
-        cell("concept_id"),
+        raise ValueError("the column accepted is neither true nor false")
+    yield Decision(
+        cells["mention"],
+        cells["concept_id"],
         accepted in _YES,
-        cell("scope"),
-        cell("reviewer"),
-        cell("time"),
-        cell("model"),
-        cell("release"),
+        cells["scope"],
+        cells["reviewer"] or reviewer,
+        cells["time"],
+        cells["model"],
+        cells["release"],
     )
 
 

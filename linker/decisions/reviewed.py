@@ -1,31 +1,41 @@
-"""Decisions out of answers that linker wrote, also after a person went through them.
+"""Decisions out of what linker wrote, also after a person went through it: answers and mappings.
 
 Linker writes the decisions that it applied beside each answer, as JSON: these are read back. A
 person who reviews a table changes the cell `state`: to `accepted` (the ids in `concept_id` are
 right), `no concept`, or `rejected` (the id in `concept_id`, or in `rejected`, is wrong). Answers
 that nobody touched are no decisions.
+
+Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
+decisions: the mention is the label of a subject without an id.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 from linker.decisions.records import disagree, parts_of
-from linker.errors import InputError, LinkerError, OnError
+from linker.errors import OnError, RecordError, shown
 from linker.files import Pathlike, parse_json
-from linker.files.rows import TableRow
+from linker.files.rows import Line, TableRow, read_rows
 from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
-from linker.readers import mentions
-from linker.types import Decision, State
+from linker.readers import mentions, sssom
+from linker.types import Decision, Mention, State
 
-Row = tuple[int | None, str, Decision]
-"""A decision, with the number and the text of its (first) line before it."""
+logger = logging.getLogger(__name__)
+
+Record = tuple[int | None, str, Iterable[Decision]]
+"""The number and the text of its (first) line, and its decisions; ValueError is raised, while they
+are taken, where the record is bad."""
+Cells = Mapping[str, str]
+"""The cells of a row by their columns; empty for a column that the row does not have."""
 
 FORMATS = ("pubtator", "bioc", "jsonl")
 """Formats of answers that are no tables."""
@@ -34,30 +44,59 @@ FORMATS = ("pubtator", "bioc", "jsonl")
 _STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) ")
 _MOST_STATES = 20  # words of parts of a mention that look like a state
 _NO_ID = "the state is accepted, and there is no concept_id; expected one"
-_Cell = Callable[[str], str]  # gives the cell of a row in a column
+
+_NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
+_BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
+_ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
+_NOTHING, _NOT = "sssom:NoTermFound", "Not"
+_DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
+_PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(?:; |\Z)", re.ASCII)
+_EXPECTED = (
+    f"a mention in subject_label, {_ONE} (or {_ONE_OF_SEVERAL} for each of several parts), a "
+    f"concept or {_NOTHING} in object_id, and mapping_justification"
+)
+_ESCAPED = re.compile(r"\\([\\|])")  # in a column of lists
 
 
-def of_answers(path: Pathlike, kind: str, on_error: OnError) -> Iterator[Row]:
-    """Yield the decisions beside the answers of a file.
+def cells_of(row: TableRow, header: Mapping[str, int]) -> Cells:
+    """The cells of a row.
+
+    Args:
+        row: the row.
+        header: the places of the columns.
+    """
+    places = {name: place for name, place in header.items() if place < len(row.cells)}
+    return defaultdict(str, {name: row.cells[place].strip() for name, place in places.items()})
+
+
+def of_answers(path: Pathlike, kind: str, on_error: OnError) -> Iterator[Record]:
+    """Yield the decisions beside each answer of a file.
 
     Args:
         path: the file.
         kind: one of `FORMATS`.
-        on_error: what to do with a bad record; returns to skip it.
+        on_error: what to do with a record that is no answer; returns to skip it.
     """
     if kind == "jsonl":
         for prediction in jsonl.read(path, on_error=on_error):
-            yield from ((None, prediction.mention.text, d) for d in prediction.decisions)
+            yield None, prediction.mention.text, prediction.decisions
         return
     for mention, _ in mentions.flatten(mentions.read(path, kind, on_error=on_error)):
-        try:
-            decisions = _parsed(mention.metadata.get("decisions", ""))
-            decisions += _behind_state(mention.metadata.get("pubtator:parts", ""))
-        except ValueError as error:
-            where = f"{mention.text!r} in document {mention.document_id}"
-            on_error(InputError(path, f"the decisions on {where}: {error}"))
-        else:
-            yield from ((None, mention.text, decision) for decision in decisions)
+        yield None, mention.text, _of_annotation(mention)
+
+
+def _of_annotation(mention: Mention) -> Iterator[Decision]:
+    """The decisions beside an answer in PubTator or BioC.
+
+    Raises:
+        RecordError: they are no JSON.
+    """
+    try:
+        yield from _parsed(mention.metadata.get("decisions", ""))
+        yield from _behind_state(mention.metadata.get("pubtator:parts", ""))
+    except ValueError as error:
+        where = f"{mention.text!r} in document {mention.document_id}"
+        raise RecordError(f"the decisions on {where}: {error}") from None
 
 
 def _behind_state(column: str) -> list[Decision]:
@@ -76,155 +115,128 @@ def _behind_state(column: str) -> list[Decision]:
 
 
 def of_table(
-    path: Pathlike,
-    rows: Iterable[TableRow],
-    header: Mapping[str, int],
-    reviewer: str,
-    on_error: OnError,
-) -> Iterator[Row]:
-    """Yield the decisions in the rows of a table of answers.
+    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str
+) -> Iterator[Record]:
+    """Yield the decisions on each mention in a table of answers.
 
     Args:
-        path: the file.
         rows: those below the header; several for a mention where they are candidates.
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
-        on_error: what to do with a bad row; returns to skip it.
     """
-    for of_mention in _mentions(rows, header):
-        first = next(iter(of_mention.values()))[0]
-        parts = [[_cell(row, header) for row in part] for part in of_mention.values()]
-        try:
-            for decision in _said(parts, reviewer):
-                yield first.number, "\t".join(first.cells), decision
-        except (LinkerError, ValueError) as error:
-            value = "\t".join(first.cells)
-            on_error(InputError(path, str(error), line=first.number, value=value))
+    for of_mention in _mentions(((row, cells_of(row, header)) for row in rows), "rank" in header):
+        (first, _), *_ = of_mention[0]
+        parts = [[cells for _, cells in part] for part in of_mention]
+        yield first.number, "\t".join(first.cells), _said(parts, reviewer)
 
 
 def _mentions(
-    rows: Iterable[TableRow], header: Mapping[str, int]
-) -> Iterator[dict[tuple[str, str], list[TableRow]]]:
-    """The rows of each mention, by its parts: the candidates of each, the best first."""
-    rows = filter(lambda row: any(row.cells), rows)
-    if "rank" not in header:
-        yield from ({("", ""): [row]} for row in rows)
+    rows: Iterable[tuple[TableRow, Cells]], has_ranks: bool
+) -> Iterator[list[list[tuple[TableRow, Cells]]]]:
+    """The rows of each mention: of each of its parts the candidates, the best first."""
+
+    def mention(row: tuple[TableRow, Cells]) -> tuple[str, ...]:
+        _, cells = row
+        return cells["mention"], cells["scope"], cells["spans"]
+
+    rows = (row for row in rows if any(row[0].cells))
+    if not has_ranks:
+        yield from ([[row]] for row in rows)
         return
-
-    def mention(row: TableRow) -> tuple[str, ...]:
-        cell = _cell(row, header)
-        return cell("mention"), cell("scope"), cell("spans")
-
     for _, of_mention in itertools.groupby(rows, mention):
-        parts: dict[tuple[str, str], list[TableRow]] = {}
+        parts: dict[tuple[str, str], list[tuple[TableRow, Cells]]] = {}
         for row in of_mention:
-            cell = _cell(row, header)
-            part = cell("part"), cell("concept_id")
-            if cell("rank") not in ("", "1") and parts:
+            _, cells = row
+            part = cells["part"], cells["concept_id"]
+            if cells["rank"] not in ("", "1") and parts:
                 parts[next(reversed(parts))].append(row)
                 continue
             if part in parts:  # the same mention again
-                yield parts
+                yield [*parts.values()]
                 parts = {}
             parts[part] = [row]
-        yield parts
+        yield [*parts.values()]
 
 
-def _cell(row: TableRow, header: Mapping[str, int]) -> _Cell:
-    def cell(name: str) -> str:
-        place = header.get(name, len(row.cells))
-        return row.cells[place].strip() if place < len(row.cells) else ""
-
-    return cell
-
-
-def _said(parts: list[list[_Cell]], reviewer: str) -> Iterator[Decision]:
+def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
-        parts: the rows of the candidates of each part.
+        parts: the candidates of each part.
         reviewer: who changed it, where the row does not say.
 
     Raises:
-        LinkerError: a state is unknown, or the states do not fit together or their rows.
-        ValueError: the decisions are no JSON.
+        ValueError: a state is unknown, the states do not fit together or their rows, or the
+            decisions are no JSON.
     """
-    cell = parts[0][0]
-    before = _parsed(cell("decisions"))
+    cells = parts[0][0]
+    before = _parsed(cells["decisions"])
     yield from before
     was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
-    verdicts = [_Verdict.of(candidates, was_rejected) for candidates in parts]
-    by = reviewer if before else cell("reviewer") or reviewer
-    mention, scope = cell("expanded") or cell("mention"), cell("scope")
-    if rejected := [identifier for verdict in verdicts for identifier in verdict.rejected]:
+    verdicts = [_verdict(candidates, was_rejected) for candidates in parts]
+    by = reviewer if before else cells["reviewer"] or reviewer
+    mention, scope = cells["expanded"] or cells["mention"], cells["scope"]
+    if rejected := [identifier for _, wrong in verdicts for identifier in wrong]:
         yield from (Decision(mention, escaped(i), False, scope, by) for i in rejected)
         return
-    if all(verdict.accepted is None for verdict in verdicts):
+    accepted = [identifiers for identifiers, _ in verdicts]
+    if all(identifiers is None for identifiers in accepted):
         return
-    if all(verdict.is_without_id for verdict in verdicts):
-        raise LinkerError(_NO_ID)
-    concepts = "|".join(verdict.accepted or "-1" for verdict in verdicts)
+    if all(identifiers == "" for identifiers in accepted):
+        raise ValueError(_NO_ID)
+    concepts = "|".join(identifiers or "-1" for identifiers in accepted)
     if not disagree(before) and any(_is_same(d, concepts) for d in before if d.accepted):
         return
-    if any(verdict.accepted is None for verdict in verdicts):
-        raise LinkerError("the state of some parts of the mention is set; set that of all parts")
-    if any(verdict.is_without_id for verdict in verdicts):
-        raise LinkerError(_NO_ID)
-    is_none = not any(verdict.accepted for verdict in verdicts)
-    yield Decision(mention, "" if is_none else concepts, True, scope, by)
+    if None in accepted:
+        raise ValueError("the state of some parts of the mention is set; set that of all parts")
+    if "" in accepted:
+        raise ValueError(_NO_ID)
+    yield Decision(mention, concepts, True, scope, by)
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """What the states of its candidates say of a part."""
+def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str]]:
+    """What the states of its candidates say of a part.
 
-    accepted: str | None = None  # ids; empty for no concept; None: nothing was accepted
-    rejected: tuple[str, ...] = ()  # ids
-    is_without_id: bool = False  # whether it is accepted, and has no id
+    Args:
+        candidates: their cells.
+        was_rejected: whether linker itself wrote that the mention is rejected.
 
-    @classmethod
-    def of(cls, candidates: Sequence[_Cell], was_rejected: bool) -> _Verdict:
-        """Read the states.
+    Returns:
+        The ids that are accepted (-1 for no concept, empty where the cell has none, None where
+        nothing was accepted), and those that are rejected.
 
-        Args:
-            candidates: their cells.
-            was_rejected: whether linker itself wrote that the mention is rejected.
-
-        Raises:
-            LinkerError: a state is unknown, or they do not fit together.
-        """
-        states = [cell("state").lower() or "model" for cell in candidates]
-        for state in states:
-            if state not in get_args(State):
-                expected = ", ".join(get_args(State))
-                raise LinkerError(f"the state is {state!r}; expected one of {expected}")
-        of_state = {
-            state: [cell for cell, own in zip(candidates, states, strict=True) if own == state]
-            for state in ("accepted", "no concept", "rejected")
-        }
-        accepted, nothing, rejected = of_state.values()
-        accepted = accepted[:1] if len(accepted) == len(candidates) else accepted
-        if len(accepted) > 1 or (nothing and (accepted or len(nothing) < len(candidates))):
-            raise LinkerError(
-                "the candidates of a part have states that exclude each other; "
-                "set accepted for one of them, or the same state for all"
-            )
-        if accepted:
-            identifier = accepted[0]("concept_id")
-            return cls(identifier, is_without_id=not identifier.strip("|"))
-        if nothing:
-            return cls("")
-        if was_rejected:
-            return cls()
-        wrong = [cell("concept_id") or cell("rejected") for cell in rejected]
-        if rejected and not all(wrong):
-            raise LinkerError("the state is rejected, and no concept_id says what is wrong")
-        if several := [text for text in wrong if "|" in text]:
-            raise LinkerError(
-                f"the state is rejected, and concept_id has several ids ({several[0]}); "
-                "leave only the wrong one"
-            )
-        return cls(None, tuple(wrong))
+    Raises:
+        ValueError: a state is unknown, or they do not fit together.
+    """
+    of_state: dict[str, list[Cells]] = {state: [] for state in get_args(State)}
+    for cells in candidates:
+        state = cells["state"].lower() or "model"
+        if state not in of_state:
+            raise ValueError(f"the state is {state!r}; expected one of {', '.join(of_state)}")
+        of_state[state].append(cells)
+    accepted, nothing = of_state["accepted"], of_state["no concept"]
+    accepted = accepted[:1] if len(accepted) == len(candidates) else accepted
+    if len(accepted) > 1 or (nothing and (accepted or len(nothing) < len(candidates))):
+        raise ValueError(
+            "the candidates of a part have states that exclude each other; "
+            "set accepted for one of them, or the same state for all"
+        )
+    if accepted:
+        identifiers = accepted[0]["concept_id"]
+        return identifiers if identifiers.strip("|") else "", []
+    if nothing:
+        return "-1", []
+    if was_rejected:
+        return None, []
+    wrong = [cells["concept_id"] or cells["rejected"] for cells in of_state["rejected"]]
+    if not all(wrong):
+        raise ValueError("the state is rejected, and no concept_id says what is wrong")
+    if several := [text for text in wrong if "|" in text]:
+        raise ValueError(
+            f"the state is rejected, and concept_id has several ids ({several[0]}); "
+            "leave only the wrong one"
+        )
+    return None, wrong
 
 
 def _is_same(decision: Decision, concepts: str) -> bool:
@@ -245,3 +257,140 @@ def _parsed(text: str) -> list[Decision]:
     if not isinstance(records, list):
         raise ValueError("the decisions are no list")
     return list(map(decision_from_json, records))
+
+
+def recognises_mappings(path: Pathlike, line: str) -> bool:
+    """Whether the first line of a file is one of mappings."""
+    return set(_NEEDED[:3]) <= {*line.split("\t")} or sssom.recognises(path, [line])
+
+
+@dataclass(frozen=True, slots=True)
+class _Curated:
+    """A mapping that a person curated."""
+
+    number: int  # of its line
+    line: str
+    cells: Cells
+
+    @property
+    def problem(self) -> str:
+        """Why it is no decision; empty where it is one."""
+        cells = self.cells
+        if cells["subject_id"]:
+            return "the subject is a concept, not a mention"
+        if cells["predicate_id"] not in (_ONE, _ONE_OF_SEVERAL):
+            return f"the predicate is {cells['predicate_id'] or 'missing'}"
+        if cells["predicate_modifier"] not in ("", _NOT):
+            return f"the predicate_modifier is {cells['predicate_modifier']!r}, and not {_NOT}"
+        is_known = cells["object_id"] == _NOTHING or sssom.concept_id(cells["object_id"])
+        return "" if is_known else f"the object is {cells['object_id'] or 'missing'}"
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is of one of several parts of a mention."""
+        return self.cells["predicate_id"] == _ONE_OF_SEVERAL and not self.problem
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Which part it is of, and of how many; (0, 0) where it does not say."""
+        match = _PART.match(self.cells["comment"])
+        return (int(match[1]), int(match[2])) if match else (0, 0)
+
+    def goes_with(self, others: Sequence[_Curated]) -> bool:
+        """Whether it is of the same mention as the mappings before it."""
+        if not (self.is_part and others[0].is_part and self.decision("") == others[0].decision("")):
+            return False
+        number, count = self.place
+        if number:
+            return others[-1].place == (number - 1, count)
+        return self.line not in [other.line for other in others]  # of an older release
+
+    @property
+    def concept(self) -> str:
+        """The id of its object, as decisions have it; -1 for no concept."""
+        return escaped(sssom.concept_id(self.cells["object_id"])) or "-1"
+
+    def decision(self, concepts: str, reviewer: str = "") -> Decision:
+        """The decision on these concepts; `reviewer`: who decided where it names nobody."""
+        cells = self.cells
+        document = _DOCUMENT.fullmatch(cells["comment"])
+        return Decision(
+            cells["subject_label"],
+            concepts,
+            cells["predicate_modifier"] != _NOT,
+            document[1] if document else "",
+            _ESCAPED.sub(r"\1", cells["author_label"] or cells["reviewer_label"]) or reviewer,
+            cells["mapping_date"],
+            release=cells["object_source_version"],
+        )
+
+
+def of_mappings(
+    path: Pathlike, lines: Iterable[Line], reviewer: str, on_error: OnError
+) -> Iterator[Record]:
+    """Yield the decision of each mapping.
+
+    `skos:exactMatch` is a decision by itself. Mappings by `skos:relatedMatch` that follow each
+    other, and differ in their objects alone, are of the parts of one mention. Mappings that no
+    person curated are passed over, and a warning counts them.
+
+    Args:
+        path: the file, for messages.
+        lines: those of the file.
+        reviewer: who decided what names nobody.
+        on_error: what to do with a row whose quotes are broken; returns to skip it.
+
+    Raises:
+        InputError: the header is not known.
+    """
+    of_mention: list[_Curated] = []
+    for mapping in _curated(path, lines, on_error):
+        if of_mention and not mapping.goes_with(of_mention):
+            yield of_mention[0].number, of_mention[0].line, _decided(of_mention, reviewer)
+            of_mention = []
+        of_mention.append(mapping)
+    if of_mention:
+        yield of_mention[0].number, of_mention[0].line, _decided(of_mention, reviewer)
+
+
+def _decided(of_mention: Sequence[_Curated], reviewer: str) -> Iterator[Decision]:
+    """The decision of the mappings of one mention.
+
+    Raises:
+        RecordError: they are none.
+    """
+    first, problem = of_mention[0], of_mention[0].problem
+    if first.is_part and len(of_mention) < max(2, first.place[1]):
+        problem = "no other part of the mention stands beside it"
+    if problem:
+        raise RecordError(problem, first.line, expected=_EXPECTED)
+    yield first.decision("|".join(mapping.concept for mapping in of_mention), reviewer)
+
+
+def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterator[_Curated]:
+    """The mappings that people curated."""
+    header: dict[str, int] = {}
+    by_tools = 0
+    table = itertools.dropwhile(lambda line: line[1].startswith("#") or not line[1].strip(), lines)
+    for row in read_rows(path, table, "\t", on_error):
+        if not any(map(str.strip, row.cells)):
+            continue
+        if not header:
+            header = {cell.strip(): place for place, cell in enumerate(row.cells)}
+            if missing := [name for name in _NEEDED if name not in header]:
+                problem = f"the mappings have no column {missing[0]}"
+                raise RecordError(problem, row.line, expected=_EXPECTED).at(path, row.number)
+            continue
+        cells = cells_of(row, header)
+        if cells["mapping_justification"] in _BY_PEOPLE:
+            yield _Curated(row.number, row.line, cells)
+        else:
+            by_tools += 1
+    if by_tools:
+        logger.warning(
+            "%s: %s mappings were passed over, which no person curated: "
+            "their mapping_justification is not %s",
+            shown(path),
+            f"{by_tools:,}",
+            _BY_PEOPLE[0],
+        )
