@@ -264,7 +264,6 @@ class Decided:
     def _with_first(self, part: Part, identifier: str, rejected: frozenset[str]) -> Part:
         """The part with an accepted concept first; with none where the id is empty."""
         candidates = part.candidates or tuple(filter(None, [part.rejected]))
-        same = (c for c in candidates if c.concept_id == identifier)
         others = tuple(
             replace(c, confidence=None if c.confidence is None else 0.0)
             for c in candidates
@@ -273,7 +272,7 @@ class Decided:
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         first = replace(
-            next(same, None) or self._candidate(identifier),
+            next((c for c in candidates if c.concept_id == identifier), self._named(identifier)),
             score=max((candidate.score for candidate in candidates), default=1.0),
             source=DECISION,
             confidence=1.0,
@@ -281,7 +280,7 @@ class Decided:
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)
 
-    def _candidate(self, identifier: str) -> Candidate:
+    def _named(self, identifier: str) -> Candidate:
         """A concept that the model did not find."""
         dictionary = self._linker.dictionary
         name = dictionary.preferred_name(dictionary.rows(identifier)[0])

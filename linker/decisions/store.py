@@ -43,7 +43,6 @@ _ALL = (
     "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id "
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id ORDER BY d.id"
 )
-_LOST = "SELECT id FROM withdrawals WHERE decision NOT IN (SELECT id FROM decisions) LIMIT 1"
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
     "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
@@ -145,8 +144,8 @@ class DecisionStore:
             if found != "ok":
                 self._all()  # which says of which decision a value is damaged
                 raise self._damage(shorten(str(found).splitlines()[-1]))
-            if lost := self._reader.execute(_LOST).fetchone():
-                raise self._damage(f"withdrawal {lost[0]} is of a decision that is not there")
+            if lost := self._reader.execute("PRAGMA foreign_key_check").fetchone():
+                raise self._damage(f"withdrawal {lost[1]} is of a decision that is not there")
 
     def _damage(self, what: str) -> LinkerError:
         """What is wrong with a damaged file, and what to do."""
@@ -163,7 +162,7 @@ class DecisionStore:
         """
         now = _now()
         added = [replace(d, time=d.time or now) for d in map(checked, decisions)]
-        with self._reporting(), self._transaction() as connection:
+        with self._transaction() as connection:
             for number, decision in enumerate(added):
                 row = connection.execute(_ADD, asdict(decision)).lastrowid
                 added[number] = replace(decision, id=row)
@@ -182,7 +181,7 @@ class DecisionStore:
             "SELECT id, ?, ? FROM decisions WHERE id = ?"
         )
         now = _now()
-        with self._reporting(), self._transaction() as connection:
+        with self._transaction() as connection:
             return sum(
                 connection.execute(statement, (reviewer, now, identifier)).rowcount
                 for identifier in ids
@@ -261,15 +260,9 @@ class DecisionStore:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """The connection that writes; its changes are written together or not at all."""
-        with self._writing:
+        with self._reporting(), self._writing, self._writer:
             self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._writer.execute("ROLLBACK")
-                raise
+            yield self._writer
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

@@ -217,27 +217,6 @@ def test_export_import_and_train(
     assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
 
 
-def test_mappings_come_back(
-    run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
-) -> None:
-    exported, linked, text = (tmp_path / name for name in ("e.sssom.tsv", "l.sssom.tsv", "m.txt"))
-    run("decisions", "export", "--decisions", file, "--format", "sssom", "-o", exported)
-    text.write_text("breast cancer\nataxia\ngout\n", "utf-8")
-    link = ("link", text, "--model", trained, "--decisions", file)
-    run(*link, "--format", "sssom", "-o", linked)
-    for mappings, warning in ((exported, ""), (linked, "1 mappings were passed over")):
-        copy = tmp_path / f"{mappings.name}.db"
-        result = run("decide", mappings, "--model", trained, "--decisions", copy)
-        assert (result.code, warning in result.err) == (0, True)
-        assert "2 decisions were taken" in result.err
-        again, before = (rows(run(*link[:-1], db).out) for db in (copy, file))
-        for row in (*again, *before):  # mappings have dates without a time
-            row["time"], row["decisions"] = row["time"][:10], ""
-        assert again == before
-    result = run("train", "--dict", sample, "--mentions", exported, "-o", tmp_path / "model")
-    assert (result.code, "write mentions to train on with" in result.err) == (1, True)
-
-
 def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
     new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
     result = run("decisions", "check", "--decisions", file, "--dict", new)
@@ -259,22 +238,6 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     result = run(*decide, "--on-error", "skip")
     assert result.code == 0
     assert "2 bad records were skipped\n1 decisions were taken\n" in result.err
-
-
-def test_files_of_something_else(run: Run, trained: Path, tmp_path: Path, table: Path) -> None:
-    foreign = tmp_path / "foreign.tsv"
-    foreign.write_text("gout\tUMLS:C0018099\n", "utf-8")
-    file = tmp_path / "foreign.db"
-    assert run("decisions", "import", foreign, "--decisions", file).code == 0
-    link = ("link", table, "--input-format", "tsv", "--model", trained, "--decisions")
-    for path, message in (
-        (file, "UMLS 1); name the model that they were made with, or see linker decisions check"),
-        (foreign, "is no file of decisions"),
-        (tmp_path / "none.db", "there is no file of decisions"),
-    ):
-        result = run(*link, path)
-        assert result.code == 1
-        assert message in result.err
 
 
 @pytest.mark.parametrize("workers", [1, 2])

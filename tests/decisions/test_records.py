@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.decisions.records import checked, concepts_of, conflicts, disagree, in_force, parts_of
+from linker import Dictionary
+from linker.decisions.records import (
+    check,
+    checked,
+    concepts_of,
+    conflicts,
+    current,
+    disagree,
+    identified,
+    in_force,
+    parts_of,
+    replaced,
+)
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.types import Decision
 
@@ -152,8 +167,133 @@ def test_of_accepted_ones_the_last_of_each_reviewer_is_in_force(decisions: list[
     assert sum(map(len, kept.values())) == len(last)
 
 
+@given(st.lists(DECISIONS | REJECTIONS), st.integers(0, 9))
+def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], cut: int) -> None:
+    log = [replace(d, id=number) for number, d in enumerate(decisions)]
+
+    def standing(log: Sequence[Decision]) -> list[Decision]:
+        return [d for d in log if any(d is kept for of in in_force(log).values() for kept in of)]
+
+    before, added, after = standing(log[:cut]), log[cut:], standing(log)
+    still_said = [replace(d, id=None) for d in after]
+    assert replaced(before, added) == [
+        d for d in (*before, *added) if d not in after and replace(d, id=None) not in still_said
+    ]
+
+
 @pytest.mark.parametrize("concept", ["|||", ";", " , "])
 def test_signs_between_no_ids_are_no_concept(concept: str) -> None:
     with pytest.raises(LinkerError, match="expected an id, or -1 for no concept"):
         checked(Decision("m", concept))
     assert checked(Decision("m", "-1|-1")).concept_id == ""
+
+
+OBO = """format-version: 1.2
+
+[Term]
+id: X:1
+name: one
+alt_id: X:11
+alt_id: X:12
+
+[Term]
+id: X:2
+name: two
+synonym: "deux" EXACT []
+alt_id: X:12
+
+[Term]
+id: X:3
+name: old three
+is_obsolete: true
+replaced_by: X:2
+
+[Term]
+id: X:4
+name: old four
+is_obsolete: true
+"""
+
+
+@pytest.fixture
+def dictionary(tmp_path: Path) -> Dictionary:
+    (tmp_path / "d.obo").write_text(OBO, "utf-8")
+    return Dictionary.read(tmp_path / "d.obo")
+
+
+@pytest.mark.parametrize(
+    ("mention", "concept", "accepted", "state", "now"),
+    [
+        ("m", "X:1", True, "current", ("X:1",)),
+        ("m", "X:11", True, "merged", ("X:1",)),
+        ("m", "X:3", True, "merged", ("X:2",)),
+        ("m", "X:4", True, "obsolete", ()),
+        ("m", "X:1|X:4", True, "obsolete", ("X:1",)),
+        ("m", "X:9", True, "unknown", ()),
+        ("m", "X:12", True, "ambiguous", ("X:1", "X:2")),
+        ("Deux", "X:1", True, "ambiguous", ("X:2",)),
+        ("deux", "X:2", True, "current", ("X:2",)),
+        ("deux", "X:2", False, "current", ("X:2",)),
+        ("deux", "", True, "ambiguous", ("X:2",)),
+        ("m", "", True, "current", ()),
+        ("deux", "X:1|-1", True, "current", ("X:1",)),
+    ],
+)
+def test_what_becomes_of_decisions_in_another_release(
+    dictionary: Dictionary,
+    mention: str,
+    concept: str,
+    accepted: bool,
+    state: str,
+    now: tuple[str, ...],
+) -> None:
+    (result,) = check([Decision(mention, concept, accepted)], dictionary)
+    assert (result.state, result.now) == (state, now)
+
+
+ODD = ("A17.0", "A17.0+", "C81", "C81,3", "A|1", "MESH:D001260", "127009")
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Dictionary:
+    """Ids that hold the signs that join ids, and parts of them that are ids, too."""
+    (tmp_path / "odd.tsv").write_text("id\tname\n" + "".join(f"{i}\tof {i}\n" for i in ODD))
+    return Dictionary.read(tmp_path / "odd.tsv")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("A17.0+", ("A17.0+",)),
+        ("C81,3", ("C81,3",)),
+        ("A|1", ("A|1",)),
+        ("A17.0+|C81,3|-1", ("A17.0+", "C81,3", "")),
+        ("C81,A17.0", ("C81", "A17.0")),
+        ("D001260", ("MESH:D001260",)),
+        ("127009", ("127009",)),
+    ],
+)
+def test_ids_are_looked_up_whole_and_stay_so_in_the_store(
+    odd: Dictionary, tmp_path: Path, text: str, parts: tuple[str, ...]
+) -> None:
+    with DecisionStore(tmp_path / "d.sqlite") as store:
+        store.add([identified(Decision("m", text), odd)])
+        (stored,) = store.list()
+    assert parts_of(stored) == parts
+    ((same,), unknown) = current([stored], odd)
+    assert (parts_of(same), unknown) == (parts, [])
+
+
+@pytest.mark.parametrize("text", ["A17.1+", "C81,4", "OMIM:127009"])
+def test_an_id_is_not_stored_as_a_part_of_it(odd: Dictionary, text: str) -> None:
+    with pytest.raises(LinkerError, match="the dictionary has no concept"):
+        identified(Decision("m", text), odd)
+
+
+def test_rejections_of_ids_that_join_are_compared(odd: Dictionary) -> None:
+    taken = identified(Decision("m", "C81,3"), odd)
+    rejected = identified(Decision("m", "C81,3", accepted=False), odd)
+    assert [*in_force([taken, rejected]).values()] == [[rejected]]
+    assert [*in_force([rejected, taken]).values()] == [[taken]]
+    of_another = identified(Decision("m", "C81,3", accepted=False, reviewer="b"), odd)
+    assert len(conflicts(in_force([taken, of_another]))) == 1

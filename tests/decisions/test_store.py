@@ -54,13 +54,6 @@ def test_filters(path: Path) -> None:
         assert store.list(reviewer="ann") == [b]
 
 
-def test_a_clock_that_goes_backwards(path: Path) -> None:
-    with DecisionStore(path) as store:
-        store.add([Decision("m", "A", time="2026-01-01")])
-        store.add([Decision("m", "B", time="1999-01-01")])
-        assert [d.concept_id for d in store.list()] == ["B"]
-
-
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
     with DecisionStore(path) as store:
         ahead, behind = store.add(
@@ -81,22 +74,13 @@ def test_reviewers_whose_clocks_differ(path: Path) -> None:
         assert store.list() == [ahead, behind]
 
 
-def test_withdrawn_decisions_stay_in_the_file(path: Path) -> None:
-    with DecisionStore(path) as store:
-        store.add([Decision("m", "A"), Decision("m", "B")])
-        assert store.withdraw([2, 7], "bob") == 1
-        assert store.withdraw([2]) == 0
-        assert [d.concept_id for d in store.list()] == ["A"]
-    rows = sqlite3.connect(path).execute("SELECT concept_id FROM decisions").fetchall()
-    assert rows == [("A",), ("B",)]
-
-
 def test_the_history_says_what_became_of_each(path: Path) -> None:
     with DecisionStore(path) as store:
         store.add([Decision("m", "A"), Decision("M", "B"), Decision("n", "C", scope="7")])
         states = [(p.decision.id, p.is_in_force) for p in store.history()]
         assert states == [(1, False), (2, True), (3, True)]
-        store.withdraw([2], "bob")
+        assert store.withdraw([2, 7], "bob") == 1
+        assert store.withdraw([2]) == 0
         first, second, third = store.history()
         assert (first.is_in_force, second.is_in_force, third.is_in_force) == (True, False, True)
         assert (second.withdrawn_by, second.withdrawn[-6:]) == ("bob", "+00:00")
@@ -104,13 +88,6 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
         assert store.history(mention="m") == [first, second]
         assert store.history(scope="7") == [third]
         assert store.history(reviewer="bob") == []
-
-
-def test_reviewers_who_disagree_are_both_kept(path: Path) -> None:
-    with DecisionStore(path) as store:
-        both = store.add([Decision("M", "A", reviewer="ann"), Decision("m", "", reviewer="bob")])
-        assert store.conflicts() == [both]
-        assert store.list() == both
 
 
 def test_the_version_grows_with_each_write(path: Path) -> None:
@@ -195,16 +172,6 @@ def test_reading_does_not_wait_for_who_waits_to_write(path: Path) -> None:
         assert [d.concept_id for d in store.list()] == ["A"]
 
 
-def test_waiting_for_a_lock(path: Path) -> None:
-    with DecisionStore(path) as store:
-        locker = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        locker.execute("BEGIN IMMEDIATE")
-        timer = threading.Timer(0.1, locker.close)
-        timer.start()
-        assert len(store.add([Decision("m", "A")])) == 1
-        timer.join()
-
-
 def test_a_store_that_only_reads(path: Path) -> None:
     with pytest.raises(LinkerError, match="there is no file of decisions"):
         DecisionStore(path, read_only=True)
@@ -255,11 +222,8 @@ def changed(path: Path, script: str) -> str:
             "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END",
             "trigger 't'",
         ),
-        ("CREATE VIEW v AS SELECT * FROM decisions", "view 'v'"),
-        ("CREATE TABLE other (x)", "table 'other'"),
         ("CREATE INDEX i ON decisions (mention)", "index 'i'"),
         ("ALTER TABLE decisions ADD COLUMN note TEXT", "table 'decisions'"),
-        ("ALTER TABLE withdrawals RENAME COLUMN time TO day", "table 'withdrawals'"),
         (
             "ALTER TABLE decisions RENAME TO d; CREATE VIEW decisions AS SELECT * FROM d",
             "table 'd'",

@@ -13,8 +13,6 @@ from linker.types import Decision
 
 from .conftest import Start
 
-pytest.importorskip("linker.decisions.applying")
-
 
 def decide(client: Any, mention: str, concept: str | None, **fields: Any) -> Any:
     record = {"mention": mention, "concept_id": concept, "reviewer": "Ada"} | fields
@@ -40,15 +38,6 @@ def test_a_decision_wins_until_it_is_withdrawn(client: Any) -> None:
     assert client.delete(f"/decisions/{stored['id']}").status_code == 200
     assert first(client, "A-T")["candidates"][0] == model
     assert client.delete(f"/decisions/{stored['id']}").status_code == 404
-
-
-def test_no_concept_and_rejections(client: Any) -> None:
-    best = first(client, "breast cancer")["candidates"][0]["concept_id"]
-    decide(client, "breast cancer", best, accepted=False)
-    candidates = first(client, "breast cancer")["candidates"]
-    assert best not in [candidate["concept_id"] for candidate in candidates]
-    assert decide(client, "A-T", None)["concept_id"] is None
-    assert first(client, "A-T")["nil"]
 
 
 def test_the_next_candidate_takes_the_place_of_a_rejected_one(client: Any) -> None:
@@ -97,15 +86,6 @@ def test_ids_that_the_dictionary_has_not_are_refused(client: Any) -> None:
     assert client.get("/decisions").json()["decisions"] == []
 
 
-def test_other_spellings_and_old_ids_are_no_conflicts_or_are(client: Any) -> None:
-    decide(client, "breast cancer", "MESH:D001943")
-    decide(client, "Breast-cancer", "MESH:D001260", reviewer="Bob ")
-    (conflict,) = client.get("/decisions").json()["conflicts"]
-    assert [d["reviewer"] for d in conflict["decisions"]] == ["Ada", "Bob"]
-    decide(client, "breast cancer", "MESH:D001943", reviewer="Bob")
-    assert client.get("/decisions").json()["conflicts"] == []
-
-
 def test_reviewers_who_disagree_are_shown(client: Any) -> None:
     decide(client, "A-T", "MESH:D001943")
     decide(client, "a-t", "MESH:D001260", reviewer="Bob")
@@ -128,7 +108,6 @@ def test_those_of_other_processes_count_at_once(client: Any, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("form", ["tsv", "sssom", "mentions"])
 def test_export(client: Any, form: str) -> None:
-    pytest.importorskip("linker.decisions.exchange")
     decide(client, "A-T", "MESH:D001943")
     answer = client.get("/decisions/export", params={"format": form})
     assert answer.status_code == 200
