@@ -52,6 +52,8 @@ class Checked:
     now: tuple[str, ...] = ()  # ids that replace those of the decision, or that contradict it
 
 
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")  # what SQLite or UTF-8 cannot hold
+
 Place = tuple[str, str]
 """A normal form of mentions, and a scope."""
 
@@ -90,12 +92,8 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
             "expected one concept (accept another one, or no concept, instead)"
         )
-    texts = (mention, decision.concept_id, decision.scope, decision.reviewer, decision.time)
-    try:
-        text = "".join((*texts, decision.model, decision.release)).encode()
-    except UnicodeEncodeError:
-        text = b"\0"
-    if b"\0" in text:
+    texts = (mention, ids, decision.scope, reviewer, decision.time, decision.model)
+    if _NO_TEXT.search("".join((*texts, decision.release))):
         raise LinkerError(f"the decision on {mention!a} holds what is no text")
     return decision
 
@@ -123,16 +121,14 @@ def in_force(
     places: dict[Place, dict[tuple[str, str], Decision]] = defaultdict(dict)
     for decision in decisions:
         kept, who = places[form(decision.mention), decision.scope], decision.reviewer
-        of_concepts = {(who, identifier) for identifier in concepts_of(decision)}
-        said = {(who, "")} if decision.accepted else of_concepts
+        accepted = who, ""
+        rejected = {(who, identifier) for identifier in concepts_of(decision)}
         if decision.accepted:
-            replaced = said | of_concepts
+            said, replaced = {accepted}, {accepted, *rejected}
         else:
-            earlier = kept.get((who, ""))
-            is_taken_back = earlier and not of_concepts.isdisjoint(
-                {(who, identifier) for identifier in concepts_of(earlier)}
-            )
-            replaced = said | ({(who, "")} if is_taken_back else set())
+            earlier = concepts_of(kept[accepted]) if accepted in kept else ()
+            is_taken_back = any((who, identifier) in rejected for identifier in earlier)
+            said, replaced = rejected, {*rejected, accepted} if is_taken_back else rejected
         for key in replaced:
             kept.pop(key, None)
         kept.update(dict.fromkeys(said, decision))

@@ -305,11 +305,6 @@ class _Curated:
             return others[-1].place == (number - 1, count)
         return self.line not in [other.line for other in others]  # of an older release
 
-    @property
-    def concept(self) -> str:
-        """The id of its object, as decisions have it; -1 for no concept."""
-        return escaped(sssom.concept_id(self.cells["object_id"])) or "-1"
-
     def decision(self, concepts: str, reviewer: str = "") -> Decision:
         """The decision on these concepts; `reviewer`: who decided where it names nobody."""
         cells = self.cells
@@ -364,7 +359,8 @@ def _decided(of_mention: Sequence[_Curated], reviewer: str) -> Iterator[Decision
         problem = "no other part of the mention stands beside it"
     if problem:
         raise RecordError(problem, first.line, expected=_EXPECTED)
-    yield first.decision("|".join(mapping.concept for mapping in of_mention), reviewer)
+    ids = (escaped(sssom.concept_id(mapping.cells["object_id"])) for mapping in of_mention)
+    yield first.decision("|".join(identifier or "-1" for identifier in ids), reviewer)
 
 
 def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterator[_Curated]:

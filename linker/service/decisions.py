@@ -13,7 +13,6 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from linker.decisions import exchange
-from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -93,7 +92,9 @@ def router(service: Service) -> APIRouter:
         stored = await _written(service, store.add, decisions)
 
         def answer() -> str:
-            contrary = _contrary(decided, stored) if decided else []
+            on = (decided.on(new.mention, new.scope) for new in stored) if decided else ()
+            before = {d.id: d for of_mention in on for d in of_mention}
+            contrary = [d for d in replaced([*before.values()], stored) if d.id in before]
             return json.dumps({"decisions": _json(stored), "replaced": _json(contrary)})
 
         text = await asyncio.to_thread(answer)
@@ -125,12 +126,6 @@ def router(service: Service) -> APIRouter:
         return Response(text, media_type="text/tab-separated-values")
 
     return routes
-
-
-def _contrary(decided: Decided, stored: Sequence[Decision]) -> list[Decision]:
-    """The decisions of the same reviewers that those contradict that were stored."""
-    before = {d.id: d for new in stored for d in decided.on(new.mention, new.scope)}
-    return [d for d in replaced([*before.values()], stored) if d.id in before]
 
 
 async def _written(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
