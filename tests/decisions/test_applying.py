@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from linker import Document, Linker, Mention, Selection
@@ -256,39 +255,26 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
 
 
 @pytest.mark.parametrize(
-    "decisions",
+    ("decisions", "state", "concepts"),
     [
-        [Decision("breast cancer", OVARIAN)],
-        [Decision("breast cancer", "")],
-        [Decision("breast cancer", f"{BREAST}|-1")],
-        [Decision("breast cancer", BREAST, accepted=False)],
-        [Decision("breast cancer", OVARIAN, accepted=False)],
-        [Decision("breast cancer", ATAXIA, accepted=False)],
-        [Decision("breast cancer", OVARIAN, scope="7"), Decision("breast cancer", "")],
-        [Decision("breast cancer", OVARIAN, scope="8")],
-        [Decision("breast cancer", OVARIAN, reviewer="ann"), Decision("breast cancer", "")],
+        ([Decision("breast cancer", f"{BREAST}|-1")], "accepted", [BREAST, None]),
+        ([Decision("breast cancer", "")], "no concept", [None]),
+        ([Decision("breast cancer", BREAST, accepted=False)], "open", [None]),
+        ([Decision("breast cancer", ATAXIA, accepted=False)], "rejected", [BREAST]),
+        ([Decision("breast cancer", OVARIAN, scope="7")], "accepted", [OVARIAN]),
+        ([Decision("breast cancer", "", reviewer=r) for r in "ab"], "no concept", [None]),
+        ([Decision("breast cancer", i, reviewer=i) for i in ("", OVARIAN)], "disputed", [BREAST]),
+        ([Decision("breast cancer", OVARIAN, scope="8")], None, None),
     ],
 )
-@pytest.mark.parametrize("none", [-100, 0, 100])  # how sure it is that there is no concept
-def test_explanations_say_what_links(
-    linker: Linker, decisions: list[Decision], none: float
+def test_explanations_say_what_was_decided(
+    linker: Linker, decisions: list[Decision], state: str | None, concepts: list[str | None] | None
 ) -> None:
-    assert linker.ranker is not None
-    weights = dict(linker.ranker.weights)
-    weights["c_none"] = weights["c_none"] + np.array([none, 0], np.float32)
-    linker = linker.with_ranker(replace(linker.ranker, weights=weights))
-    text = "She has breast cancer."
-    document = Document("7", (Passage(text),), (Mention("breast cancer", ((8, 21),)),))
-    decided = Decided(decisions, linker)
-    (prediction,) = linker.link([document], k=2, decisions=decided)
-    explained = decided.explain("breast cancer", None, document, 2)
-    assert (explained.by_decision is None) == (prediction.state == "model")
-    if explained.by_decision:
-        assert explained.by_decision.state == prediction.state
-        answer = [place and place.concept_id for place in explained.by_decision.answer]
-        assert answer == [part.best and part.best.concept_id for part in prediction.parts]
-        assert explained.by_decision.decisions
-    assert all(len(part.candidates) <= 2 for part in explained.parts)
+    document = Document("7", (Passage("She has breast cancer."),))
+    by = Decided(decisions, linker).explain("breast cancer", None, document, 2).by_decision
+    assert (by.state if by else None) == state
+    assert ([p and p.concept_id for p in by.answer] if by else None) == concepts
+    assert list(by.decisions if by else decisions) == decisions
 
 
 MDS = "Patients with {} (MDS) were seen. MDS is rare."

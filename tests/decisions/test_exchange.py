@@ -71,21 +71,6 @@ def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert [f"line {n}" in caplog.text for n in range(2, 8)] == [True] * 3 + [False] + [True] * 2
 
 
-@pytest.mark.parametrize(
-    ("header", "message"),
-    [
-        ("mention\tname", "line 1: the header has no column concept_id"),
-        (
-            "mention\tpart\tconcept_id\trank",
-            "are answers that linker wrote, without a column state",
-        ),
-    ],
-)
-def test_headers_that_are_not_known(tmp_path: Path, header: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        list(exchange.read(table(tmp_path, f"{header}\na\tb\n"), on_error=Skip()))
-
-
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
     rows = [
         Decision("m", "A", time="1"),

@@ -16,7 +16,6 @@ from linker.decisions import exchange
 from linker.decisions.records import checked
 from linker.errors import InputError, Skip
 from linker.outputs import sssom
-from linker.readers import mentions
 from linker.types import Candidate, Decision, Mention, Part, Prediction
 
 TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
@@ -124,12 +123,3 @@ def test_mappings_between_concepts_have_no_mentions(tmp_path: Path) -> None:
     text = "subject_id\tpredicate_id\tobject_id\nX:1\tskos:exactMatch\tY:1\n"
     with pytest.raises(InputError, match="the mappings have no column subject_label"):
         list(read(tmp_path, text))
-
-
-def test_readers_of_mentions_say_what_to_do_with_mappings(tmp_path: Path) -> None:
-    file = io.StringIO()
-    sssom.write_curated([Decision("a", "A")], file)
-    path = tmp_path / "m.tsv"
-    path.write_text(file.getvalue())
-    with pytest.raises(InputError, match=r"holds mappings .* with linker decide, and write"):
-        list(mentions.read(path))

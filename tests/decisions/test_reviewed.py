@@ -120,6 +120,8 @@ def test_tables_of_decisions_may_have_states_and_confidences(tmp_path: Path) -> 
     ("header", "problem"),
     [
         (["disease", "concept_id", "state"], "no column mention; name it with --column"),
+        (["mention", "name"], "the header has no column concept_id"),
+        (["mention", "part", "concept_id", "rank"], "answers that linker wrote, without a column"),
         (["mention", "concept_id", "matched_name"], "without a column state"),
         (
             ["mention", "concept_id", "matched_name", "state", "source", "reviewer", "time"],

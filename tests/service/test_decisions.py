@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
 from linker.decisions.store import DecisionStore
 from linker.types import Decision
 
@@ -120,18 +119,6 @@ def test_without_a_file_nothing_is_kept(start: Start) -> None:
     assert not client.get("/model").json()["decisions"]
     assert client.get("/decisions").status_code == 409
     assert client.post("/link", json={"mentions": ["A-T"]}).status_code == 200
-
-
-class TestIdsThatHoldSigns:
-    @pytest.fixture
-    def linker(self, tmp_path: Path) -> Linker:
-        (tmp_path / "d.tsv").write_text("id\tname\nC81\thodgkin\nC81,3\tfever\n3\tgout\n")
-        return Linker.train(Dictionary.read(tmp_path / "d.tsv"), encoder="tfidf")
-
-    def test_they_are_stored_whole(self, client: Any) -> None:
-        assert decide(client, "febris", "C81,3")["concept_id"] == r"C81\,3"
-        (best,) = first(client, "febris")["candidates"][:1]
-        assert (best["concept_id"], best["confidence"]) == ("C81,3", 1.0)
 
 
 def test_no_concept_is_said(client: Any) -> None:
