@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,6 +34,7 @@ from linker.types import (
     Candidate,
     Decision,
     Document,
+    Mention,
     Part,
     Prediction,
     ReadingKind,
@@ -78,8 +78,6 @@ class Decided:
         self._places = in_force(known, self._form)
         self.conflicts = conflicts(self._places)
         """The decisions on each mention on which reviewers disagree; the model answers it."""
-        self.most_rejected = min(_MOST_REJECTED, _most_rejected(self._places))
-        """How many candidates a part may lose, at most: so many more are made of each part."""
 
     @classmethod
     def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
@@ -204,14 +202,7 @@ class Decided:
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
-        ruling = Ruling()
-        if self._places:
-            mention = prediction.mention
-            scope = document.id if document else mention.document_id or ""
-            long_form = expanded(mention, definitions, self._linker.options.text)
-            ruling = self.ruling(
-                mention.text, scope, None if long_form == mention.text else long_form
-            )
+        ruling = self._ruling(prediction.mention, document, definitions)
         if self._can_answer(ruling.parts, linkable):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
@@ -222,6 +213,22 @@ class Decided:
             prediction,
             parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
         )
+
+    def rejected(
+        self, mention: Mention, document: Document | None, definitions: Definitions
+    ) -> int:
+        """How many candidates a mention may lose: so many more are made of it, up to a bound."""
+        return min(_MOST_REJECTED, len(self._ruling(mention, document, definitions).rejected))
+
+    def _ruling(
+        self, mention: Mention, document: Document | None, definitions: Definitions
+    ) -> Ruling:
+        """What the decisions say of a mention, whose document may define its short forms."""
+        if not self._places:
+            return Ruling()
+        scope = document.id if document else mention.document_id or ""
+        long_form = expanded(mention, definitions, self._linker.options.text)
+        return self.ruling(mention.text, scope, None if long_form == mention.text else long_form)
 
     def _can_answer(self, ids: Sequence[str], linkable: NDArray[Any]) -> bool:
         """Whether there is an accepted answer, and a mention may be answered with it."""
@@ -327,17 +334,6 @@ def _assigned(parts: Sequence[Part], ids: Sequence[str]) -> Sequence[str]:
         return sum(of.get(identifier, 0.0) for of, identifier in zip(scores, order, strict=True))
 
     return max(itertools.permutations(ids), key=score)  # the first, which is `ids`, of equal ones
-
-
-def _most_rejected(places: Mapping[Place, Sequence[Decision]]) -> int:
-    """The most concepts that are rejected for a mention, everywhere and in a document together."""
-    everywhere, in_document = Counter[str](), Counter[str]()
-    for (form, scope), decisions in places.items():
-        count = len({d.concept_id for d in decisions if not d.accepted})
-        counts = in_document if scope else everywhere
-        counts[form] = max(counts[form], count)
-    forms = everywhere.keys() | in_document.keys()
-    return max((everywhere[form] + in_document[form] for form in forms), default=0)
 
 
 def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:

@@ -24,9 +24,10 @@ Restrictions = tuple[Selection, ...]
 class Decisions(Protocol):
     """What people decided, which wins over the model; see `linker.decisions.applying.Decided`."""
 
-    @property
-    def most_rejected(self) -> int:
-        """How many candidates a part may lose."""
+    def rejected(
+        self, mention: Mention, document: Document | None, definitions: Definitions
+    ) -> int:
+        """How many candidates a mention may lose."""
 
     def apply(
         self,
@@ -133,6 +134,7 @@ class Answer:
 
     request: Request
     mention: Mention
+    k: int = 0  # candidates of each part to make: more than are wanted, where people reject some
     document: Document | None = None
     number: int = -1  # of the document in the batch; -1: a loose mention
     definitions: Definitions = dataclasses.field(default_factory=Definitions)  # of the document
@@ -146,12 +148,6 @@ class Answer:
     def text(self) -> str:
         """What is read: the mention, or the name that it is linked by."""
         return self.span.name if self.span and self.span.name else self.mention.text
-
-    @property
-    def k(self) -> int:
-        """The candidates of a part to make: more than are wanted, where people reject some."""
-        decisions = self.request.decisions
-        return self.request.k + (decisions.most_rejected if decisions else 0)
 
 
 Task = tuple[Request, Document | None, list[Answer]]
@@ -173,12 +169,14 @@ def opened(
         wanted: which mentions are linked; None: all. A loose mention that is not wanted is no task.
     """
     spans = request.found.spans if request.found else {}
+    rejected = request.decisions.rejected if request.decisions else None
     for document, mentions, definitions in grouped([request.item], options, wanted):
         shared = tuple(filter(None, (request.within, document.within if document else None)))
         answers = [
             Answer(
                 request,
                 mention,
+                request.k + (rejected(mention, document, definitions) if rejected else 0),
                 document,
                 number if document else -1,
                 definitions,

@@ -11,7 +11,6 @@ import pytest
 from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
 from linker.errors import LinkerError
-from linker.linking.requests import Answer, Request
 from linker.text.mentions import Definitions
 from linker.types import Decision, Part, Passage, Prediction
 
@@ -154,8 +153,14 @@ def test_as_many_candidates_more_as_a_mention_may_lose(linker: Linker) -> None:
         *(rejected("a", ATAXIA, "7"), rejected("a", BREAST, "8"), rejected("a", ATAXIA, "8")),
         *(rejected("b", BREAST, str(n)) for n in range(9)),  # 1 in each document
     ]
-    assert Decided(decisions, linker).most_rejected == 2 + 2
-    assert Decided([], linker).most_rejected == 0
+    decided = Decided(decisions, linker)
+
+    def count(text: str, document: str | None) -> int:
+        return decided.rejected(Mention(text, document_id=document), None, Definitions())
+
+    assert [count("a", document) for document in (None, "6", "7", "8")] == [2, 2, 3, 3]
+    assert [count("b", document) for document in (None, "6", "8")] == [0, 1, 1]
+    assert Decided([], linker).rejected(Mention("a"), None, Definitions()) == 0
 
 
 @pytest.mark.parametrize(
@@ -324,11 +329,19 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     ]
 
 
-def test_thousands_of_rejections_do_not_widen_all_requests(linker: Linker) -> None:
-    ids = linker.dictionary.ids[:300]
-    decided = Decided([Decision("fever", i, accepted=False) for i in ids], linker)
-    assert decided.most_rejected == 100
-    request = Request("A-T", 5, decisions=decided)
-    assert Answer(request, Mention("A-T")).k == 5 + 100
-    (prediction,) = linker.link(["breast cancer"], k=5, decisions=decided)
-    assert len(prediction.parts[0].candidates) == 5
+def test_as_many_candidates_are_made_as_people_rejected(linker: Linker) -> None:
+    """Of a mention those of its short form and of its long form; a bound keeps requests narrow."""
+    (usual,) = linker.link(["ataxia telangiectasia"], k=6, threshold=0)
+    ids_ = [c.concept_id for c in usual.parts[0].candidates]
+    rejected = [Decision("A-T", i, accepted=False, scope="7") for i in ids_[:3]]
+    rejected += [Decision("ataxia telangiectasia", i, accepted=False, scope="7") for i in ids_[3:]]
+    text = "Ataxia telangiectasia (A-T) is rare; A-T"
+    mention = Mention("A-T", ((37, 40),), document_id="7")
+    document = Document("7", (Passage(text),), (mention,))
+    prediction = answer(linker, document, *rejected, k=3)
+    assert len(prediction.parts[0].candidates) == 3
+    assert not set(ids_) & {c.concept_id for c in prediction.parts[0].candidates}
+    every = [Decision("fever", i, accepted=False) for i in linker.dictionary.ids[:300]]
+    decided = Decided(every, linker)
+    counts = [decided.rejected(Mention(text), None, Definitions()) for text in ("fever", "A-T")]
+    assert counts == [100, 0]
