@@ -38,6 +38,7 @@ from linker.types import (
     Part,
     Prediction,
     ReadingKind,
+    Selection,
     State,
 )
 
@@ -236,12 +237,19 @@ class Decided:
         return bool(ids) and all(row in linkable for row in rows)
 
     def explain(
-        self, mention: str, concept: str | None, document: Document | None, k: int
+        self,
+        mention: str,
+        concept: str | None,
+        document: Document | None,
+        k: int,
+        within: Selection | None = None,
     ) -> Explanation:
         """Explain as `Linker.explain` does, and say what decisions make of the answer."""
-        explained = self._linker.explain(mention, concept=concept, document=document, k=k)
+        explained = self._linker.explain(
+            mention, concept=concept, document=document, k=k, within=within
+        )
         marked, item = reasons.marked(mention, document)
-        predictions = self._linker.link([item], k=k, decisions=self)
+        predictions = self._linker.link([item], k=k, within=within, decisions=self)
         prediction = next(p for p in predictions if p.mention == marked)
         if prediction.state == "model":
             return explained

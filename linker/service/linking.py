@@ -77,8 +77,10 @@ def router(service: Service) -> APIRouter:
         check_mention(body.mention, service.limits, "mention")
         (document,) = to_documents([body.document], service.limits) if body.document else (None,)
 
+        decided, linker = await service.decided(), service.linker
+
         def explained() -> str:
-            record = service.linker.explain(
+            record = (decided or linker).explain(
                 body.mention,
                 concept=body.concept,
                 document=document,

@@ -56,6 +56,14 @@ def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> Non
         assert prediction["parts"][0]["candidates"][0].get("source") == source
 
 
+def test_an_explanation_says_who_decided(client: Any) -> None:
+    asked = {"mention": "breast cancer", "k": 1}
+    assert "by_decision" not in client.post("/explain", json=asked).json()
+    decide(client, "breast cancer", "MESH:D001260")
+    said = client.post("/explain", json=asked).json()["by_decision"]
+    assert (said["state"], said["answer"][0]["concept_id"]) == ("accepted", "MESH:D001260")
+
+
 def test_decisions_count_before_mentions_below_the_threshold_are_left_out(client: Any) -> None:
     text = "He had breast cancer and ataxia telangiectasia."
     body = {"documents": [{"id": "7", "text": text}], "threshold": 0.999, "k": 1}
