@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
+settings.load_profile("unhurried")
 ROOT = Path(__file__).resolve().parent.parent
 signal.signal(
     signal.SIGINT, signal.default_int_handler

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary
@@ -59,7 +59,6 @@ def test_scores_and_coverage() -> None:
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=2, max_size=9),
     st.integers(0, 99),
 )
-@settings(deadline=None)
 def test_names_among_the_others_by_a_slow_twin(names: list[tuple[int, int]], seed: int) -> None:
     """Some names have the same vector; a name is not among those that are ranked for it."""
     directions = np.random.default_rng(seed).normal(size=(5, 3))

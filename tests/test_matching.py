@@ -159,7 +159,7 @@ def right_at(parts: list[str], groups: Gold, k: int) -> bool:
         st.sampled_from(["a", "b", "c", "x", "y", "a+b", "d/e", "gone"]), min_size=2, max_size=4
     ),
 )
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_strict_composites_the_slow_way(parts: list[str], groups: list[str]) -> None:
     right = gold("|".join(groups))
     expected = next((k for k in (1, 2, 3) if right_at(parts, right, k)), None)
@@ -167,7 +167,7 @@ def test_strict_composites_the_slow_way(parts: list[str], groups: list[str]) -> 
 
 
 @given(RANKED, st.lists(st.sampled_from("abcxy"), min_size=2, max_size=3, unique=True))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_strict_aggregates_the_slow_way(parts: list[str], ids: list[str]) -> None:
     whole, single = gold("+".join(ids)), gold("|".join(ids))
     expected = next(
@@ -207,7 +207,7 @@ def test_biosyn(parts: list[list[str]], right: str, rank: int | None) -> None:
     st.lists(st.sets(st.sampled_from("abcdx")), max_size=5),
     st.sampled_from(["", "a", "x", "y", "c|d", "a+b"]),
 )
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_biosyn_and_relevance_call_the_same_names_right(names: list[set[str]], ids: str) -> None:
     graded = [relevance(name, accepted(gold(ids), resolve), set("abcd")) for name in names]
     assert biosyn_rank([names], gold(ids), resolve) == (
@@ -254,7 +254,7 @@ def test_right_ids_of_each_part(parts: str, groups: str, expected: list[str]) ->
     RANKED,
     st.lists(st.sampled_from(["a", "b", "c", "x", "y", "a+b", "d/e"]), min_size=1, max_size=4),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_a_reading_whose_first_concepts_are_right_ids_is_right_at_1(
     parts: list[str], groups: list[str]
 ) -> None:

@@ -51,7 +51,7 @@ def test_intervals_that_are_known() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(0, 5))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_interval_lies_within_the_values(values: list[float], seed: int) -> None:
     mean, lower, upper = mean_interval(values, samples=50, seed=seed)
     assert min(values) - 1e-12 <= lower <= upper <= max(values) + 1e-12
@@ -164,7 +164,6 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.boolea
 
 
 @given(ANSWERS)
-@settings(deadline=None)
 def test_calibration_error_by_a_slow_twin(answers: list[tuple[float, bool]]) -> None:
     total = 0.0
     for number in range(15):
@@ -178,7 +177,6 @@ def test_calibration_error_by_a_slow_twin(answers: list[tuple[float, bool]]) -> 
 
 
 @given(ANSWERS)
-@settings(deadline=None)
 def test_auroc_by_all_pairs(answers: list[tuple[float, bool]]) -> None:
     wins = [
         (high > low) + (high == low) / 2
@@ -191,7 +189,7 @@ def test_auroc_by_all_pairs(answers: list[tuple[float, bool]]) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.booleans()), max_size=6, min_size=1))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_selective_accuracy_is_the_mean_over_the_orders_of_ties(
     answers: list[tuple[float, bool]],
 ) -> None:

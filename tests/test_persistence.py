@@ -58,7 +58,7 @@ def refusal(folder: Path, kind: str = "model") -> str:
 
 
 @given(st.data(), TEXTS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_strings_hold_any_text(data: st.DataObject, texts: list[str]) -> None:
     column = Strings.of(texts)
     column.check()

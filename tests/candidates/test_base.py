@@ -86,7 +86,7 @@ def check(generator: Fixed, k: int) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=70)
+@settings(max_examples=70)
 def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     concepts, size = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 25))
     some = st.sets(st.integers(0, concepts - 1), min_size=1, max_size=3).map(sorted)

@@ -141,7 +141,7 @@ def check_some(made: HybridGenerator, queries: list[str], k: int) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObject) -> None:
     """Where as many names are wanted as there are, so that none is missed."""
     names, concepts, kinds = draw_names(data, 5)
@@ -166,7 +166,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
     names, concepts, kinds = draw_names(data, data.draw(st.integers(1, 6)))
     weight, bias = data.draw(st.sampled_from([0.0, 0.5, -1.0])), np.arange(len(names)) % 3

@@ -25,7 +25,7 @@ def searched(queries: Matrix, vectors: NDArray[Any], k: int, among: Any = None) 
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
     dim, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 45))
     queries, names = (data.draw(matrix(st.integers(0, n), dim)) for n in (5, 40))
@@ -147,7 +147,6 @@ def test_products_of_pairs() -> None:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_ranks_of_given_names_are_their_places_in_a_full_sort(data: st.DataObject) -> None:
     dim = data.draw(st.integers(1, 3))
     names, queries = (data.draw(matrix(st.integers(*n), dim)) for n in ((1, 12), (0, 5)))

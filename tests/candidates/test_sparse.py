@@ -64,7 +64,7 @@ def full(made: SparseGenerator, queries: list[str]) -> NDArray[np.float64]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     number, k = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
     names, concepts, kinds = draw_names(data, number)
@@ -83,7 +83,7 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
     names = data.draw(st.lists(WORD, min_size=1, max_size=10, unique=True))
     queries, width = data.draw(st.lists(QUERY, max_size=4)), data.draw(st.integers(0, 4))
@@ -98,7 +98,7 @@ def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) -> None:
     number = data.draw(st.integers(1, 6))
     names, concepts, kinds = draw_names(data, number)

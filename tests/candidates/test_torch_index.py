@@ -36,7 +36,7 @@ def by_torch(vectors: NDArray[Any]) -> TorchIndex:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> None:
     dim, k = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 45))
     queries, names = (data.draw(matrix(st.integers(0, n), dim)) for n in (5, 40))

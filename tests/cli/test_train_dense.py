@@ -260,19 +260,6 @@ def test_a_wrong_command_line_is_one_sentence(
     )
 
 
-def test_tables_of_other_encoders_in_a_file_are_checked(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "options.toml"
-    for table, message in [
-        ("[bne]\nx = 1", "there is no option bne.x; bne has: characters, "),
-        ("[bne]\nhidden = 3.5", "bne.hidden is '3.5'; expected: a whole number"),
-        ("[bne]\ncharacters = 'x'", "bne.characters is 'x'; expected: true or false"),
-    ]:
-        path.write_text(f"{table}\n[dan]\nhidden = 8\n")
-        assert f"{path}: {message}" in refused(run, tmp_path, "--encoder", "dan", "--config", path)
-    path.write_text("[bne]\nhidden = 3\n")
-    assert "nowhere" in refused(run, tmp_path, "--encoder", "dan", "--config", path)
-
-
 # ----------------------------------------------------------------------------- what is refused before anything is read
 
 

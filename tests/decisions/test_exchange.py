@@ -40,7 +40,7 @@ def table(tmp_path: Path, text: str) -> Path:
 
 
 @given(decisions=st.lists(ONE, min_size=1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_table_is_read_as_it_was_written(tmp_path: Path, decisions: list[Decision]) -> None:
     decisions.append(Decision("m", "X", accepted=False))
     file = io.StringIO()

@@ -41,7 +41,7 @@ def read(tmp_path: Path, text: str) -> Iterator[Decision]:
 
 
 @given(decisions=st.lists(DECISIONS, min_size=1))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None:
     decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
     decisions.append(Decision("m", "MESH:D1", scope="7, characters 2-3"))

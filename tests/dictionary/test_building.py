@@ -231,7 +231,7 @@ def test_circles_and_long_chains_of_replacements_end() -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_old_ids_stand_for_what_can_be_reached(data: st.DataObject) -> None:
     size = 7
     current = data.draw(st.sets(st.integers(0, size - 1), min_size=1))

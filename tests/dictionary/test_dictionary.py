@@ -212,7 +212,7 @@ def test_names_that_are_empty_once_normalised_find_nothing(
         st.tuples(st.sampled_from(["a", "A", "b", "B ", "c", "!"]), st.integers(0, 3)), max_size=12
     )
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_table_the_slow_way(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, int]]
 ) -> None:

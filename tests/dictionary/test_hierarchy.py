@@ -122,7 +122,7 @@ def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
 
 
 @given(EDGES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = made(SIZE, edges), graph(edges)
     for row in range(SIZE):
@@ -132,7 +132,7 @@ def test_ancestors_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
 
 
 @given(EDGES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_way_up_is_a_shortest_one(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = made(SIZE, edges), graph(edges)
     tops = [row for row in up if not up.out_degree(row)]
@@ -147,7 +147,7 @@ def test_a_way_up_is_a_shortest_one(edges: list[tuple[int, int]]) -> None:
 
 
 @given(EDGES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_depth_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = made(SIZE, edges), graph(edges)
     tops = [n for n in up if not up.out_degree(n)]
@@ -162,7 +162,7 @@ def test_depth_and_cycles_agree_with_networkx(edges: list[tuple[int, int]]) -> N
 
 
 @given(EDGES)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_levels_agree_with_all_paths(edges: list[tuple[int, int]]) -> None:
     hierarchy, up = made(SIZE, edges), graph(edges)
     part = {n: i for i, c in enumerate(nx.strongly_connected_components(up)) for n in c}

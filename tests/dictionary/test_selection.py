@@ -144,7 +144,7 @@ NODES = st.tuples(st.sets(ROWS, max_size=2), st.sampled_from(["", "T1", "T1 T2"]
     st.sets(st.sampled_from(["T1", "T2"])),
     st.sets(st.sampled_from("AB"), max_size=1),
 )
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_random_graphs_against_walks_upward(
     nodes: list[tuple[set[int], str]],
     under: set[int],

@@ -81,7 +81,7 @@ def test_two_names_by_hand() -> None:
 
 @pytest.mark.parametrize("options", OPTIONS)
 @given(names=NAMES, queries=NAMES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
     encoder = fitted(names, options)
     vectors = encoder.encode(queries)
@@ -100,7 +100,7 @@ def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) 
 
 @pytest.mark.parametrize("options", OPTIONS)
 @given(names=NAMES, queries=NAMES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_terms_are_the_ngrams(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
     encoder = fitted(names, options)
     known = {gram for name in names for gram in grams(name, options)}

@@ -100,7 +100,7 @@ def test_slow_twin(
 
 @pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False)])
 @given(names=st.lists(NAME, min_size=1, max_size=8, unique=True))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_alone_or_in_a_batch(
     encoder: TrainableTransformer, pooling: str, normalize: bool, names: list[str]
 ) -> None:

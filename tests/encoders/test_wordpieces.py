@@ -74,7 +74,7 @@ def test_a_word_is_cut_from_its_beginning(
     assert [PIECES[row] for row in table.cut(word)] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     pieces=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=12),
     ends=st.lists(st.text("abc", min_size=1, max_size=3), max_size=8),
@@ -92,7 +92,7 @@ def test_words_are_cut_as_the_package_tokenizers_does(
     assert ([vocabulary[row] for row in table.cut(word)] or ["[UNK]"]) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(word=st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=20))
 def test_the_shipped_table_knows_every_latin_word(word: str) -> None:
     table = shipped()
@@ -127,7 +127,6 @@ def test_a_vector_is_the_sum_over_the_sub_words_of_all_words(table: WordPieces) 
 # ------------------------------------------------------------------------------------------------------------ rounding
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(
         st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=4), min_size=1, max_size=5

@@ -57,7 +57,7 @@ def test_only_line_feeds_end_lines(path: Path) -> None:
     assert lines(path, text.encode()) == [(1, text)]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n\ufeff")),
     st.booleans(),

@@ -103,7 +103,7 @@ def parts(draw: st.DrawFn) -> tuple[list[Concept], list[Concept], Selection]:
 
 
 @given(parts(), st.booleans(), st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_answers_are_those_of_a_linker_of_the_part_alone(
     part: tuple[list[Concept], list[Concept], Selection], dense: bool, k: int
 ) -> None:
@@ -120,7 +120,7 @@ def test_the_answers_are_those_of_a_linker_of_the_part_alone(
 
 
 @given(parts(), st.booleans(), st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_answers_are_those_of_a_ranking_of_all_names_without_the_other_concepts(
     part: tuple[list[Concept], list[Concept], Selection], dense: bool, k: int
 ) -> None:

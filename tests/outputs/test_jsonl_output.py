@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.errors import InputError, Skip
@@ -178,7 +178,6 @@ READINGS = st.builds(Reading, KINDS, PART_LISTS, SHARE)
 MENTIONS = st.builds(Mention, TEXT, SPANS, document_id=st.none() | TEXT)
 
 
-@settings(deadline=None)
 @given(
     st.builds(Prediction, MENTIONS, PART_LISTS, KINDS, st.lists(READINGS, max_size=2).map(tuple))
 )

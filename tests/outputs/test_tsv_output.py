@@ -89,7 +89,7 @@ TEXT = st.text(
 
 
 @given(st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=4))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example([('"', '5" scar', 'a"b')])
 def test_csv_pandas_and_our_reader_read_what_was_written(
     tmp_path: Path, texts: list[tuple[str, str, str]]

@@ -256,7 +256,7 @@ def above(right: set[str], height: int) -> set[str]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
     top_k, exclude_own, height = (
         data.draw(st.integers(2, 7)),

@@ -358,7 +358,7 @@ texts = st.lists(st.sampled_from(VOCABULARY), max_size=5, unique=True).map(" ".j
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_words_and_hierarchy_the_slow_way(described: Described, data: st.DataObject) -> None:
     mentions = data.draw(st.lists(texts, min_size=1, max_size=4))
     concepts = described.dictionary.name_concept.tolist()

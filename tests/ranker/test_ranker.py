@@ -121,7 +121,7 @@ layouts = st.lists(
 
 
 @given(layouts, st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_softmax_the_slow_way(layout: Layout, seed: int) -> None:
     lists, random = laid_out(layout), np.random.default_rng(seed)
     scores = random.normal(scale=3, size=len(lists.values))
@@ -253,7 +253,7 @@ def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @given(layouts, st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_gradients_of_scores_are_those_of_the_loss(layout: Layout, seed: int) -> None:
     lists, random = laid_out(layout), np.random.default_rng(seed)
     count, mentions = len(lists.values), len(layout)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import outputs
@@ -134,7 +134,6 @@ JSON = VALUE | st.lists(VALUE | st.lists(VALUE, max_size=3), max_size=3)
 KEYS = st.sampled_from(["mention", "gold", "id", "ids", "spans", "type", "document_id", "schema"])
 
 
-@settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON))
 def test_any_object_is_read_or_refused_with_its_line(
     tmp_path_factory: pytest.TempPathFactory, record: dict[str, object]

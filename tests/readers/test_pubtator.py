@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import outputs
@@ -119,7 +119,6 @@ def test_annotation_without_a_text(tmp_path: Path) -> None:
 LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_size=30)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(LINE, LINE, st.data()), min_size=1, max_size=3))
 def test_what_is_written_is_read_again(
     tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, st.DataObject]]

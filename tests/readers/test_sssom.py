@@ -92,7 +92,7 @@ def test_dictionaries_are_not_taken_for_mappings(sample: Path) -> None:
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=20)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(labels=st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
 def test_labels_are_read_as_csv_writes_them(tmp_path: Path, labels: list[tuple[str, str]]) -> None:
     file = io.StringIO()

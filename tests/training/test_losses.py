@@ -94,7 +94,7 @@ def test_the_target_of_one_synonym_one_hypernym_and_one_other() -> None:
 
 
 @given(batches(), st.sampled_from([0.25, 1.0, 3.0]))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
     scores, relevance, mask = batch
     computed = listwise(
@@ -106,7 +106,7 @@ def test_listwise_the_slow_way(batch: tuple, temperature: float) -> None:
 
 
 @given(batches())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_marginal_the_slow_way(batch: tuple) -> None:
     scores, relevance, mask = batch
     computed = marginal(doubles(scores), torch.tensor(relevance), torch.tensor(mask)).tolist()
@@ -167,7 +167,7 @@ def test_the_mean_is_over_judged_lists() -> None:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
     mentions, above, dim = (
         data.draw(st.integers(1, 4)),
@@ -239,7 +239,7 @@ def test_info_nce_of_two_pairs() -> None:
     st.integers(0, 999),
     st.data(),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_info_nce_the_slow_way(
     size: int, dim: int, temperature: float, seed: int, data: st.DataObject
 ) -> None:

@@ -41,7 +41,7 @@ def listed(pairs: Pairs) -> list[tuple[int, int, int]]:
 
 
 @given(names=NAMES, seed=SEEDS, epoch=st.integers(1, 9))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
     pairs = listed(sampling.synonym_pairs(table(names), seed, epoch))
     assert all(
@@ -107,7 +107,7 @@ def runs(values: np.ndarray, size: int) -> list[list[int]]:
 
 
 @given(halvings=st.integers(0, 5), size=st.integers(2, 5), seed=SEEDS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> None:
     vectors = line(size * 2**halvings, seed)
     found = sampling.similar_together(vectors, 4 * size, np.random.default_rng(seed))
@@ -121,7 +121,7 @@ def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> N
     size=st.integers(1, 9),
     seed=SEEDS,
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_any_vectors_come_back_as_a_permutation(
     rows: list[list[int]], size: int, seed: int
 ) -> None:
@@ -161,7 +161,6 @@ def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.
 
 
 @given(LABELS, st.integers(0, 3), st.booleans(), SEEDS)
-@settings(deadline=None)
 def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
     labels: np.ndarray, each: int, wu: bool, seed: int
 ) -> None:
