@@ -175,7 +175,7 @@ class HybridGenerator(Generator):
 
         They are the k names with the best dense scores, the name that is the query, and the k best
         by characters. Characters are left out where vectors of sub-words have found something near
-        (decision 4). A name that is good only by the sum may be missed.
+        (docs/decisions.md). A name that is good only by the sum may be missed.
 
         Args:
             queries: in normal form; an empty one finds nothing.
