@@ -77,8 +77,8 @@ class Session:
         answer = prediction
         if self._remembers:
             definitions = definitions_of(document, self.linker.options.text)
-            linkable = self.linker.linkable
-            answer = self._decided.apply(prediction, document, definitions, linkable, k=K)
+            ruling = self._decided.on_mention(mention, document, definitions)
+            answer = self._decided.apply(prediction, ruling, self.linker.linkable, k=K)
         parts = [[candidate.concept_id for candidate in part.candidates] for part in answer.parts]
         rank = matching.strict_rank(parts, gold, self.linker.dictionary.resolve)
         if rank == 1 and answer.source == DECISION:

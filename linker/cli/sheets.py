@@ -73,7 +73,8 @@ def link(
                 yield row, prediction
                 bar.update()
 
-    sources, has_decisions = linking.lends(linker, decisions), decisions is not None
+    has_decisions = decisions is not None
+    sources = has_decisions or linking.lends(linker)
     write(table, output, *linked.written(counted(), sources, has_decisions))
     common.say_outcomes("row", outcomes)
     common.say_skipped(handle)

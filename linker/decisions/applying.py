@@ -60,6 +60,11 @@ class Ruling:
     by: tuple[Decision, ...] = field(default=(), compare=False)  # those that say so
     is_disputed: bool = False  # whether reviewers disagree, so that the model answers
 
+    @property
+    def spare(self) -> int:
+        """How many candidates a mention may lose: so many more are made of it, up to a bound."""
+        return min(_MOST_REJECTED, len(self.rejected))
+
 
 class Decided:
     """The decisions in force, by which predictions are corrected.
@@ -182,8 +187,7 @@ class Decided:
     def apply(
         self,
         prediction: Prediction,
-        document: Document | None,
-        definitions: Definitions,
+        ruling: Ruling,
         linkable: NDArray[Any],
         *,
         k: int,
@@ -196,14 +200,12 @@ class Decided:
 
         Args:
             prediction: of the linker.
-            document: of the mention; None for a loose one.
-            definitions: the short forms of the document.
+            ruling: of `on_mention`.
             linkable: the rows of the concepts that the mention may be answered with.
             k: how many candidates to keep.
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
-        ruling = self._ruling(prediction.mention, document, definitions)
         if self._can_answer(ruling.parts, linkable):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
@@ -215,13 +217,7 @@ class Decided:
             parts=tuple(replace(part, candidates=part.candidates[:k]) for part in prediction.parts),
         )
 
-    def rejected(
-        self, mention: Mention, document: Document | None, definitions: Definitions
-    ) -> int:
-        """How many candidates a mention may lose: so many more are made of it, up to a bound."""
-        return min(_MOST_REJECTED, len(self._ruling(mention, document, definitions).rejected))
-
-    def _ruling(
+    def on_mention(
         self, mention: Mention, document: Document | None, definitions: Definitions
     ) -> Ruling:
         """What the decisions say of a mention, whose document may define its short forms."""

@@ -102,7 +102,7 @@ class LinkSettings:
         """What links chunks of items, and writes them into texts.
 
         Args:
-            documents: whether the mentions are of documents, see `linker.outputs.Writer`.
+            documents: whether the mentions are of documents, see `linker.outputs.Layout`.
             linker: the one that the settings ask for, if it is there.
         """
         linker = linker or self.load()
@@ -160,13 +160,12 @@ def layout_of(form: str, documents: bool, linker: Linker, decisions: bool) -> La
         decisions: whether decisions of people were applied.
     """
     vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    sources = decisions or len(linker.dictionary.lent_rows) > 0
-    return Layout(documents, sources, decisions, vocabulary)
+    return Layout(documents, decisions or lends(linker), decisions, vocabulary)
 
 
-def lends(linker: Linker, decisions: Decided | None = None) -> bool:
-    """Whether answers may have sources: other vocabularies, or decisions."""
-    return decisions is not None or len(linker.dictionary.lent_rows) > 0
+def lends(linker: Linker) -> bool:
+    """Whether answers may have other vocabularies as their sources."""
+    return len(linker.dictionary.lent_rows) > 0
 
 
 def chunks(
@@ -289,24 +288,11 @@ class LinkParts(Work):
                 count = parquet.write(linked, raw)
                 part.check()
             return count
-        counted = _Counted(linked)
         with files.write_aside(part.output) as file:
             layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None)
-            outputs.write(settings.form, counted, file, layout)
+            count = outputs.write(settings.form, linked, file, layout)
             part.check()
-        return counted.mentions
-
-
-class _Counted(Iterator[Linked]):
-    """Counts the mentions of linked items that are passed on."""
-
-    def __init__(self, linked: Iterator[Linked]) -> None:
-        self._linked, self.mentions = linked, 0
-
-    def __next__(self) -> Linked:
-        document, predictions = next(self._linked)
-        self.mentions += len(predictions)
-        return document, predictions
+        return count
 
 
 def model_hash(model: str) -> str:

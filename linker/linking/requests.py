@@ -24,22 +24,21 @@ Restrictions = tuple[Selection, ...]
 class Decisions(Protocol):
     """What people decided, which wins over the model; see `linker.decisions.applying.Decided`."""
 
-    def rejected(
+    def on_mention(
         self, mention: Mention, document: Document | None, definitions: Definitions
-    ) -> int:
-        """How many candidates a mention may lose."""
+    ) -> Any:
+        """What they say of a mention; `spare` is how many candidates it may lose."""
 
     def apply(
         self,
         prediction: Prediction,
-        document: Document | None,
-        definitions: Definitions,
+        ruling: Any,
         linkable: NDArray[Any],
         *,
         k: int,
         threshold: float | None,
     ) -> Prediction:
-        """The prediction as people decided on its mention."""
+        """The prediction as they decided, given what they say of its mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ class Answer:
 
     request: Request
     mention: Mention
-    k: int = 0  # candidates of each part to make: more than are wanted, where people reject some
+    ruling: Any = None  # what decisions say of it; None: there are none
     document: Document | None = None
     number: int = -1  # of the document in the batch; -1: a loose mention
     definitions: Definitions = dataclasses.field(default_factory=Definitions)  # of the document
@@ -148,6 +147,11 @@ class Answer:
     def text(self) -> str:
         """What is read: the mention, or the name that it is linked by."""
         return self.span.name if self.span and self.span.name else self.mention.text
+
+    @property
+    def k(self) -> int:
+        """The candidates of a part to make: more than are wanted, where people rejected some."""
+        return self.request.k + (self.ruling.spare if self.ruling else 0)
 
 
 Task = tuple[Request, Document | None, list[Answer]]
@@ -169,14 +173,14 @@ def opened(
         wanted: which mentions are linked; None: all. A loose mention that is not wanted is no task.
     """
     spans = request.found.spans if request.found else {}
-    rejected = request.decisions.rejected if request.decisions else None
+    decisions = request.decisions
     for document, mentions, definitions in grouped([request.item], options, wanted):
         shared = tuple(filter(None, (request.within, document.within if document else None)))
         answers = [
             Answer(
                 request,
                 mention,
-                request.k + (rejected(mention, document, definitions) if rejected else 0),
+                decisions.on_mention(mention, document, definitions) if decisions else None,
                 document,
                 number if document else -1,
                 definitions,

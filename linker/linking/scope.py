@@ -189,8 +189,7 @@ class Scope:
             return prediction
         return request.decisions.apply(
             prediction,
-            answer.document,
-            answer.definitions,
+            answer.ruling,
             self.linkable,
             k=request.k,
             threshold=request.found.threshold if request.found else request.threshold,

@@ -77,8 +77,8 @@ def format_of(name: str) -> Format:
     return cast(Format, importlib.import_module(FORMATS[name]))
 
 
-def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layout()) -> None:
-    """Write a file of predictions.
+def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layout()) -> int:
+    """Write a file of predictions, and return how many these are.
 
     Args:
         name: of the format.
@@ -90,11 +90,13 @@ def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layou
         LinkerError: there is no such format, or it cannot hold an item.
     """
     format, items = format_of(name), iter(items)
-    first = next(items, None)
+    first, count = next(items, None), 0
     file.write(format.header(first and first[0], layout))
     for document, predictions in chain([first] if first else [], items):
         file.write(format.item(document, predictions, layout))
+        count += len(predictions)
     file.write(format.FOOTER)
+    return count
 
 
 def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:

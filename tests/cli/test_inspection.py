@@ -28,33 +28,15 @@ def test_a_whole_model(model: Path, run: Run) -> None:
 def test_what_is_remembered_is_checked_all_the_same(
     model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = model / "postings" / "data.npy"
-    data = path.read_bytes()
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-    monkeypatch.setattr(verified, "_remembered", lambda: EVERYTHING)
-    monkeypatch.setattr(verified, "LARGE", 1)
+    """All files are damaged here, which only who does not trust sees."""
+    monkeypatch.setattr(verified, "has_checksum", lambda *_, trust: trust)
     Linker.load(model)
     result = run("verify", "--model", model)
     assert result.code == 1
     assert result.err == (
-        f"linker: {path}: differs from its checksum in manifest.json; "
+        f"linker: {model}/README.md: differs from its checksum in manifest.json; "
         "the file was changed or damaged, train or save it again\n"
     )
-
-
-class _Everything(dict[str, Any]):
-    def get(self, key: str, default: Any = None) -> Any:
-        return _Same()
-
-
-class _Same:
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
-EVERYTHING = _Everything()
 
 
 def test_there_is_no_model(tmp_path: Path, run: Run) -> None:

@@ -33,7 +33,8 @@ def applied(
     threshold: float | None = None,
 ) -> Prediction:
     """What decisions make of the prediction for a loose mention."""
-    return decided.apply(prediction, None, Definitions(), linker.linkable, k=k, threshold=threshold)
+    ruling = decided.on_mention(prediction.mention, None, Definitions())
+    return decided.apply(prediction, ruling, linker.linkable, k=k, threshold=threshold)
 
 
 def ids(prediction: Prediction) -> list[list[str]]:
@@ -156,11 +157,11 @@ def test_as_many_candidates_more_as_a_mention_may_lose(linker: Linker) -> None:
     decided = Decided(decisions, linker)
 
     def count(text: str, document: str | None) -> int:
-        return decided.rejected(Mention(text, document_id=document), None, Definitions())
+        return decided.on_mention(Mention(text, document_id=document), None, Definitions()).spare
 
     assert [count("a", document) for document in (None, "6", "7", "8")] == [2, 2, 3, 3]
     assert [count("b", document) for document in (None, "6", "8")] == [0, 1, 1]
-    assert Decided([], linker).rejected(Mention("a"), None, Definitions()) == 0
+    assert Decided([], linker).on_mention(Mention("a"), None, Definitions()).spare == 0
 
 
 @pytest.mark.parametrize(
@@ -343,5 +344,5 @@ def test_as_many_candidates_are_made_as_people_rejected(linker: Linker) -> None:
     assert not set(ids_) & {c.concept_id for c in prediction.parts[0].candidates}
     every = [Decision("fever", i, accepted=False) for i in linker.dictionary.ids[:300]]
     decided = Decided(every, linker)
-    counts = [decided.rejected(Mention(text), None, Definitions()) for text in ("fever", "A-T")]
-    assert counts == [100, 0]
+    said = [decided.on_mention(Mention(text), None, Definitions()) for text in ("fever", "A-T")]
+    assert [ruling.spare for ruling in said] == [100, 0]
