@@ -28,7 +28,7 @@ from linker.linking import spans
 from linker.linking.documents import Annotator
 from linker.options import LinkerOptions
 from linker.text.normalize import normalize
-from linker.training import supervision
+from linker.training.data import collect
 from linker.types import Document
 
 RELEASES = {"ncbi": "2017", "bc5cdr": "2026"}
@@ -99,7 +99,7 @@ PACKAGES = {"spaCy PhraseMatcher": "spacy", "Gilda": "gilda"}
 
 def _extended(dictionary: Dictionary, known: list[Any]) -> Dictionary:
     """The dictionary with annotated mentions as names, as the linker takes them."""
-    annotated = supervision.collect(known, LinkerOptions())
+    annotated = collect(known, LinkerOptions())
     names = [(mention.name, mention.ids) for mention in annotated if mention.name]
     return dictionary.add(names, normalize) if names else dictionary
 

@@ -199,10 +199,7 @@ def fitted(
         mentions: that it learnt.
         say: is told what the ranker was fitted to.
     """
-    is_trained = linker.best_epoch > 0
-    return linker.with_ranker(
-        lists.fitted(linker, dictionary, mentions, [], SEED, say, is_trained=is_trained)
-    )
+    return linker.with_ranker(lists.fitted(linker, dictionary, mentions, [], say))
 
 
 def save(ranker: Ranker, folder: Path) -> None:

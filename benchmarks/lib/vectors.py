@@ -21,7 +21,6 @@ from linker.candidates.index import ExactIndex
 from linker.dictionary.classes import Classes
 from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts, train
 from linker.encoders.words import WordVectors, tokens, unit
-from linker.training.loop import Epoch
 
 YEAR = "2017"  # the release of MEDIC
 WORDS = {
@@ -119,7 +118,7 @@ def epochs_to(history: list[Mapping[str, Any]]) -> Callable[[object], None]:
     """A listener to the events of training that keeps what each epoch says."""
 
     def listen(event: object) -> None:
-        if isinstance(event, Epoch):
-            history.append(dict(event.record))
+        if isinstance(event, Mapping):
+            history.append(dict(event))
 
     return listen

@@ -36,7 +36,7 @@ from linker.evaluation.protocols import outcome_of
 from linker.metrics import mean_interval
 from linker.options import LinkerOptions
 from linker.text.normalize import normalize
-from linker.training import supervision
+from linker.training.data import collect
 
 WORK = results.WORK / "peers"
 SCRIPT = str(Path(__file__).with_name("peer_runs.py"))
@@ -90,7 +90,7 @@ def dictionary() -> Dictionary:
 
 def write_inputs(names: str, split: str) -> None:
     """Write the file that systems read: names and mentions."""
-    annotated = supervision.collect(documents("ncbi", *KNOWN[names]), LinkerOptions())
+    annotated = collect(documents("ncbi", *KNOWN[names]), LinkerOptions())
     learnt = [(mention.name, mention.ids) for mention in annotated if mention.name]
     extended = dictionary().add(learnt, normalize) if learnt else dictionary()
     texts = [mention.text for mention in asked(split)]

@@ -29,7 +29,7 @@ from linker.text.abbreviations import expand
 from linker.text.composites import split
 from linker.text.mentions import TextOptions, definitions_of
 from linker.text.normalize import normalize
-from linker.training.supervision import collect
+from linker.training.data import collect
 
 SPLITS = {"train": "train", "dev": "devel", "test": "test"}
 

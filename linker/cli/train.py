@@ -141,9 +141,9 @@ def train(
     from linker.cli.words import for_training
     from linker.text.spelling import read as read_spelling
     from linker.training import pipeline
+    from linker.training.data import check_known
     from linker.training.plan import TrainingRequest
     from linker.training.settings import RunSettings, remove_folder
-    from linker.training.supervision import check_known
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence()

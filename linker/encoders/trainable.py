@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from tqdm import tqdm
 
-from linker.encoders import base
-from linker.encoders.base import Encoder
+from linker.encoders.base import Encoder, Precision
 from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
@@ -27,7 +26,6 @@ _GPU_STEP = 512  # names that are embedded at once on a GPU; fewer do not use al
 
 Tokens = Sequence[Any]  # the pieces of one name; padding costs their number
 Batch = dict[str, Tensor]
-Precision = Literal["auto", "fp32", "bf16"]
 
 
 def pick_device(choice: Literal["auto", "cpu", "cuda"]) -> torch.device:
@@ -59,11 +57,10 @@ def bf16_is_fast(device: torch.device) -> bool:
     return bool(abilities.get("amx_bf16") or abilities.get("avx512_bf16"))
 
 
-def resolve_precision(device: torch.device, precision: Precision) -> Precision:
+def resolve_precision(device: torch.device, precision: Precision) -> Literal["fp32", "bf16"]:
     """Replace auto by the precision for a device: bf16 where it is fast, else fp32."""
-    if precision == "auto":
-        return "bf16" if bf16_is_fast(device) else "fp32"
-    return precision
+    is_bf16 = bf16_is_fast(device) if precision == "auto" else precision == "bf16"
+    return "bf16" if is_bf16 else "fp32"
 
 
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
@@ -109,7 +106,7 @@ class TrainableEncoder(Encoder, nn.Module):
         """The encoder that links once the training is over."""
         return self
 
-    def use(self, precision: base.Precision) -> base.Precision:
+    def use(self, precision: Precision) -> Precision:
         if precision == "int8":
             raise LinkerError(f"{type(self).__name__} encodes in fp32 or bf16, and not in int8")
         self.precision = resolve_precision(self.device, precision)

@@ -55,7 +55,7 @@ class Checkpoints:
 
     folder: Path  # holds them
     # of all that the weights depend on: options, checksums of the data; JSON values by their
-    # names; a run adds its plan
+    # names; a run adds its schedule
     fingerprint: Mapping[str, object]
     resume: bool = False  # whether a run starts from the newest checkpoint, where there is one
 

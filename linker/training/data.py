@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from linker import persistence
+from linker import matching, persistence
 from linker.candidates.index import Floats
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, is_unit
 from linker.errors import LinkerError
 from linker.linking.seen import Seen
-from linker.ranker.lists import Query
-from linker.training import supervision
-from linker.training.supervision import Annotated
-from linker.types import Document, Mention
+from linker.options import LinkerOptions
+from linker.ranker.lists import Query, name_of_each
+from linker.text.biosyn import biosyn_parts
+from linker.text.find import is_short_form
+from linker.text.mentions import TextOptions, expanded, grouped
+from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
     from linker.ranker.options import TrainingOptions
     from linker.training.plan import TrainingPlan
+
+logger = logging.getLogger(__name__)
+
+_SHOWN = 10  # unknown ids in a warning
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,7 @@ class TrainingData:
         Raises:
             LinkerError: no name of the dictionary is left once normalised.
         """
-        annotated = list(supervision.collect(mentions, plan.options))
+        annotated = list(collect(mentions, plan.options))
         names = [name for mention in annotated for name in mention.names]
         extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
         table = table_of(dictionary, plan.normalize)
@@ -90,7 +98,7 @@ class TrainingData:
         Raises:
             LinkerError: there are mentions, and none gives a query.
         """
-        return supervision.queries(self.mentions, self.dictionary, self.normalize)
+        return queries(self.mentions, self.dictionary, self.normalize)
 
     def check(self) -> None:
         """Refuse mentions that give no query, before any work is done.
@@ -106,7 +114,7 @@ class TrainingData:
 
         It is used for linking only: in training it would tell the answer.
         """
-        return supervision.frequency(self.mentions, self.dictionary, self.indexed.table)
+        return frequency_of_names(times(self.mentions, self.dictionary), self.indexed.table)
 
     def generator(
         self,
@@ -167,3 +175,188 @@ def _checksum(*values: Any) -> str:
     for value in values:
         digest.update(value.tobytes() if hasattr(value, "tobytes") else json.dumps(value).encode())
     return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """An annotated mention as training sees it."""
+
+    mention: Mention
+    name: str  # short forms expanded; empty for a mention that gives no name
+    ids: tuple[str, ...]  # all its CURIEs
+
+    @property
+    def names(self) -> list[tuple[str, tuple[str, ...]]]:
+        """What it adds to a dictionary, with its ids: its name, and the short form that it is.
+
+        Mentions that are joined from several parts are no short forms.
+        """
+        texts = [self.name] if self.name else []
+        if texts and self.is_single and is_short_form(self.mention.text):
+            texts.append(self.mention.text)
+        return [(text, self.ids) for text in dict.fromkeys(texts)]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a name of one concept."""
+        return bool(self.name) and is_single(self.mention.gold or ())
+
+
+def is_single(gold: Gold) -> bool:
+    """Whether an annotation means one concept: not a composite, not an aggregate."""
+    return len(gold) == 1 and gold[0].operator == "one_of"
+
+
+def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iterator[Annotated]:
+    """Turn annotated mentions into names. Mentions that are not annotated are left out.
+
+    A mention gives no name (the empty one) if it is annotated as having no concept, or is a
+    composite or aggregate of several, unless `text.training_composites` is `join`.
+    """
+    for _, mentions, definitions in grouped(items, options.text):
+        for mention in mentions:
+            if mention.gold is None:
+                continue
+            ids = tuple(identifier for group in mention.gold for identifier in group.ids)
+            name = ""
+            if options.text.training_composites == "join" and ids:
+                name = " ".join(biosyn_parts(mention.text, definitions.first, ids))
+            elif ids and is_single(mention.gold):
+                name = expanded(mention, definitions, options.text)
+            yield Annotated(mention, name, ids)
+
+
+def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
+    """Log how many annotated mentions become names.
+
+    Raises:
+        LinkerError: there are some, and the dictionary knows the ids of none.
+    """
+    named = [mention.ids for mention in mentions if mention.name]
+    unknown = [ids for ids in named if not any(map(dictionary.rows, ids))]
+    if named and len(unknown) == len(named):
+        raise LinkerError(
+            f"the dictionary knows the id of none of the {len(named):,} training mentions "
+            f"({'|'.join(unknown[0])}; its own: {dictionary.ids[0]})"
+        )
+    if unknown:
+        missing = sorted({identifier for ids in unknown for identifier in ids})
+        more = f", … ({len(missing)}; -v shows all)" if len(missing) > _SHOWN else ""
+        logger.warning(
+            "%d of %d training mentions have no id that the dictionary knows, they add no name: %s",
+            len(unknown),
+            len(named),
+            ", ".join(missing[:_SHOWN]) + more,
+        )
+        logger.info("unknown ids: %s", ", ".join(missing))
+    logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
+
+
+def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], name: str) -> None:
+    """Refuse annotated mentions of which the dictionary knows no id.
+
+    Args:
+        dictionary: knows ids.
+        items: the mentions.
+        name: what the message calls them: their file.
+
+    Raises:
+        LinkerError: they have ids, and all are unknown.
+    """
+    mentions = [
+        mention
+        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
+        for mention in part
+    ]
+    ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}
+    if ids and not any(map(dictionary.rows, ids)):
+        raise LinkerError(
+            f"{name}: the dictionary has none of its {len(ids):,} annotated ids "
+            f"({min(ids)}; its own: {dictionary.ids[0]})"
+        )
+
+
+def queries(
+    mentions: Sequence[Annotated], dictionary: Dictionary, normalize: Callable[[str], str]
+) -> list[Query] | None:
+    """Turn mentions of one concept into distinct queries.
+
+    Args:
+        mentions: annotated ones; those of several concepts, of unknown ones, and those that are
+            empty once normalised give no query.
+        dictionary: knows the ids.
+        normalize: gives the normal form of a name.
+
+    Returns:
+        The queries in the order of mentions; None where no mention has one concept.
+
+    Raises:
+        LinkerError: there are mentions of one concept, and none gives a query.
+    """
+    single = [mention for mention in mentions if mention.is_single]
+    if not single:
+        text = (
+            "none of the %d annotated mentions has one concept; "
+            "the encoder is trained on the dictionary's names"
+        )
+        if mentions:
+            logger.warning(text, len(mentions))
+        return None
+    found: list[Query] = []
+    empty = unknown = 0
+    for mention in single:
+        right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
+        query = Query(normalize(mention.name), right)
+        if not query.text or not right:
+            empty += 1
+        elif not any(map(dictionary.rows, right)):
+            unknown += 1
+        else:
+            found.append(query)
+    distinct = list(dict.fromkeys(found))
+    _report_queries(len(distinct), len(single), unknown, empty)
+    return distinct
+
+
+def _report_queries(distinct: int, mentions: int, unknown: int, empty: int) -> None:
+    """Log what became of the mentions of one concept, and refuse where they gave no query."""
+    if not distinct:
+        raise LinkerError(
+            f"none of the {mentions:,} training mentions of one concept can be trained on: "
+            f"{unknown:,} have an id that the dictionary does not know, "
+            f"{empty:,} are empty once normalised"
+        )
+    text = (
+        "%d training queries; %d mentions came before, "
+        "%d have an id that the dictionary does not know"
+    )
+    repeated = mentions - unknown - empty - distinct
+    logger.info(text, distinct, repeated, unknown)
+
+
+def times(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDArray[np.float64]:
+    """Count how often mentions of one concept are annotated with each concept, (concepts,).
+
+    An annotation is split evenly among the concepts that its id means.
+    """
+    counts = np.zeros(len(dictionary))
+    for mention in mentions:
+        gold = mention.mention.gold
+        if gold and is_single(gold):
+            ids = matching.accepted(gold, dictionary.resolve)
+            rows = {row for identifier in ids for row in dictionary.rows(identifier)}
+            for row in rows:
+                counts[row] += 1 / len(rows)
+    return counts
+
+
+def frequency_of_names(counts: NDArray[np.float64], table: NameTable) -> NDArray[np.float32]:
+    """Compute log(1 + count of the concept of a name), (names,); the most of several concepts.
+
+    Args:
+        counts: of annotations of each concept.
+        table: the names.
+    """
+    most = np.zeros(len(table))
+    np.maximum.at(most, name_of_each(table), counts[table.concepts])
+    return np.log1p(most).astype(np.float32)

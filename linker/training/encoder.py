@@ -18,59 +18,257 @@ Up to three phases train one encoder of names, each from the weights that the on
    dictionary are queries.
 
 At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave
-a phase out; the files in `phases/` say what else does.
-"""
+a phase out; the files in `phases/` say what else does."""
 
 from __future__ import annotations
 
-from accelerate import Accelerator
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
-from linker.encoders.trainable import TrainableEncoder
+import numpy as np
+import torch
+from accelerate import Accelerator, PartialState
+from accelerate.utils import gather_object
+from torch import Tensor, nn
+
+from linker import persistence
+from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.index import Floats
+from linker.encoders.base import PROBE, Encoder, Precision, is_unit
+from linker.encoders.trainable import TrainableEncoder, checksum, pick_device, resolve_precision
+from linker.errors import LinkerError
+from linker.options import LinkerOptions
 from linker.training.checkpoints import Checkpoints
-from linker.training.creation import Trained, create_encoder
 from linker.training.data import TrainingData
-from linker.training.loop import Epoch, Phase, run
-from linker.training.model import ModelInTraining, Validate, clear_checkpoints, place
+from linker.training.loop import Phase, Step, run
 from linker.training.phases import align, ground, rank
 from linker.training.plan import TrainingPlan
-from linker.training.settings import Record, RunSettings
+from linker.training.settings import PHASES, Record, RunSettings, flat
 from linker.types import Activity
+
+Validate = Callable[[HybridGenerator], Mapping[str, float]]
+"""Measures a generator on development data; `dev_acc1` chooses the epoch that is kept."""
+
+_SHARED = ("seed", "device", "precision", "weight_decay")  # options that phases on names depend on
+
+
+class ModelInTraining(nn.Module):
+    """An encoder and λ in training, and what they are trained on.
+
+    The score of a candidate e of a mention m is `z = scale · (v_m · v_e) + λ · sparse(m, e)`
+    (BioSyn eq. 1-4, BCNH eq. 1-3). Its parameters are those of the encoder, and λ.
+
+    Args:
+        encoder: of names; its weights are trained.
+        data: what is trained on.
+        options: of all phases.
+        settings: where checkpoints are, and who is told.
+        provenance: fingerprints of what the encoder was made from.
+        validate: measures each epoch of the list-wise phase; None: nothing does.
+
+    Attributes:
+        share: the share of each batch that this process trains on: every n-th query, where there
+            are n processes.
+        is_pretrained: whether a phase has trained the encoder.
+    """
+
+    def __init__(
+        self,
+        encoder: TrainableEncoder,
+        data: TrainingData,
+        options: LinkerOptions,
+        settings: RunSettings,
+        provenance: Mapping[str, object],
+        validate: Validate | None = None,
+    ) -> None:
+        super().__init__()
+        self.data, self.options, self.settings = data, options, settings
+        process = PartialState()
+        self.validate = validate
+        self.share = slice(process.process_index, None, process.num_processes)
+        self.encoder, self.scale = encoder, options.training.scale(is_unit(encoder))
+        self.sparse_weight = nn.Parameter(torch.tensor(float(options.training.sparse_weight)))
+        self.is_pretrained = False
+        self._provenance = provenance
+        self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
+
+    @property
+    def seed(self) -> int:
+        """Where all random numbers come from."""
+        return self.options.training.seed
+
+    def embed(self, names: Sequence[str]) -> Tensor:
+        """Encode names to (len(names), dim), with gradients."""
+        return self.encoder.embed(names)
+
+    def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
+        """Score the candidates of mentions.
+
+        Args:
+            mentions: v_m, (B, d).
+            candidates: v_e, (B, K, d).
+            sparse: the sparse scores, (B, K).
+
+        Returns:
+            z, (B, K).
+        """
+        dense = self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+        return dense + self.sparse_weight * sparse
+
+    def generator(
+        self, precision: Precision = "fp32", linking: Encoder | None = None
+    ) -> HybridGenerator:
+        """Index the names with the weights of the moment.
+
+        Scores are divided by the scale, so that those of unit vectors are about a cosine.
+
+        Args:
+            precision: in which the names are encoded.
+            linking: the encoder that links after the training, where it is not the trained one.
+        """
+        self.encoder.precision, vectors = precision, None
+        if linking is None or linking is self.encoder:
+            vectors = self.indexed_vectors()
+        sparse_weight, options = float(self.sparse_weight.detach()), self.options.training
+        return self.data.generator(
+            linking or self.encoder, sparse_weight / self.scale, options, vectors
+        )
+
+    def parameter_groups(self, learning_rate: float) -> list[dict[str, Any]]:
+        """Give the encoder's parameters, then λ, which has its own learning rate and no decay."""
+        options = self.options.training
+        weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]
+        rate = options.sparse_learning_rate
+        return [
+            {"params": weights, "lr": learning_rate, "weight_decay": options.weight_decay},
+            {"params": [self.sparse_weight], "lr": rate, "weight_decay": 0.0},
+        ]
+
+    def encode(self, names: Sequence[str], progress: bool = False) -> Floats:
+        """Encode names, each process a share of them; float32 (len(names), dim).
+
+        Raises:
+            LinkerError: the vectors are not finite.
+        """
+
+        def tell(done: int, count: int) -> None:
+            at = f"{done:,} of {count:,}"
+            self.settings.on_activity(Activity("encoding names", done / count, at))
+
+        vectors = np.empty((len(names), self.encoder.dim), np.float32)
+        shares = gather_object([self.encoder.encode(names[self.share], progress=progress or tell)])
+        for i, share in enumerate(shares):
+            vectors[i :: len(shares)] = share
+        if not np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all():
+            folder = self.settings.checkpoints
+            kept = f"; the last good checkpoint is kept in {folder}" if folder else ""
+            raise LinkerError(
+                "the encoder makes vectors that are not finite; "
+                f"training stopped{kept}; try a lower learning rate"
+            )
+        return vectors
+
+    def indexed_vectors(self) -> Floats:
+        """Encode the indexed names, unless the weights are those of the last time.
+
+        The vectors are rounded to half precision, which halves the model.
+        """
+        weights = checksum(self.encoder), self.encoder.precision
+        if self._vectors is None or self._vectors[0] != weights:
+            self._vectors = None  # before the new ones take their memory
+            show = self.settings.progress and self.share.start == 0
+            vectors = self.encode(list(self.data.indexed.table.texts), show)
+            self._vectors = weights, persistence.to_fp16(vectors)
+        return self._vectors[1]
+
+    def check(self, epoch: int) -> Mapping[str, float]:
+        """Refuse weights that the last step of an epoch broke, before they are kept."""
+        self.encode(PROBE)
+        return {}
+
+    @cached_property
+    def _of_names(self) -> dict[str, object]:
+        return {**self._provenance, **self.data.fingerprint_of_names()}
+
+    def names_fingerprint(self, *groups: str) -> dict[str, object]:
+        """Fingerprint what a phase on the dictionary's names depends on.
+
+        A refit and other list-wise trainings share such a phase.
+
+        Args:
+            groups: the options of the phase, and of those before it.
+        """
+        shared = flat(self.options, "training")
+        shared = {name: shared[name] for name in (f"training.{field}" for field in _SHARED)}
+        return self._of_names | flat(self.options, *groups) | shared
+
+    def mentions_fingerprint(self, *groups: str) -> dict[str, object]:
+        """Fingerprint what a phase on annotated mentions depends on; `groups` as above."""
+        mentions = self.data.fingerprint_of_mentions()
+        mentions["development"] = self.settings.development
+        return self._of_names | mentions | flat(self.options, "sparse", "text", "training", *groups)
 
 
 def train(
+    created: Encoder,
+    provenance: Mapping[str, object],
     plan: TrainingPlan,
     data: TrainingData,
     settings: RunSettings,
     validate: Validate | None = None,
-) -> Trained:
-    """Train the encoder of a plan, and index all names with it.
+) -> tuple[HybridGenerator, list[Record]]:
+    """Train an encoder, and index all names with it.
 
     Args:
-        plan: which encoder, and the options.
+        created: the new encoder.
+        provenance: fingerprints of what it was made from.
+        plan: the options.
         data: the dictionary and the training mentions.
         settings: where checkpoints are written, and callbacks for progress.
         validate: measures the model after each epoch of phase 3.
+
+    Returns:
+        What ranks all names, those of training mentions among them, and a record for each epoch of
+        each phase.
     """
-    data.check()  # this and the next lines refuse what would only fail after hours
-    created, provenance = create_encoder(plan, data, settings)
     encoder = created.trainable()
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
     options = rank.checked_options(plan, encoder, data)
-
-    accelerator, options = place(encoder, options)  # on its device
-    if not settings.resume and accelerator.is_main_process:
-        clear_checkpoints(settings)
-    # of each batch this process takes every n-th query, where there are n processes
-    share = slice(accelerator.process_index, None, accelerator.num_processes)
-    model = ModelInTraining(encoder, data, options, settings, provenance, validate, share)
+    accelerator, options = _placed(encoder, options)
+    if settings.checkpoints and not settings.resume and accelerator.is_main_process:
+        for name in PHASES:  # a later --resume must not find them; what trainings share stays
+            Checkpoints(settings.checkpoints / name, {}).clear()
+    model = ModelInTraining(encoder, data, options, settings, provenance, validate)
     history: list[Record] = []
     for prepare in (align.prepare, ground.prepare, rank.prepare):
         phase = prepare(model)
         if phase is not None:
             history += _run(phase, accelerator, settings)
             model.is_pretrained = True
-    finished = encoder.finished()
-    return Trained(model.generator_of_all_names(finished), history, finished)
+    return model.generator(linking=encoder.finished()), history
+
+
+def _placed(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
+    """Put an encoder on the device to train on; the options name the precision that it computes in.
+
+    Raises:
+        LinkerError: this process has trained on another kind of device before.
+    """
+    device = pick_device(options.training.device)
+    precision = encoder.precision = resolve_precision(device, options.training.precision)
+    accelerator = Accelerator(cpu=device.type == "cpu")
+    if accelerator.device.type != device.type:  # accelerate decides it once for a process
+        raise LinkerError(
+            f"this process has trained on the {accelerator.device.type} before; "
+            "train on another device in a new one"
+        )
+    encoder.to(accelerator.device)
+    if options.training.precision != precision:
+        training = dataclasses.replace(options.training, precision=precision)
+        options = dataclasses.replace(options, training=training)
+    return accelerator, options
 
 
 def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:
@@ -79,11 +277,10 @@ def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[
     if folder := settings.folder(phase.name):
         checkpoints = Checkpoints(folder, phase.fingerprint, settings.resume)
     history: list[Record] = []
-    settings.on_activity(Activity(phase.name.value, epochs=phase.plan.epochs))
+    settings.on_activity(Activity(phase.name, epochs=phase.schedule.epochs))
     for event in run(phase, accelerator, checkpoints):
-        if isinstance(event, Epoch):
-            history.append({"phase": phase.name.value, **event.record})
-            settings.on_event(history[-1])
-        else:
-            settings.on_event(event)
+        if not isinstance(event, Step):
+            event = {"phase": phase.name, **event}
+            history.append(event)
+        settings.on_event(event)
     return history

@@ -131,37 +131,31 @@ def fitted(
     dictionary: Dictionary,
     mentions: Items,
     dev: Items,
-    seed: int,
     say: Callable[[str], None],
-    is_trained: bool = False,
     extend: bool = True,
 ) -> Ranker:
     """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
+
+    An encoder that gradients have trained on the mentions is too sure of them, so that in the folds
+    characters alone score names then.
 
     Args:
         linker: the linker; fitting starts from its ranker, if it has one.
         dictionary: its names, without mentions.
         mentions: what it was trained on; they are read in folds.
         dev: development mentions.
-        seed: of folds, and of the fitting.
         say: is told what the ranker was fitted to.
-        is_trained: whether gradients have trained the encoder on the mentions. It is too sure of
-            them then, so that in the folds characters alone score names.
         extend: whether the mentions became names.
     """
-    start = linker.ranker or Ranker.shipped()
+    start, seed = linker.ranker or Ranker.shipped(), linker.options.training.seed
     linker = linker.with_ranker(start)
     sources: list[tuple[str, Callable[[], Judged]]] = []
     if _annotated(mentions) >= FEWEST:
         reader = linker
-        if is_trained and isinstance(linker.generator, HybridGenerator):
+        if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
             reader = linker.with_generator(linker.generator.sparse)
-        sources.append(
-            (
-                f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds",
-                lambda: folds(reader, dictionary, mentions, seed, extend),
-            )
-        )
+        text = f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds"
+        sources.append((text, lambda: folds(reader, dictionary, mentions, seed, extend)))
     if _annotated(dev) >= FEWEST:
         sources.append((f"{_annotated(dev):,} development mentions", lambda: judged(linker, dev)))
     if not sources:

@@ -28,7 +28,7 @@ from linker.training.checkpoints import (
     load_optimizer_state,
     optimizer_state,
 )
-from linker.training.settings import PhaseName
+from linker.training.settings import Record
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Schedule:
     """How long and by which rules a phase is trained."""
 
     epochs: int  # at most
@@ -74,11 +74,11 @@ class Plan:
 class Phase:
     """A part of a training: what is trained, on which batches, for how long, to what end."""
 
-    name: PhaseName  # of its records and checkpoints
+    name: str  # of its records and checkpoints, one of `PHASES`
     module: nn.Module  # has `embed(names)`, and all that is trained
     parameter_groups: Sequence[dict[str, Any]]  # with a learning rate and a weight decay each
     batches: Callable[[int], Sequence[Batch]]  # makes those of an epoch (from 1)
-    plan: Plan  # epochs, steps, optimizer, what the best epoch is
+    schedule: Schedule  # epochs, steps, optimizer, what the best epoch is
     validate: Callable[[int], Mapping[str, float]]  # measures the weights after an epoch
     fingerprint: Mapping[str, object]  # of all that its checkpoints depend on
 
@@ -93,16 +93,9 @@ class Step:
     loss: float  # averaged over the processes
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
-    """The report of a finished epoch."""
-
-    record: Mapping[str, float]  # `epoch` (from 1), averages over its steps, validation metrics
-
-
 def run(
     phase: Phase, accelerator: Accelerator, checkpoints: Checkpoints | None = None
-) -> Iterator[Step | Epoch]:
+) -> Iterator[Step | Record]:
     """Train the module of a phase; at the end it has the best weights.
 
     In several processes each makes batches of its own share of the data, and gradients are
@@ -117,7 +110,8 @@ def run(
         checkpoints: where to write a checkpoint at the start, after each epoch and on SIGTERM.
 
     Yields:
-        Each step and each epoch; first the epochs of the checkpoint that is resumed.
+        Each step, and the record of each epoch: `epoch` (from 1), averages over its steps, and
+        what the validation gives; first the epochs of the checkpoint that is resumed.
 
     Raises:
         LinkerError: the loss or the gradient is not finite; one name is too much for the memory;
@@ -126,18 +120,17 @@ def run(
     """
     loop = _Loop(phase, accelerator, checkpoints)
     loop.begin()
-    for record in loop.progress.history:
-        yield Epoch(record)
+    yield from loop.progress.history
     with catching_sigterm(listen=checkpoints is not None) as loop.signals:
         while not loop.is_finished:
             batches = loop.make_batches()
             loop.module.train()
             for batch in batches[loop.progress.step :]:
                 loss = loop.step(batch)
-                yield Step(loop.progress.epoch + 1, loop.progress.step, phase.plan.steps, loss)
+                yield Step(loop.progress.epoch + 1, loop.progress.step, phase.schedule.steps, loss)
                 loop.stop_on_sigterm()
             loop.module.eval()
-            yield Epoch(loop.end_epoch())
+            yield loop.end_epoch()
             loop.stop_on_sigterm()
     loop.module.load_state_dict(loop.best_weights or loop.epoch_weights)
     loop.module.eval()
@@ -157,17 +150,17 @@ class _Loop:
     def __init__(
         self, phase: Phase, accelerator: Accelerator, checkpoints: Checkpoints | None
     ) -> None:
-        self.phase, self.plan, self.accelerator = phase, phase.plan, accelerator
+        self.phase, self.schedule, self.accelerator = phase, phase.schedule, accelerator
         self.module = phase.module.to(accelerator.device)
         self.name_of: dict[Tensor, str] = {p: name for name, p in self.module.named_parameters()}
         groups = [dict(group) for group in phase.parameter_groups]
-        optimizer = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.plan.optimizer]
+        optimizer = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.schedule.optimizer]
         self.optimizer = optimizer(groups, fused=True)  # on CPUs four times faster than unfused
         self.peak_rates = [group["lr"] for group in self.optimizer.param_groups]
         self.parameters: list[nn.Parameter] = [
             p for group in self.optimizer.param_groups for p in group["params"]
         ]
-        setup = {**asdict(self.plan), "processes": accelerator.num_processes}
+        setup = {**asdict(self.schedule), "processes": accelerator.num_processes}
         self.checkpoints = checkpoints and replace(
             checkpoints, fingerprint={**checkpoints.fingerprint, **setup}
         )
@@ -222,8 +215,8 @@ class _Loop:
     @property
     def is_finished(self) -> bool:
         """Whether all epochs are done, or there was no better one for long enough."""
-        is_impatient = 0 < self.plan.patience <= self.progress.waited
-        return self.progress.epoch >= self.plan.epochs or is_impatient
+        is_impatient = 0 < self.schedule.patience <= self.progress.waited
+        return self.progress.epoch >= self.schedule.epochs or is_impatient
 
     def make_batches(self) -> Sequence[Batch]:
         """Make the batches of the running epoch, with the weights at its start."""
@@ -241,10 +234,10 @@ class _Loop:
         loss, progress = self.compute_gradient(batch), self.progress
         value = float(loss.value.detach())
         mean = self.average_over_processes(value, loss.weight)
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.plan.clip or math.inf))
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.schedule.clip or math.inf))
         self.check_finite(mean, norm)
         # not LambdaLR, which is longer: to resume, it needs `initial_lr` and the step before
-        factor = _rate_factor(self.plan, progress.epoch * self.plan.steps + progress.step)
+        factor = _rate_factor(self.schedule, progress.epoch * self.schedule.steps + progress.step)
         for group, rate in zip(self.optimizer.param_groups, self.peak_rates, strict=True):
             group["lr"] = rate * factor
         self.optimizer.step()
@@ -302,7 +295,7 @@ class _Loop:
     def embed(self, names: Sequence[str], part: int) -> Tensor:
         """Encode names to float32 (len(names), dim); step, process and part seed the dropout."""
         progress, process = self.progress, self.accelerator.process_index
-        entropy = (self.plan.seed, progress.epoch, progress.step, process, part)
+        entropy = (self.schedule.seed, progress.epoch, progress.step, process, part)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0]))
         with self.accelerator.autocast():
             vectors: Tensor = cast(Any, self.module).embed(names)
@@ -340,7 +333,7 @@ class _Loop:
 
     def end_epoch(self) -> Mapping[str, float]:
         """Validate, keep the weights if they are the best, write a checkpoint; give the record."""
-        progress, plan = self.progress, self.plan
+        progress, schedule = self.progress, self.schedule
         metrics = self.phase.validate(progress.epoch + 1)
         metrics = {name: float(value) for name, value in metrics.items()}
         metrics = broadcast_object_list([metrics])[0]
@@ -349,9 +342,9 @@ class _Loop:
         progress.step, progress.sums = 0, {}
         progress.history.append(record)
         self.epoch_weights = copy_to_cpu(self.module.state_dict())
-        if plan.best_by:
+        if schedule.best_by:
             progress.waited += 1
-            merit = -record[plan.best_by] if plan.minimize else record[plan.best_by]
+            merit = -record[schedule.best_by] if schedule.minimize else record[schedule.best_by]
             if progress.best is None or merit > progress.best:
                 progress.best, progress.waited, self.best_weights = merit, 0, self.epoch_weights
         self.save()
@@ -364,7 +357,7 @@ class _Loop:
         came = torch.tensor(float(bool(self.signals)), device=self.accelerator.device)
         if not self.accelerator.reduce(came, "sum"):
             return
-        epoch, step = self.progress.epoch, self.plan.steps
+        epoch, step = self.progress.epoch, self.schedule.steps
         if self.progress.step:  # otherwise the epoch has just been saved
             epoch, step = epoch + 1, self.progress.step
             self.save()
@@ -383,10 +376,10 @@ def _averages(processes: Sequence[Mapping[str, tuple[float, float]]]) -> dict[st
     return {name: total / weight for name, (total, weight) in totals.items() if weight}
 
 
-def _rate_factor(plan: Plan, step: int) -> float:
+def _rate_factor(schedule: Schedule, step: int) -> float:
     """Compute what the learning rates of a step (from 0, over all epochs) are multiplied by."""
-    total = plan.epochs * plan.steps
-    if not plan.warmup:
+    total = schedule.epochs * schedule.steps
+    if not schedule.warmup:
         return 1.0
-    rising = max(1, round(plan.warmup * total))
+    rising = max(1, round(schedule.warmup * total))
     return (step + 1) / rising if step < rising else (total - step) / (total - rising)

@@ -3,8 +3,8 @@
 `linker train` and `Linker.train` make a plan (`plan.py`), which is checked before any work. Then
 
 1. the dictionary and the mentions become names, indexed by characters (`data.py`);
-2. the encoder is made in one go (`creation.py`), or trained by gradients, phase after phase
-   (`encoder.py`), and all names are encoded;
+2. the encoder is made, trained by gradients where it has weights, phase after phase (`encoder.py`),
+   and all names are encoded;
 3. the ranker is fitted to lists of candidates of which it is known what is right (`lists.py`);
 4. where a refit is asked for, 1 and 2 are done again, with the development mentions too.
 """
@@ -20,15 +20,17 @@ import numpy as np
 
 from linker import metrics
 from linker.candidates.base import Generator
+from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
+from linker.encoders.base import Encoder, EncoderContext, is_unit
+from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.linking import spans
 from linker.linking.linker import Linker
-from linker.training import lists, supervision
-from linker.training.creation import without_training
-from linker.training.data import TrainingData
+from linker.training import lists
+from linker.training.data import TrainingData, report
 from linker.training.plan import TrainingPlan
-from linker.training.settings import RunSettings
+from linker.training.settings import Record, RunSettings, flat
 from linker.types import Document, Mention
 
 Items = Sequence[Mention | Document]
@@ -51,18 +53,8 @@ def train(
         if not settings.development:
             digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
             settings = dataclasses.replace(settings, development=digest)
-    seed = plan.options.training.seed
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
-    ranker = lists.fitted(
-        linker,
-        dictionary,
-        mentions,
-        dev,
-        seed,
-        settings.say,
-        is_trained=linker.best_epoch > 0,
-        extend=plan.extend,
-    )
+    ranker = lists.fitted(linker, dictionary, mentions, dev, settings.say, plan.extend)
     linker = linker.with_ranker(ranker)
     settings.on_trained(linker)
     if plan.refit:
@@ -73,7 +65,7 @@ def train(
         refit = [record for record in linker.history if record["phase"].startswith("refit")]
         linker = dataclasses.replace(linker, history=[*history, *refit], ranker=ranker)
     if any(isinstance(item, Document) for item in mentions):
-        linker.spans = spans.fit(linker.found_names, mentions, seed)
+        linker.spans = spans.fit(linker.found_names, mentions, plan.options.training.seed)
     return linker
 
 
@@ -86,22 +78,51 @@ def without_ranker(
 ) -> Linker:
     """Train once, as a plan says; candidates are ordered by score."""
     data = TrainingData.of(plan, dictionary, mentions)
-    supervision.report(data.mentions, dictionary)
+    report(data.mentions, dictionary)
     options, corrections, seen = plan.options, plan.corrections, data.seen
     linker = Linker(data.extended, data.indexed, options, seen, corrections, plan.encoder)
     if plan.is_sparse:
         return linker
-    if plan.is_trained:
-        from linker.training import encoder
+    measure = partial(_measured, linker, validate) if validate else None
+    generator, history = with_encoder(plan, data, settings, measure)
+    options = dataclasses.replace(options, encoder=generator.encoder.options)
+    return dataclasses.replace(linker, generator=generator, options=options, history=history)
 
-        measure = partial(_measured, linker, validate) if validate else None
-        trained = encoder.train(plan, data, settings, measure)
-    else:
-        trained = without_training(plan, data, settings)
-    options = dataclasses.replace(options, encoder=trained.encoder.options)
-    return dataclasses.replace(
-        linker, generator=trained.generator, options=options, history=trained.history
-    )
+
+def with_encoder(
+    plan: TrainingPlan,
+    data: TrainingData,
+    settings: RunSettings,
+    validate: Callable[[Generator], Mapping[str, float]] | None = None,
+) -> tuple[HybridGenerator, list[Record]]:
+    """Create the encoder of a plan, train it where it has weights, and index all names with it.
+
+    Word vectors that it is made of and that are not given are trained on the names of the
+    dictionary.
+
+    Returns:
+        What ranks all names, and a record for each epoch of each phase.
+    """
+    if plan.is_trained:
+        data.check()
+    names, options = list(data.table.texts), plan.options
+    provenance = {"encoder": plan.encoder} | flat(options, "encoder")
+    words = None
+    if plan.needs_words:
+        words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
+        # without the mentions, which a refit has more of
+        provenance["words"] = words.pruned(names).checksum
+        words = words.pruned(data.indexed.table.texts).to_fp16()
+    context = EncoderContext(options.encoder, data.table, words, options.training.seed)
+    encoder: Encoder = plan.encoder_class.create(context)
+    if encoder.provenance:
+        provenance["provenance"] = encoder.provenance
+    if plan.is_trained:
+        from linker.training.encoder import train
+
+        return train(encoder, provenance, plan, data, settings, validate)
+    weight = options.training.sparse_weight / options.training.scale(is_unit(encoder))
+    return data.generator(encoder, weight, options.training), []
 
 
 def _measured(linker: Linker, validate: Validate, generator: Generator) -> Mapping[str, float]:

@@ -30,8 +30,14 @@ from linker.linking.linker import Linker
 from linker.linking.seen import Seen
 from linker.ranker.lists import name_of_each
 from linker.ranker.options import TrainingOptions
-from linker.training import supervision
-from linker.training.data import TrainingData, table_of
+from linker.training.data import (
+    TrainingData,
+    collect,
+    frequency_of_names,
+    report,
+    table_of,
+    times,
+)
 from linker.training.plan import TrainingPlan
 from linker.types import Document, Mention
 
@@ -87,27 +93,20 @@ def renewed(
         raise LinkerError("the linker is one of a part; renew the whole one, and restrict it then")
     options = dataclasses.replace(linker.options, index=index or linker.options.index)
     plan = TrainingPlan(linker.encoder, options, linker.corrections)
-    annotated = list(supervision.collect(mentions, options))
+    annotated = list(collect(mentions, options))
     names = [name for mention in annotated for name in mention.names]
     release, normalize = dictionary or linker.dictionary, _remembering(linker, plan.normalize)
     kept, gone = _carried(linker.dictionary, release, normalize)
     extended = release.add(names if dictionary is None else [*kept, *names], normalize)
-    supervision.report(annotated, release)
+    report(annotated, release)
     table = table_of(extended, normalize)
     rows = _rows_of(table, linker.generator.table)
-    old = linker.generator
-    by_characters = old.sparse if isinstance(old, HybridGenerator) else old
-    assert isinstance(by_characters, SparseGenerator)  # noqa: S101 - there is no third kind
+    by_characters = _by_characters(linker.generator)
     sparse = _sparse(by_characters, table, extended, rows, options.index)
     data = TrainingData(release, extended, sparse, annotated, normalize)
     generator: Generator = sparse
-    if isinstance(old, HybridGenerator):
-        generator = _hybrid(linker.dictionary, old, data, rows, options.training)
-    changes = _changes(linker, extended, table, rows)
-    terms = by_characters.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
-    changes = dataclasses.replace(
-        changes, new_terms=terms, annotations_kept=len(kept), annotations_gone=gone
-    )
+    if isinstance(linker.generator, HybridGenerator):
+        generator = _hybrid(linker.dictionary, linker.generator, data, rows, options.training)
     now = dataclasses.replace(
         linker,
         dictionary=extended,
@@ -116,7 +115,20 @@ def renewed(
         seen=_seen(linker.seen, data.seen, extended),
         known_words=None,
     )
-    return now, changes
+    unknown = by_characters.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
+    return now, Changes(
+        **_changed_concepts(linker.dictionary, extended),
+        **_changed_names(linker, extended, table, rows),
+        new_terms=unknown,
+        annotations_kept=len(kept),
+        annotations_gone=gone,
+    )
+
+
+def _by_characters(generator: Generator) -> SparseGenerator:
+    by_characters = generator.sparse if isinstance(generator, HybridGenerator) else generator
+    assert isinstance(by_characters, SparseGenerator)  # noqa: S101 - there is no third kind
+    return by_characters
 
 
 def _remembering(before: Linker, normalize: Callable[[str], str]) -> Callable[[str], str]:
@@ -139,10 +151,10 @@ def _carried(
     """The annotated mentions among the old names, and how many have no concept any more."""
     annotations = annotations_of(old.columns.names, normalize)
     names: list[tuple[str, Sequence[str]]] = []
-    for (text, concept), times in annotations.items():
+    for (text, concept), count in annotations.items():
         identifier = old.ids[concept]
         if new.rows(identifier):
-            names += [(text, (identifier,))] * times
+            names += [(text, (identifier,))] * count
     return names, annotations.total() - len(names)
 
 
@@ -204,13 +216,13 @@ def _frequency(before: Dictionary, old: NameTable, frequency: Floats, data: Trai
     """
     least = np.full(len(before), np.inf)  # a name has the most of its concepts
     np.minimum.at(least, old.concepts, frequency[name_of_each(old)])
-    times = np.zeros(len(data.extended))
+    counts = np.zeros(len(data.extended))
     for row in np.flatnonzero(np.isfinite(least) & (least > 0)).tolist():
         concepts = data.extended.rows(before.ids[row])
         for concept in concepts:
-            times[concept] += np.expm1(least[row]) / len(concepts)
-    times += supervision.times(data.mentions, data.extended)
-    return supervision.frequency_of_names(times, data.indexed.table)
+            counts[concept] += np.expm1(least[row]) / len(concepts)
+    counts += times(data.mentions, data.extended)
+    return frequency_of_names(counts, data.indexed.table)
 
 
 def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:
@@ -220,31 +232,33 @@ def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:
     return Seen(before.mentions | now.mentions, frozenset(concepts) | now.concepts, dict(without))
 
 
-def _changes(before: Linker, new: Dictionary, table: NameTable, rows: Rows) -> Changes:
-    """Count what changed among concepts and names."""
-    old, old_table = before.dictionary, before.generator.table
+def _changed_concepts(old: Dictionary, new: Dictionary) -> dict[str, int]:
+    """How many concepts were added, are gone, or have another id."""
     current = set(new.ids)
-    targets = [new.rows(identifier) for identifier in old.ids]
-    gone = sum(not target for target in targets)
-    moved = sum(bool(t) and i not in current for t, i in zip(targets, old.ids, strict=True))
-    known = rows >= 0
+    gone = [not new.rows(identifier) for identifier in old.ids]
+    other = [identifier not in current for identifier in old.ids]
+    return {
+        "concepts_added": len(current.difference(old.ids)),
+        "concepts_gone": sum(gone),
+        "concepts_moved": sum(other) - sum(gone),
+    }
+
+
+def _changed_names(before: Linker, new: Dictionary, table: NameTable, rows: Rows) -> dict[str, int]:
+    """How many names were added, are gone, stand for other concepts, or keep their vectors."""
+    old, known = before.generator.table, rows >= 0
+    targets = [new.rows(identifier) for identifier in before.dictionary.ids]
     place = np.array([target[0] if target else -1 for target in targets], np.int64)
-    is_kept = np.zeros(len(old_table), bool)
+    is_kept = np.zeros(len(old), bool)
     is_kept[rows[known]] = True
-    of_old, of_new = name_of_each(old_table), name_of_each(table)
-    pairs_before = of_old * len(new) + place[old_table.concepts]
-    pairs_before = pairs_before[is_kept[of_old] & (place[old_table.concepts] >= 0)]
+    of_old, of_new = name_of_each(old), name_of_each(table)
+    pairs_before = of_old * len(new) + place[old.concepts]
+    pairs_before = pairs_before[is_kept[of_old] & (place[old.concepts] >= 0)]
     pairs_now = (rows[of_new] * len(new) + table.concepts)[known[of_new]]
     changed = np.setdiff1d(pairs_now, pairs_before) // len(new)
-    return Changes(
-        concepts_added=len(current.difference(old.ids)),
-        concepts_gone=gone,
-        concepts_moved=moved,
-        names_added=int((~known).sum()),
-        names_gone=int((~is_kept).sum()),
-        names_moved=len(np.unique(changed)),
-        names_reused=int(known.sum()),
-        new_terms=0,
-        annotations_kept=0,
-        annotations_gone=0,
-    )
+    return {
+        "names_added": int((~known).sum()),
+        "names_gone": int((~is_kept).sum()),
+        "names_moved": len(np.unique(changed)),
+        "names_reused": int(known.sum()),
+    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -50,23 +49,7 @@ def rng(seed: int, stream: Stream, epoch: int = 0) -> np.random.Generator:
     return np.random.default_rng((seed, epoch, stream))
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """n pairs of names of the same concept."""
-
-    left: Rows  # (n,) rows of the name table
-    right: Rows  # (n,) rows of the name table
-    concept: Rows  # (n,) rows of the concepts
-
-    def __len__(self) -> int:
-        return len(self.concept)
-
-    def __getitem__(self, rows: Rows) -> Pairs:
-        """Select pairs, in the order of `rows`."""
-        return Pairs(self.left[rows], self.right[rows], self.concept[rows])
-
-
-def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
+def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Rows:
     """Pair the names of each concept at random, each name with one other.
 
     Where their number is odd, the last name is paired with the first one again. Of names that
@@ -77,6 +60,9 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
         table: the names and their concepts.
         seed: of the training.
         epoch: from 1.
+
+    Returns:
+        Rows of two names of the same concept, (pairs, 2).
     """
     names = name_of_each(table)
     shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
@@ -85,15 +71,14 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Pairs:
     kinds = table.concepts.astype(np.int64) * len(table) + words[names]
     shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]
     order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
-    names, concepts = names[order], table.concepts[order].astype(np.int64)
+    names, concepts = names[order], table.concepts[order]
     first = np.searchsorted(concepts, concepts)  # where the names of the same concept begin
     nth = np.arange(len(names)) - first
     lefts = np.flatnonzero(nth % 2 == 0)
     has_next = np.append(concepts[1:] == concepts[:-1], False)[lefts]
     rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
-    is_pair = lefts != rights
-    lefts, rights = lefts[is_pair], rights[is_pair]
-    return Pairs(names[lefts], names[rights], concepts[lefts])
+    pairs = np.stack([lefts, rights], axis=1)[lefts != rights]
+    return np.asarray(names[pairs])
 
 
 def similar_together(

@@ -8,7 +8,6 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +21,15 @@ Record = Mapping[str, Any]
 """One line of `training.jsonl`: the phase, the epoch, and what was measured."""
 
 
-class PhaseName(str, Enum):
-    """The phases of a training, as records and folders of checkpoints name them."""
+PHASES = ("align", "ground", "rank", "refit")
+"""The phases of a training, as records and folders of checkpoints name them.
 
-    ALIGN = "align"
-    GROUND = "ground"
-    RANK = "rank"
-    REFIT = "refit"  # the list-wise phase, on the development mentions too
-
-    def __str__(self) -> str:
-        return self.value
-
+`refit` is the list-wise phase on the development mentions too.
+"""
 
 WORDS = "words"
 """The folder, beside those of the phases, of the word vectors that a training has made."""
-_FOLDERS = {WORDS, *(phase.value for phase in PhaseName)}
+_FOLDERS = {WORDS, *PHASES}
 
 
 def _ignore(_: object) -> None: ...
@@ -59,11 +52,11 @@ class RunSettings:
     say: Callable[[str], None] = logger.info  # called with a sentence for each decision
     progress: bool = False  # show a bar while the names of the dictionary are encoded
 
-    def folder(self, phase: PhaseName) -> Path | None:
+    def folder(self, phase: str) -> Path | None:
         """The folder for the checkpoints of a phase; None: none are kept."""
-        on_names = phase in (PhaseName.ALIGN, PhaseName.GROUND)
+        on_names = phase in ("align", "ground")
         parent = self.shared if on_names and self.shared else self.checkpoints
-        return parent and parent / phase.value
+        return parent and parent / phase
 
 
 def flat(options: object, *groups: str) -> dict[str, object]:

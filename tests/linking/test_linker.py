@@ -34,7 +34,7 @@ from linker.linking import folder as model_folder
 from linker.options import PRESETS, changed, preset
 from linker.ranker.ranker import Ranker
 from linker.readers import mentions
-from linker.training.supervision import collect
+from linker.training.data import collect
 from linker.types import GoldGroup, Passage
 
 

@@ -25,10 +25,9 @@ from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
 from linker.options import AlignOptions, LinkerOptions  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
-from linker.training import encoder as encoders  # noqa: E402
-from linker.training.creation import Trained, without_training  # noqa: E402
+from linker.training import pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
-from linker.training.model import Validate  # noqa: E402
+from linker.training.encoder import Validate  # noqa: E402
 from linker.training.plan import TrainingPlan  # noqa: E402
 from linker.training.settings import Record, RunSettings  # noqa: E402
 from linker.types import GoldGroup, Mention  # noqa: E402
@@ -197,27 +196,17 @@ def a_setup(
     )
 
 
-def train(
+def fit(
     encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
-) -> Trained:
-    """Train this very encoder, as if a plug-in had created it."""
+) -> tuple[HybridGenerator, list[Record]]:
+    """Train this very encoder, as if a plug-in had created it; what it ranks, and the record of each epoch."""
     kind = type("Kind", (type(encoder),), {"create": classmethod(lambda cls, *_: encoder)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda name: kind)
         plan = TrainingPlan("small", setup.options)
-        if not plan.is_trained:
-            return without_training(plan, data, setup.settings)
-        return encoders.train(plan, data, setup.settings, validate)
-
-
-def fit(
-    encoder: Encoder, data: TrainingData, setup: Setup, validate: Validate | None = None
-) -> tuple[HybridGenerator, list[Record]]:
-    """Train an encoder; what it ranks, and the record of each epoch."""
-    trained = train(encoder, data, setup, validate)
-    assert trained.encoder is encoder
-    assert isinstance(trained.generator, HybridGenerator)
-    return trained.generator, trained.history
+        generator, history = pipeline.with_encoder(plan, data, setup.settings, validate)
+    assert generator.encoder is encoder
+    return generator, history
 
 
 Outcome = tuple[dict[str, Any], float, list[list[float]], list[Record]]

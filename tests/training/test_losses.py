@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from math import e
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -27,12 +26,7 @@ from linker.training.losses import (  # noqa: E402
 INF = math.inf
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def doubles(values: object) -> Tensor:
@@ -74,23 +68,6 @@ def batches(draw: st.DrawFn) -> tuple[list[list[float]], list[list[int]], list[l
         )
 
     return table(st.floats(-30, 30)), table(st.integers(0, 2)), table(st.booleans())
-
-
-def test_the_target_of_one_synonym_one_hypernym_and_one_other() -> None:
-    # equal scores: every candidate has log(1/3), whatever the target
-    flat = listwise(
-        doubles([[4.0, 4.0, 4.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
-    )
-    assert flat.tolist() == pytest.approx([math.log(3)])
-    # of scores 1, 0, 0, the first place has P_y = e^2 / (e^2 + e + 1) and P_z = e / (e + 2); the
-    # others have P_z = 1 / (e + 2)
-    synonym = e**2 / (e**2 + e + 1)
-    loss = listwise(
-        doubles([[1.0, 0.0, 0.0]]), torch.tensor([[2, 1, 0]]), torch.ones(1, 3, dtype=torch.bool)
-    )
-    assert loss.tolist() == pytest.approx(
-        [-synonym * math.log(e / (e + 2)) - (1 - synonym) * math.log(1 / (e + 2))]
-    )
 
 
 @given(batches(), st.sampled_from([0.25, 1.0, 3.0]))
@@ -141,7 +118,7 @@ BOTH = pytest.mark.parametrize("loss", [listwise, marginal])
 
 
 @BOTH
-@pytest.mark.parametrize("rubbish", [1e30, -1e30, INF, -INF, math.nan])
+@pytest.mark.parametrize("rubbish", [-1e30, INF, math.nan])
 def test_what_stands_in_masked_places_is_never_seen(loss: LossOfLists, rubbish: float) -> None:
     mask = torch.tensor([[True, True, False], [False, False, False]])
     short = loss(
@@ -215,21 +192,6 @@ def test_masked_hypernyms_may_be_anything_for_the_norm_loss() -> None:
     assert hypernyms.grad is not None
     assert mentions.grad.isfinite().all()
     assert hypernyms.grad[0, 1].tolist() == [0, 0]
-
-
-def test_info_nce_of_two_pairs() -> None:
-    a, b = (
-        doubles([[2.0, 0.0], [0.0, 1.0]]),
-        doubles([[5.0, 0.0], [3.0, 4.0]]),
-    )  # cosines [[1, 0.6], [0, 0.8]]
-    nothing = torch.zeros(2, 2, dtype=torch.bool)
-    rows = [math.log(1 + math.exp((0.6 - 1) / 0.5)), math.log(1 + math.exp((0 - 0.8) / 0.5))]
-    columns = [math.log(1 + math.exp((0 - 1) / 0.5)), math.log(1 + math.exp((0.6 - 0.8) / 0.5))]
-    assert info_nce(a, b, nothing, 0.5).item() == pytest.approx((sum(rows) + sum(columns)) / 4)
-    left_out = torch.tensor(
-        [[True, True], [False, False]]
-    )  # a[0] and b[1] are one concept; the diagonal stays, marked or not
-    assert info_nce(a, b, left_out, 0.5).item() == pytest.approx((rows[1] + columns[0]) / 4)
 
 
 @given(

@@ -48,16 +48,13 @@ class Log:
         dictionary: Dictionary,
         mentions: Any,
         dev: Any,
-        seed: int,
         say: Any,
-        is_trained: bool = False,
-        *,
         extend: bool,
     ) -> str:
         assert (dictionary, say) == (self.dictionary, self.said.append)
         self.extended.append(extend)
         assert linker.ranker is None
-        self.notes.append(("ranker", len(mentions), len(dev), seed, is_trained))
+        self.notes.append(("ranker", len(mentions), len(dev)))
         return "a ranker"
 
     def fit(self, plan: Any, _: Any, mentions: Any, settings: Any, validate: Any = None) -> Any:
@@ -71,7 +68,7 @@ class Log:
         self, mentions: Any = (), dev: Any = (), *, refit: bool = False, extend: bool = True
     ) -> Any:
         options = preset("default", "dan")
-        training = dataclasses.replace(options.training, epochs=9, seed=5)
+        training = dataclasses.replace(options.training, epochs=9)
         options = dataclasses.replace(options, training=training)
         plan = TrainingPlan("dan", options, refit=refit, extend=extend)
         trained: list[Any] = []
@@ -91,14 +88,8 @@ def log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Log:
 def test_it_is_trained_once_and_then_the_ranker(log: Log) -> None:
     linker = log.run(TRAIN, DEV)
     assert linker.ranker == "a ranker"
-    assert log.notes == [("fit", 9, 30, False, "validate"), ("ranker", 30, 2, 5, False)]
+    assert log.notes == [("fit", 9, 30, False, "validate"), ("ranker", 30, 2)]
     assert log.said == []
-
-
-def test_the_ranker_knows_of_gradients(log: Log) -> None:
-    log.epochs = 1
-    log.run(TRAIN)
-    assert log.notes[1] == ("ranker", 30, 0, 5, True)
 
 
 @pytest.mark.parametrize("extend", [True, False])
@@ -111,7 +102,7 @@ def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
     """The ranker is kept, and the epochs are as many as were best."""
     log.epochs = 3
     linker = log.run(TRAIN, DEV, refit=True)
-    assert log.notes[1:] == [("ranker", 30, 2, 5, True), ("fit", 3, 32, True, None)]
+    assert log.notes[1:] == [("ranker", 30, 2), ("fit", 3, 32, True, None)]
     assert log.said == ["refit: 3 epochs on the training and the development mentions"]
     assert linker.ranker == "a ranker"
     assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]

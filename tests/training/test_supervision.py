@@ -10,7 +10,7 @@ import pytest
 from linker import Dictionary
 from linker.errors import LinkerError
 from linker.ranker.lists import Query
-from linker.training.supervision import Annotated, queries
+from linker.training.data import Annotated, queries
 from linker.types import GoldGroup, Mention
 
 MENTIONS = [

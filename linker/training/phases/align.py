@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,10 +12,11 @@ from torch import Tensor
 
 from linker.dictionary import NameTable
 from linker.training import losses, sampling
-from linker.training.loop import Batch, Loss, Phase, Plan
-from linker.training.model import ModelInTraining
+from linker.training.loop import Batch, Loss, Phase, Schedule
 from linker.training.sampling import Stream, rng
-from linker.training.settings import PhaseName
+
+if TYPE_CHECKING:
+    from linker.training.encoder import ModelInTraining
 
 
 def prepare(model: ModelInTraining) -> Phase | None:
@@ -28,11 +30,11 @@ def prepare(model: ModelInTraining) -> Phase | None:
         return None
     steps = -(-count // options.batch_size)
     return Phase(
-        PhaseName.ALIGN,
+        "align",
         model,
         model.parameter_groups(options.learning_rate)[:1],
         partial(_batches, model),
-        Plan(options.epochs, steps, warmup=options.warmup, clip=1.0, seed=seed),
+        Schedule(options.epochs, steps, warmup=options.warmup, clip=1.0, seed=seed),
         model.check,
         model.names_fingerprint("align"),
     )
@@ -44,7 +46,7 @@ def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
     pairs = sampling.synonym_pairs(table, model.seed, epoch)
     random = rng(model.seed, Stream.PAIR_ORDER, epoch)
     if options.hard_negatives:
-        vectors = model.encode([texts[row] for row in pairs.left])
+        vectors = model.encode([texts[row] for row in pairs[:, 0]])
         order = sampling.similar_together(vectors, options.batch_size, random)
     else:
         order = random.permutation(len(pairs))
@@ -52,8 +54,9 @@ def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
     batches = []
     for start in range(0, len(order), options.batch_size):
         batch = pairs[order[start : start + options.batch_size][model.share]]
-        same = (concepts[batch.left] @ concepts[batch.right].T).toarray() > 0
-        names = [texts[row] for row in (*batch.left, *batch.right)]
+        left, right = batch.T
+        same = (concepts[left] @ concepts[right].T).toarray() > 0
+        names = [texts[row] for row in (*left, *right)]
         batches.append(Batch(names, partial(_loss, same, options.temperature)))
     return batches
 

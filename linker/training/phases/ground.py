@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -27,10 +28,12 @@ from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.options import GroundOptions
 from linker.training import classes, losses, sampling
-from linker.training.loop import Batch, Epoch, Loss, Phase, Plan, Step, run
-from linker.training.model import ModelInTraining
+from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run
 from linker.training.sampling import Stream, rng
-from linker.training.settings import PhaseName
+from linker.training.settings import Record
+
+if TYPE_CHECKING:
+    from linker.training.encoder import ModelInTraining
 
 logger = logging.getLogger(__name__)
 
@@ -57,11 +60,11 @@ def prepare(model: ModelInTraining) -> Phase | None:
         )
         logger.info(text, lone, grounding.names.count)
     return Phase(
-        PhaseName.GROUND,
+        "ground",
         model,
         encoder.groups(options.learning_rate, options.weight_decay),
         partial(grounding.batches, share=model.share),
-        grounding.plan(),
+        grounding.schedule(),
         lambda epoch: {**model.check(epoch), **grounding.validate(epoch)},
         model.names_fingerprint("align", "ground"),
     )
@@ -73,7 +76,7 @@ def train(
     options: GroundOptions,
     seed: int = 0,
     validation: Classes | None = None,
-    on_event: Callable[[Step | Epoch], None] = lambda event: None,
+    on_event: Callable[[Step | Record], None] = lambda event: None,
 ) -> None:
     """Ground an encoder on names alone, without a linker around it.
 
@@ -84,13 +87,13 @@ def train(
         seed: of all samples.
         validation: names that choose the epoch that is kept, and end the training; some of `names`
             are held out for this where None.
-        on_event: is called with each step and each epoch.
+        on_event: is called with each step, and with the record of each epoch.
     """
     grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
     groups = encoder.groups(options.learning_rate, options.weight_decay)
-    batches, plan, validate = grounding.batches, grounding.plan(), grounding.validate
-    phase = Phase(PhaseName.GROUND, encoder, groups, batches, plan, validate, fingerprint={})
+    schedule, validate = grounding.schedule(), grounding.validate
+    phase = Phase("ground", encoder, groups, grounding.batches, schedule, validate, {})
     for event in run(phase, accelerator):
         on_event(event)
 
@@ -186,10 +189,10 @@ class Grounding:
             return int(np.where(others > 0, self.options.triplets, 0).sum())
         return int(others.sum())
 
-    def plan(self) -> Plan:
-        """Plan the phase: Adam as in the papers; validation chooses the best epoch."""
+    def schedule(self) -> Schedule:
+        """Schedule the phase: Adam as in the papers; validation chooses the best epoch."""
         options, validates = self.options, len(self.validation) > 0
-        return Plan(
+        return Schedule(
             options.epochs,
             self.steps,
             "adam",

@@ -10,6 +10,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -25,11 +26,12 @@ from linker.options import LinkerOptions
 from linker.ranker.lists import ListMaker, Lists, Query
 from linker.training import losses
 from linker.training.data import TrainingData
-from linker.training.loop import Batch, Loss, Phase, Plan
-from linker.training.model import ModelInTraining
+from linker.training.loop import Batch, Loss, Phase, Schedule
 from linker.training.plan import TrainingPlan
 from linker.training.sampling import Stream, dictionary_queries, rng, with_synonyms
-from linker.training.settings import PhaseName
+
+if TYPE_CHECKING:
+    from linker.training.encoder import ModelInTraining
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +73,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         )
         return None
     validates = model.validate is not None
-    plan = Plan(
+    schedule = Schedule(
         options.epochs,
         -(-len(_queries(model, 1)) // options.batch_size),
         options.optimizer,
@@ -83,11 +85,11 @@ def prepare(model: ModelInTraining) -> Phase | None:
     )
     grounded = ["ground"] if isinstance(model.encoder, GroundedEncoder) else []
     return Phase(
-        PhaseName.REFIT if model.settings.refit else PhaseName.RANK,
+        "refit" if model.settings.refit else "rank",
         model,
         model.parameter_groups(options.learning_rate),
         _list_batches(model),
-        plan,
+        schedule,
         partial(_validate, model),
         model.mentions_fingerprint("align", *grounded),
     )

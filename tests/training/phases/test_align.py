@@ -41,27 +41,13 @@ def slow_alignment(
 
     both = []
     for left, right in pairs:
-        own = math.exp(cosine(left, right))
-        both.append(
-            -math.log(
-                own
-                / (
-                    own
-                    + sum(math.exp(cosine(left, b)) for _, b in pairs if not means[left] & means[b])
-                )
-            )
-        )
-        both.append(
-            -math.log(
-                own
-                / (
-                    own
-                    + sum(
-                        math.exp(cosine(a, right)) for a, _ in pairs if not means[a] & means[right]
-                    )
-                )
-            )
-        )
+        for anchor, partner, others in (
+            (left, right, [b for _, b in pairs]),
+            (right, left, [a for a, _ in pairs]),
+        ):
+            own = math.exp(cosine(anchor, partner))
+            rest = [math.exp(cosine(anchor, o)) for o in others if not means[anchor] & means[o]]
+            both.append(-math.log(own / (own + sum(rest))))
     return mean(both)
 
 
@@ -72,7 +58,7 @@ def test_the_loss_of_self_alignment_is_that_of_the_formula(
     data, encoder = data_of(dictionary, None), Letters(normalize=False)
     drawn = sampling.synonym_pairs(data.table, 0, 1)
     texts = data.table.texts
-    pairs = [(texts[a], texts[b]) for a, b in zip(drawn.left, drawn.right, strict=True)]
+    pairs = [(texts[a], texts[b]) for a, b in drawn]
     expected = slow_alignment(encoder, dictionary, pairs, 0.2)
     steps: list[Any] = []
     aligning = {"batch_size": 100, "temperature": 0.2, "hard_negatives": hard}
@@ -91,7 +77,7 @@ def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(
 
     def cosines() -> float:
         vectors = encoder.encode(texts)
-        return float((vectors[pairs.left] * vectors[pairs.right]).sum(1).mean())
+        return float((vectors[pairs[:, 0]] * vectors[pairs[:, 1]]).sum(1).mean())
 
     before = cosines()
     generator, history = fit(encoder, data, a_setup(align=8, epochs=0, sparse_weight=0.25))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
-from linker.training.loop import Epoch  # noqa: E402
+from linker.training.loop import Step  # noqa: E402
 from linker.training.phases import ground  # noqa: E402
 from linker.training.phases.ground import Grounding, train  # noqa: E402
 
@@ -247,20 +248,16 @@ def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: Trai
     np.testing.assert_allclose(
         cosines, np.take_along_axis(np.array(found), expected, axis=1), atol=1e-6
     )
-    half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
-    (one, _), (_other, _) = half.nearest(1)(np.array([0])), half.nearest(2)(np.array([0]))
-    assert one.shape == (1, 2)  # the same share of the 4
-    pools = {tuple(half.nearest(epoch)(np.array([0]))[0][0]) for epoch in range(8)}
-    assert len(pools) > 1
-
-
-def test_more_negatives_than_names(encoder: TrainableDan) -> None:
     (rows,), (cosines,) = grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(
         np.array([0])
     )
-    others = {*np.flatnonzero(encoder.names.labels != encoder.names.labels[0]).tolist()}
+    others = {*np.flatnonzero(labels != labels[0]).tolist()}
     assert {*rows.tolist()} == others | {0}  # itself fills up
     assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
+    half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
+    assert half.nearest(1)(np.array([0]))[0].shape == (1, 2)  # the same share of the 4
+    pools = {tuple(half.nearest(epoch)(np.array([0]))[0][0]) for epoch in range(8)}
+    assert len(pools) > 1
 
 
 def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> None:
@@ -269,7 +266,7 @@ def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> 
     assert not {*made.validation.texts} & {
         name for batch in made.batches(1) for name in batch.names
     }
-    assert made.plan().best_by == "dev_map"
+    assert made.schedule().best_by == "dev_map"
     scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
@@ -291,7 +288,7 @@ def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
         few,
         0,
         validation,
-        lambda event: records.append(dict(event.record)) if isinstance(event, Epoch) else None,
+        lambda event: None if isinstance(event, Step) else records.append(dict(event)),
     )
     best = max(record["dev_map"] for record in records)
     assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
@@ -397,7 +394,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
     options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, monitor="loss")
     made = grounding(encoder, options, validation=validation)
-    assert (made.plan().best_by, made.plan().minimize) == ("dev_loss", True)
+    assert (made.schedule().best_by, made.schedule().minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(
         encoder,
@@ -413,15 +410,17 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
 
 
-def test_the_loss_of_held_out_names_of_one_a_class_says_nothing(encoder: TrainableDan) -> None:
-    with pytest.raises(
-        LinkerError, match=r"ground.monitor=loss needs other names of each class; set ground.shots"
-    ):
-        grounding(encoder, dataclasses.replace(ALL, monitor="loss"))
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
-def test_nothing_to_learn_from(encoder: TrainableDan, labels: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("labels", "change", "message"),
+    [
+        ([0, 1, 2], {"prototype_weight": 0}, "there are no synonyms to draw together"),
+        ([0, 0, 0], {"prototype_weight": 0}, "there are no synonyms to draw together"),
+        ([0, 0, 1], {"monitor": "loss"}, "loss needs other names of each class; set ground.shots"),
+    ],
+)
+def test_nothing_to_learn_from(
+    encoder: TrainableDan, labels: list[int], change: dict[str, Any], message: str
+) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
-        grounding(encoder, dataclasses.replace(ALL, prototype_weight=0), names)
+    with pytest.raises(LinkerError, match=message):
+        grounding(encoder, dataclasses.replace(ALL, **change), names)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,15 +15,12 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.ranker.lists import ListMaker, Lists  # noqa: E402
 from linker.ranker.options import TrainingOptions  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.training.model import ModelInTraining  # noqa: E402
-from linker.types import Lookup  # noqa: E402
 
 from ..small import (  # noqa: E402
     MENTIONS,
@@ -113,7 +108,6 @@ def slow_loss(
         ({"score_scale": 3.0, "sparse_weight": 0.4, "relevance_temperature": 0.5}, True),
         ({"loss": "marginal", "sparse_weight": -0.3, "score_scale": 2.0}, False),
         ({"dense_ratio": 0.7, "top_k": 3, "keep_unjudged": True}, False),
-        ({"dense_ratio": 0.7, "top_k": 3}, False),
         ({"loss": "marginal", "dense_ratio": 1.0, "top_k": 3}, True),
         (
             {"hypernym_norm": True, "norm_weight": 0.5, "max_hypernyms": 20, "sparse_weight": 1.0},
@@ -180,34 +174,6 @@ def test_lambda_does_not_decay(tmp_path: Path) -> None:
     assert weights["factor"] == pytest.approx(
         (1 - 0.01 * 0.5) ** 2
     )  # as all else does, once for each step
-
-
-@pytest.mark.parametrize("loss", ["listwise", "marginal"])
-def test_training_ranks_what_it_was_trained_on(dictionary: Dictionary, loss: str) -> None:
-    mentions = [("qqq", "D:5"), ("zzz", "D:4"), ("kkk", "D:7")]
-    # mentions that are names are found without training
-    data = data_of(dictionary, mentions, extend=False)
-
-    def first(generator: HybridGenerator) -> list[str]:
-        return [
-            f"D:{ranked.concepts[0]}"
-            for ranked in generator.rank([Lookup.of(text) for text, _ in mentions], 1, "concepts")
-        ]
-
-    options = {
-        "loss": loss,
-        "epochs": 12,
-        "learning_rate": 0.03,
-        "top_k": 20,
-        "relevance_temperature": 0.2,
-    }
-    generator, history = fit(Letters(), data, a_setup(**options))
-    assert (
-        first(generator)
-        == ["D:5", "D:4", "D:7"]
-        != first(fit(Letters(), data, a_setup(epochs=0))[0])
-    )
-    assert history[-1]["loss"] < history[0]["loss"]
 
 
 @pytest.fixture
@@ -306,18 +272,3 @@ def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> Non
         match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids",
     ):
         fit(Letters(), data_of(dictionary, far), a_setup(top_k=2, dense_ratio=0.0))
-
-
-def test_scores_by_hand() -> None:
-    λ = torch.tensor(0.5, requires_grad=True)
-    score = partial(ModelInTraining.scores, SimpleNamespace(scale=2.0, sparse_weight=λ))
-    mentions = torch.tensor([[1.0, 2.0], [0.0, -1.0]])
-    candidates = torch.tensor([[[3.0, 4.0], [1.0, 0.0]], [[5.0, 6.0], [0.0, 2.0]]])
-    sparse = torch.tensor([[0.25, 0.0], [1.0, 0.5]])
-    expected = [
-        [2 * (1 * 3 + 2 * 4) + 0.5 * 0.25, 2 * 1 + 0],
-        [2 * -6 + 0.5 * 1, 2 * -2 + 0.5 * 0.5],
-    ]
-    assert score(mentions, candidates, sparse).tolist() == expected
-    score(mentions, candidates, sparse).sum().backward()
-    assert λ.grad == 0.25 + 0 + 1 + 0.5
