@@ -40,6 +40,7 @@ _LINEAR = {  # the linear maps of a layer, as transformers calls them
     "up": "intermediate.dense",
     "down": "output.dense",
 }
+_NORMS = {"after_attention": "attention.output.LayerNorm", "after_network": "output.LayerNorm"}
 INPUTS: Mapping[str, tuple[str, ...]] = {
     "attention": ("query", "key", "value"),
     "context": ("context",),
@@ -47,8 +48,6 @@ INPUTS: Mapping[str, tuple[str, ...]] = {
     "down": ("down",),
 }
 """The linear maps of a layer that have the same input, by what the input is called."""
-
-_NORMS = {"after_attention": "attention.output.LayerNorm", "after_network": "output.LayerNorm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +139,16 @@ class Bert:
         )
         return cls(sizes, weights) if fits else None
 
-    def linear(self, layer: int, kind: str) -> tuple[Floats, Floats]:
-        """The weights (out, in) and the bias of a linear map of a layer."""
-        name = f"encoder.layer.{layer}.{_LINEAR[kind]}"
-        return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+    def pair(self, kind: str, layer: int | None = None) -> tuple[Floats, Floats]:
+        """The weights and the bias of a linear map (out, in) or a normalisation (dim,).
 
-    def norm(self, layer: int, kind: str) -> tuple[Floats, Floats]:
-        """The weights and the bias of a normalisation of a layer."""
-        name = f"encoder.layer.{layer}.{_NORMS[kind]}"
+        Args:
+            kind: of those in a layer; or `LayerNorm`, the one before the first layer.
+            layer: which one, from 0.
+        """
+        name = f"embeddings.{kind}"
+        if layer is not None:
+            name = f"encoder.layer.{layer}.{(_LINEAR | _NORMS)[kind]}"
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
     def embedding(self, ids: NDArray[np.int64]) -> Floats:
@@ -168,22 +169,21 @@ class Bert:
             ids: (texts, length) of the tokens, without padding.
         """
         count, length = ids.shape
-        name = "embeddings.LayerNorm"
-        norm = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
-        x = self._normalized(self.embedding(ids).reshape(count * length, -1), norm)
+        embedded = self.embedding(ids).reshape(count * length, -1)
+        x = self._normalized(embedded, *self.pair("LayerNorm"))
         for layer in range(self.sizes.layers):
             context = self._attention(layer, x, count)
-            norm = self.norm(layer, "after_attention")
-            x = self._normalized(x + self._map(layer, "context", context), norm)
+            x = x + self._map(layer, "context", context)
+            x = self._normalized(x, *self.pair("after_attention", layer))
             inner = _gelu(self._map(layer, "up", x))
-            norm = self.norm(layer, "after_network")
-            x = self._normalized(x + self._map(layer, "down", inner), norm)
+            x = x + self._map(layer, "down", inner)
+            x = self._normalized(x, *self.pair("after_network", layer))
         return np.asarray(x.reshape(count, length, -1), np.float32)
 
     def _map(self, layer: int, kind: str, x: Floats) -> Floats:
         if self.on_input is not None:
             self.on_input(layer, kind, x)
-        weights, bias = self.linear(layer, kind)
+        weights, bias = self.pair(kind, layer)
         mapped = x @ weights.T
         mapped += bias
         return mapped
@@ -203,12 +203,12 @@ class Bert:
         context = scores @ value.transpose(0, 2, 1, 3)
         return np.asarray(context.transpose(0, 2, 1, 3).reshape(x.shape), np.float32)
 
-    def _normalized(self, x: Floats, norm: tuple[Floats, Floats]) -> Floats:
+    def _normalized(self, x: Floats, weights: Floats, bias: Floats) -> Floats:
         """Each row with mean 0 and variance 1, multiplied by weights, with a bias."""
         centred = x - x.mean(axis=1, keepdims=True)
         variance = (centred * centred).mean(axis=1, keepdims=True)
         centred /= np.sqrt(variance + np.float32(self.sizes.epsilon))
-        return np.asarray(centred * norm[0] + norm[1], np.float32)
+        return np.asarray(centred * weights + bias, np.float32)
 
 
 def _gelu(x: Floats) -> Floats:

@@ -78,11 +78,9 @@ class OpenVinoBert:
         return openvino.Core().compile_model(self._graph(length), "CPU", settings)
 
     def _graph(self, length: int) -> openvino.Model:
-        dim, weights = self.bert.sizes.dim, self.bert.weights
-        tokens = op.parameter([-1, length, dim], np.float32)
+        tokens = op.parameter([-1, length, self.bert.sizes.dim], np.float32)
         mask = op.parameter([-1, 1, 1, length], np.float32)
-        name = "embeddings.LayerNorm"
-        x = self._normalized(tokens, weights[f"{name}.weight"], weights[f"{name}.bias"])
+        x = self._normalized(tokens, *self.bert.pair("LayerNorm"))
         for layer in range(self.bert.sizes.layers):
             x = self._layer(layer, x, mask, length)
         return openvino.Model([x], [tokens, mask])
@@ -96,10 +94,10 @@ class OpenVinoBert:
         context = op.transpose(context, op.constant([0, 2, 1, 3]))
         context = op.reshape(context, op.constant([0, length, self.bert.sizes.dim]), True)
         x = op.add(x, maps("context", context)[0])
-        x = self._normalized(x, *self.bert.norm(layer, "after_attention"))
+        x = self._normalized(x, *self.bert.pair("after_attention", layer))
         inner = op.gelu(maps("up", x)[0], "erf")
         x = op.add(x, maps("down", inner)[0])
-        return self._normalized(x, *self.bert.norm(layer, "after_network"))
+        return self._normalized(x, *self.bert.pair("after_network", layer))
 
     @property
     def _width(self) -> int:
@@ -119,7 +117,7 @@ class OpenVinoBert:
     def _maps(self, layer: int, place: str, x: Any) -> list[Any]:
         """The linear maps of one input."""
         kinds, smoothing = INPUTS[place], None
-        pairs = [self.bert.linear(layer, kind) for kind in kinds]
+        pairs = [self.bert.pair(kind, layer) for kind in kinds]
         if self.ranges is not None:
             ranges = self.ranges[f"{layer}.{place}"]
             smoothing = smooth(ranges, [weights for weights, _ in pairs])

@@ -27,7 +27,7 @@ from linker.encoders.layers import (
     write_weights,
 )
 from linker.encoders.trainable import Batch, Tokens, pick_device
-from linker.encoders.words import CONCEPT, Pieces, WordVectors, tokens
+from linker.encoders.words import CONCEPT, Pieces, WordVectors, joined, tokens
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
@@ -232,12 +232,11 @@ class BneEncoder(GroundedEncoder):
         for name in tokens:
             for word in name:
                 place.setdefault(word, len(place))
-        pieces = [self._pieces(word) for word in place]
-        offsets = np.cumsum([0, *(len(rows) for rows, _ in pieces)])[:-1]
+        rows, weights, ends = joined(map(self._pieces, place))
         arrays: dict[str, Any] = {
-            "rows": np.concatenate([np.asarray(rows, np.int64) for rows, _ in pieces]),
-            "weights": np.concatenate([np.asarray(weights, np.float32) for _, weights in pieces]),
-            "offsets": offsets.astype(np.int64),
+            "rows": rows,
+            "weights": weights,
+            "offsets": ends[:-1],
             "names": _padded([[place[word] for word in name] for name in tokens]),
             "lengths": np.array([len(name) for name in tokens]),
         }

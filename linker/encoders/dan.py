@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -21,7 +20,7 @@ from scipy.sparse import csr_matrix
 from linker.dictionary.classes import Classes, Floats, concept_means, of_concepts
 from linker.encoders.base import EncoderContext, Preset, merged
 from linker.encoders.layers import ANCHORED, FIVEZ, LARGE_CLASSES, OF_WORDS, NumpyEncoder
-from linker.encoders.words import WordVectors, unit
+from linker.encoders.words import WordVectors, joined, unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
@@ -156,8 +155,8 @@ class DanEncoder(NumpyEncoder):
         encoder.seed = seed
         if options.cca:
             y = concept_means(means, names.labels)[names.labels[known]]
-            of_names, encoder.concept_projection = fit_cca(x, y)
-            encoder.weights = {"cca_mean": of_names.mean, "cca_weights": of_names.weights}
+            (mean, weights), encoder.concept_projection = fit_cca(x, y)
+            encoder.weights = {"cca_mean": mean, "cca_weights": weights}
         return encoder
 
     @classmethod
@@ -172,7 +171,7 @@ class DanEncoder(NumpyEncoder):
         means = self._means(names)
         known, vectors = means.any(axis=1), unit(means)
         if self.options.cca:
-            vectors = Projection(self.weights["cca_mean"], self.weights["cca_weights"])(vectors)
+            vectors = project(vectors, (self.weights["cca_mean"], self.weights["cca_weights"]))
         if self.options.hidden:
             vectors = self.network(vectors)
         vectors[~known] = 0
@@ -180,15 +179,9 @@ class DanEncoder(NumpyEncoder):
 
     def _means(self, names: Sequence[str]) -> Floats:
         """The mean word vector of each name, all by one sparse product."""
-        rows, weights, ends = array("i"), array("f"), array("q", [0])
-        for name in names:
-            name_rows, name_weights = self.words.pieces(name)
-            rows.extend(name_rows)
-            weights.extend(name_weights)
-            ends.append(len(rows))
-        used, columns = np.unique(np.asarray(rows, np.int64), return_inverse=True)
-        counts = np.asarray(weights, np.float32), columns, np.asarray(ends)
-        matrix = csr_matrix(counts, shape=(len(names), len(used)))
+        rows, weights, ends = joined(map(self.words.pieces, names))
+        used, columns = np.unique(rows, return_inverse=True)
+        matrix = csr_matrix((weights, columns, ends), shape=(len(names), len(used)))
         return np.asarray(matrix @ self.words.floats(used), np.float32)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -205,15 +198,14 @@ class DanEncoder(NumpyEncoder):
         return cls(WordVectors.open(folder / _WORDS), DanOptions(**saved))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Projection:
-    """A linear map: `(x - mean) @ weights`. Arrays: mean (dim,), weights (dim, dim), float32."""
+Projection = tuple[Floats, Floats]
+"""A linear map of x, `(x - mean) @ weights`: mean (dim,) and weights (dim, dim)."""
 
-    mean: Floats
-    weights: Floats
 
-    def __call__(self, vectors: Floats) -> Floats:
-        return np.asarray((vectors - self.mean) @ self.weights, np.float32)
+def project(vectors: Floats, projection: Projection) -> Floats:
+    """Apply a projection to vectors (n, dim)."""
+    mean, weights = projection
+    return np.asarray((vectors - mean) @ weights, np.float32)
 
 
 def fit_cca(x: Floats, y: Floats) -> tuple[Projection, Projection]:
@@ -270,4 +262,4 @@ def _projection(
     lengths = np.abs(np.diag(np.linalg.qr(directions, mode="r")))
     weights = np.zeros((len(directions), len(directions)))
     weights[:, : directions.shape[1]] = directions / lengths / scale[:, None]
-    return Projection(mean.astype(np.float32), weights.astype(np.float32))
+    return mean.astype(np.float32), weights.astype(np.float32)

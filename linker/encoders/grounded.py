@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from array import array
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,11 @@ from torch.nn import functional
 
 from linker.dictionary.classes import Classes, Floats, concept_means
 from linker.encoders.base import Encoder
-from linker.encoders.dan import DanEncoder
+from linker.encoders.dan import DanEncoder, project
 from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.layers import NumpyEncoder
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder
-from linker.encoders.words import unit
+from linker.encoders.words import joined, unit
 
 
 class GroundedEncoder(TrainableEncoder):
@@ -58,28 +56,18 @@ class GroundedEncoder(TrainableEncoder):
         return [{"params": [*self.parameters()], "lr": learning_rate, "weight_decay": weight_decay}]
 
 
-class Dropout(nn.Module):
-    """Dropout that takes one random byte for each unit, so that the share is a multiple of 1/256.
+def dropped(values: Tensor, share: float) -> Tensor:
+    """Set a share of the values to 0, and make up for it in the others, as `nn.Dropout`.
 
-    `nn.Dropout` takes most of the time of a step on a CPU.
-
-    Args:
-        share: of the units that are set to 0 in training.
+    That takes most of the time of a step on a CPU. This takes one random byte for each value, so
+    that the share is rounded to a multiple of 1/256.
     """
-
-    def __init__(self, share: float) -> None:
-        super().__init__()
-        self.share = round(share * 256) / 256
-
-    def forward(self, values: Tensor) -> Tensor:
-        """Set a share of the values to 0 in training, and make up for it in the others."""
-        if not (self.training and self.share):
-            return values
-        words = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),), device=values.device)
-        kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= round(
-            self.share * 256
-        )
-        return values * kept.to(values.dtype).mul_(1 / (1 - self.share))
+    limit = round(share * 256)
+    if not limit:
+        return values
+    words = torch.randint(-(2**63), 2**63 - 1, (-(-values.numel() // 8),), device=values.device)
+    kept = words.view(torch.uint8)[: values.numel()].view(values.shape) >= limit
+    return values * kept.to(values.dtype).mul_(1 / (1 - limit / 256))
 
 
 class TrainableNetwork(GroundedEncoder):
@@ -99,9 +87,17 @@ class TrainableNetwork(GroundedEncoder):
         torch.manual_seed(encoder.seed)
         if hidden:
             into, out = nn.Linear(dim, hidden), nn.Linear(hidden, dim)
-            self.layers = nn.Sequential(into, nn.ReLU(), Dropout(self.options.dropout), out)
+            self.layers = nn.ModuleDict({"0": into, "3": out})  # called as in earlier releases
         weights = {name: torch.tensor(values) for name, values in encoder.weights.items()}
         self.load_state_dict(weights, strict=False)
+
+    def network(self, vectors: Tensor) -> Tensor:
+        """Bring vectors (n, dim) through the hidden layer, as `NumpyEncoder.network`."""
+        hidden = functional.relu(self.layers["0"](vectors))
+        if self.training:
+            hidden = dropped(hidden, self.options.dropout)
+        moved: Tensor = self.layers["3"](hidden)
+        return moved
 
     def finished(self) -> NumpyEncoder:
         encoder = copy.copy(self.linking)
@@ -144,16 +140,8 @@ class TrainableDan(TrainableNetwork):
         return [self.linking.words.pieces(name) for name in names]
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
-        rows, weights = array("i"), array("f")
-        for name_rows, name_weights in tokens:
-            rows.extend(name_rows)
-            weights.extend(name_weights)
-        offsets = [0, *accumulate(len(name_rows) for name_rows, _ in tokens)][:-1]
-        arrays = {
-            "rows": np.asarray(rows, np.int64),
-            "offsets": np.asarray(offsets, np.int64),
-            "weights": np.asarray(weights, np.float32),
-        }
+        rows, weights, ends = joined(tokens)
+        arrays = {"rows": rows, "offsets": ends[:-1], "weights": weights}
         return {name: torch.from_numpy(values) for name, values in arrays.items()}
 
     def forward(self, batch: Batch) -> Tensor:
@@ -165,7 +153,7 @@ class TrainableDan(TrainableNetwork):
         if self.options.cca:
             vectors = (vectors - self.cca_mean) @ self.cca_weights
         if self.options.hidden:
-            vectors = self.layers(vectors)
+            vectors = self.network(vectors)
         return known * (
             functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
         )
@@ -179,7 +167,9 @@ class TrainableDan(TrainableNetwork):
         Else it is u_c, as in the published code.
         """
         means = super().prototypes(names, projected)
-        return self.linking.concept_projection(means) if projected and self.options.cca else means
+        if not (projected and self.options.cca):
+            return means
+        return project(means, self.linking.concept_projection)
 
 
 class TrainableFewShot(TrainableNetwork):
@@ -214,7 +204,7 @@ class TrainableFewShot(TrainableNetwork):
         return {"vectors": torch.from_numpy(np.stack(tokens))}
 
     def forward(self, batch: Batch) -> Tensor:
-        moved = (self.layers(batch["vectors"]) + batch["vectors"]) / 2
+        moved = (self.network(batch["vectors"]) + batch["vectors"]) / 2
         known = batch["vectors"].any(dim=-1, keepdim=True)  # to the encoder below
         return known * (functional.normalize(moved, dim=-1) if self.options.normalize else moved)
 

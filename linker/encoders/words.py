@@ -310,6 +310,23 @@ class WordVectors:
         return word_training.train(map(tokens, names), options, on_activity)
 
 
+def joined(
+    names: Iterable[Sequence[Any]],
+) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64]]:
+    """The `Pieces` of n names one after another.
+
+    Returns:
+        The rows of all pieces and their weights, (pieces,) each, and where each name begins and the
+        last one ends, (n + 1,).
+    """
+    rows, weights, ends = array("i"), array("f"), array("q", [0])
+    for name_rows, name_weights in names:
+        rows.extend(name_rows)
+        weights.extend(name_weights)
+        ends.append(len(rows))
+    return np.asarray(rows, np.int64), np.asarray(weights, np.float32), np.asarray(ends)
+
+
 def _checked(vectors: NDArray[Any]) -> NDArray[Any]:
     """The vectors, all of which are finite."""
     if vectors.size and not np.isfinite([vectors.min(), vectors.max()]).all():

@@ -107,14 +107,9 @@ def renewed(
     generator: Generator = sparse
     if isinstance(linker.generator, HybridGenerator):
         generator = _hybrid(linker.dictionary, linker.generator, data, rows, options.training)
-    now = dataclasses.replace(
-        linker,
-        dictionary=extended,
-        generator=generator,
-        options=options,
-        seen=_seen(linker.seen, data.seen, extended),
-        known_words=None,
-    )
+    seen = _seen(linker.seen, data.seen, extended)
+    now = dataclasses.replace(linker, dictionary=extended, generator=generator, options=options)
+    now = dataclasses.replace(now, seen=seen, known_words=None)
     unknown = by_characters.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
     return now, Changes(
         **_changed_concepts(linker.dictionary, extended),

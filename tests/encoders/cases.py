@@ -66,9 +66,11 @@ class EncoderCase:
     def test_alone_or_in_a_batch(self) -> None:
         encoder = self.make()
         assert isinstance(encoder, Encoder)
-        together = (encoder.eval() if isinstance(encoder, TrainableEncoder) else encoder).encode(
-            NAMES * 3
-        )
+        is_trainable = isinstance(encoder, TrainableEncoder)
+        together = (encoder.eval() if is_trainable else encoder).encode(NAMES * 3)
+        if is_trainable:
+            embedded = encoder.embed(NAMES * 3).detach().numpy()
+            np.testing.assert_allclose(embedded, together, atol=1e-5)
         assert together.dtype == np.float32
         assert together.shape == (3 * len(NAMES), encoder.dim)
         assert np.isfinite(together).all()

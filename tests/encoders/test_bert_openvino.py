@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import pickle
 import subprocess
@@ -65,10 +64,9 @@ def test_lower_precisions_are_near(
     np.testing.assert_array_equal(encoder.encode(NAMES), exact)
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
-def test_a_copy_encodes_in_the_same_precision(encoder: TransformerEncoder, copied: Any) -> None:
+def test_a_copy_encodes_in_the_same_precision(encoder: TransformerEncoder) -> None:
     quantized(encoder).use("int8")
-    other = copied(encoder)
+    other = pickle.loads(pickle.dumps(encoder))
     assert other.precision == "int8"
     np.testing.assert_allclose(other.encode(NAMES), encoder.encode(NAMES), atol=1e-6)
 
@@ -78,8 +76,6 @@ def test_a_copy_encodes_in_the_same_precision(encoder: TransformerEncoder, copie
     [
         ({"avx512_vnni", "avx512_bf16"}, True, "int8"),
         ({"avx512_vnni", "avx512_bf16"}, False, "bf16"),
-        ({"amx_int8"}, True, "int8"),
-        ({"avx_vnni"}, True, "int8"),
         ({"amx_bf16"}, True, "bf16"),
         ({"avx2"}, True, "fp32"),
         (set(), False, "fp32"),

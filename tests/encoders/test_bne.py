@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import pickle
 from typing import Any
 
 import numpy as np
@@ -41,8 +39,7 @@ def alone(network: torch.nn.LSTM, rows: Tensor) -> Tensor:
     return states
 
 
-@pytest.mark.parametrize("characters", [True, False])
-@pytest.mark.parametrize("tanh", [True, False])
+@pytest.mark.parametrize(("characters", "tanh"), [(True, True), (False, False)])
 def test_slow_twin(words: WordVectors, characters: bool, tanh: bool) -> None:
     """Section 3.2 of the paper, one name and one word after another."""
     encoder, names = (
@@ -82,15 +79,6 @@ def test_what_is_too_long_is_not_read(words: WordVectors) -> None:
     long, cut, other = encoder.encode(["abceik" + "n" * 5000, "abceik", "abceis"])
     np.testing.assert_allclose(long, cut, atol=1e-6)
     assert np.abs(long - other).max() > 1e-4
-
-
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
-def test_a_copy_encodes_the_same(words: WordVectors, copied: Any) -> None:
-    encoder = make(words)
-    twin = copied(encoder)
-    assert np.array_equal(
-        twin.encode(["gout", "breast cancer"]), encoder.encode(["gout", "breast cancer"])
-    )
 
 
 def test_what_it_is_held_to(words: WordVectors) -> None:

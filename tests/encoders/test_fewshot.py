@@ -64,7 +64,7 @@ def test_half_of_a_vector_is_the_one_below(words: WordVectors) -> None:
     """f(n) = (enc(u_n) + u_n) / 2 (eq. 1), brought to length 1."""
     encoder, names = make("words", words), ["breast cancer", "heart"]
     u = unit(words.means(names))
-    first, last = encoder.layers[0], encoder.layers[3]
+    first, last = encoder.layers["0"], encoder.layers["3"]
     hidden = np.maximum(u @ first.weight.detach().numpy().T + first.bias.detach().numpy(), 0)
     moved = hidden @ last.weight.detach().numpy().T + last.bias.detach().numpy()
     np.testing.assert_allclose(encoder.encode(names), unit((moved + u) / 2), atol=1e-6)
@@ -148,8 +148,5 @@ def test_a_base_that_is_none(tmp_path: Path) -> None:
         match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder",
     ):
         make(str(tmp_path / "sparse"), None)
-
-
-def test_no_base() -> None:
     with pytest.raises(LinkerError, match=r"fewshot\.base is empty"):
         FewShotOptions("")

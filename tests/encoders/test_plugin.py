@@ -119,23 +119,14 @@ def test_an_encoder_of_another_package(installed: Path, tmp_path: Path) -> None:
 
 
 def test_its_options_and_presets_are_listed_and_checked(installed: Path, tmp_path: Path) -> None:
-    assert (
-        "toy           Dense: counts of letters, times ten." in linker(installed, "encoders").stdout
-    )
+    listed = linker(installed, "encoders").stdout
+    assert "toy           Dense: counts of letters, times ten." in listed
     train = ("train", "--dict", tmp_path / "d.tsv", "-o", tmp_path / "model")
     for arguments, message in [
-        (
-            ("--encoder", "toy", "--set", "toy.scale=big"),
-            "--set toy.scale=big: toy.scale is 'big'; expected: a number",
-        ),
         (("--encoder", "toy", "--set", "toy.x=1"), "there is no option toy.x; toy has: scale"),
         (
-            ("--encoder", "tfidf", "--set", "toy.scale=2"),
-            "the encoder tfidf makes nothing of the options toy",
-        ),
-        (
             ("--preset", "paper-toy", "--encoder", "tfidf"),
-            "--preset paper-toy is for --encoder toy, not tfidf; leave one of them out",
+            "--preset paper-toy is for --encoder toy",
         ),
     ]:
         refused = linker(installed, *train, *arguments)

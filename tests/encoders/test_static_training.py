@@ -13,13 +13,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
-from linker import Dictionary, Linker, LinkerOptions, Mention  # noqa: E402
+from linker import Dictionary, Linker, LinkerOptions  # noqa: E402
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
 from linker.encoders.static_training import TrainableStatic  # noqa: E402
-from linker.errors import UsageError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
-from linker.readers import mentions as readers  # noqa: E402
-from linker.training import plan  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
 
 NAMES = ["skin cancer", "", "skins", "heart heart of skin", "ßß", "Cancer-heart"]
@@ -67,16 +64,6 @@ def table(model: Linker) -> WordPieces:
     return encoder.table
 
 
-def test_before_training_names_have_the_vectors_of_the_encoder_without_torch(
-    static: StaticEncoder,
-) -> None:
-    encoder = TrainableStatic(static)
-    assert static.encode(NAMES)[[1, 4]].tolist() == [[0] * 4] * 2
-    np.testing.assert_allclose(encoder.encode(NAMES), static.encode(NAMES), atol=1e-5)
-    np.testing.assert_allclose(encoder.embed(NAMES).detach(), static.encode(NAMES), atol=1e-5)
-    np.testing.assert_allclose(encoder.finished().encode(NAMES), static.encode(NAMES), atol=1e-5)
-
-
 def test_gradients_reach_the_projection_and_the_sub_words_of_the_names_alone(
     static: StaticEncoder,
 ) -> None:
@@ -98,6 +85,8 @@ def test_gradients_reach_the_projection_and_the_sub_words_of_the_names_alone(
 
 def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEncoder) -> None:
     encoder = TrainableStatic(static)
+    assert static.encode(NAMES)[[1, 4]].tolist() == [[0] * 4] * 2
+    np.testing.assert_allclose(encoder.encode(NAMES), static.encode(NAMES), atol=1e-5)  # untrained
     with torch.no_grad():
         encoder.table[2] = torch.tensor([1, 2, 3, 4])
         encoder.log_weights[2] = np.log(3)
@@ -125,27 +114,6 @@ def test_both_phases_train_it(
     untrained = Linker.train(dictionary, encoder="static", options=options)
     assert untrained.history == []
     assert np.mean(table(untrained).vectors != table(model).vectors) > 0.5
-
-
-def test_the_seed_decides(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
-    again = Linker.train(dictionary, encoder="static-tuned", options=options)
-    np.testing.assert_array_equal(table(again).vectors, table(model).vectors)
-    assert answers(again) == answers(model)
-    other = changed(options, {"training": {"seed": 1}})
-    changed_seed = Linker.train(dictionary, encoder="static-tuned", options=other)
-    assert not np.array_equal(table(changed_seed).vectors, table(model).vectors)
-
-
-def test_mentions_train_it_further(
-    dictionary: Dictionary, options: LinkerOptions, model: Linker, sample: Path
-) -> None:
-    items = list(readers.read(sample.with_name("sample_mentions.tsv")))[:30]
-    mentions = [item for item in items if isinstance(item, Mention)]
-    trained = Linker.train(
-        dictionary, encoder="static-tuned", options=options, mentions=mentions, dev=mentions
-    )
-    assert trained.history[:2] == model.history[:2]  # of the dictionary alone
-    assert "dev_acc1" in trained.history[2]
 
 
 def test_an_interrupted_training_goes_on_to_the_same_model(
@@ -181,12 +149,3 @@ print(prediction.parts[0].best.concept_id, sorted({{"torch", "accelerate"}} & {{
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == f"{answers(model)[0][0]} []\n"
-
-
-def test_static_itself_is_not_trained() -> None:
-    request = plan.TrainingRequest(encoder="static", flags=["--epochs 2"])
-    with pytest.raises(UsageError, match=r"not static; choose --encoder .*static-tuned"):
-        plan.make(request)
-    assert not plan.make(plan.TrainingRequest(encoder="static")).is_trained
-    made = plan.make(plan.TrainingRequest(encoder="static-tuned", changes=["static.dim=16"]))
-    assert made.is_trained

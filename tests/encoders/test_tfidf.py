@@ -18,9 +18,7 @@ from linker.errors import LinkerError
 OPTIONS = [
     TfidfOptions("char", 1, 2),
     TfidfOptions("char", 2, 4, sublinear=True),
-    TfidfOptions("char_wb", 1, 3),
     TfidfOptions("char_wb", 3, 5, sublinear=True),
-    TfidfOptions("char_wb", 4, 5),
 ]
 NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(
     " ".join
@@ -111,24 +109,9 @@ def test_terms_are_the_ngrams(options: TfidfOptions, names: list[str], queries: 
         assert sorted(terms) == sorted(gram.ljust(options.ngram_min) for gram in expected)
 
 
-def test_a_short_word_is_one_term() -> None:
-    vectors = fitted(["a", "b", "fever"], TfidfOptions("char_wb", 4, 4)).encode(
-        ["a", "b", "a b", "fever"]
-    )
-    products = (vectors @ vectors.T).toarray()
-    assert products[0].tolist() == pytest.approx([1, 0, 0.5**0.5, 0])
-    assert vectors.getnnz(axis=1).tolist() == [1, 1, 2, 4]  # " fev", "feve", "ever", "ver "
-
-
 def test_unknown_characters_match_nothing() -> None:
     encoder = fitted(["fever", "flu"], TfidfOptions("char", 1, 3))
-    assert encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any(axis=1).tolist() == [
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]
+    assert not encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any()
     mixed, plain = (
         encoder.encode(["flΩu"]).toarray(),
         encoder.encode(["fl", "u"]).toarray().sum(axis=0),
@@ -158,7 +141,6 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     ("choices", "message"),
     [
         (("word", 1, 2), "sparse.analyzer is 'word'; expected: 'char' or 'char_wb'"),
-        (("char", 0, 2), "sparse.ngram_min is 0; expected: greater than or equal to 1"),
         (("char", 3, 2), "sparse.ngram_min 3 and ngram_max 2: "),
     ],
 )

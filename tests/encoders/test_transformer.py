@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from linker import persistence
 from linker.errors import LinkerError
@@ -31,12 +29,9 @@ from linker.encoders.bert import Bert  # noqa: E402
 from linker.encoders.pretrained import TrainableTransformer  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 
-NAME = st.text("ab é-9Ω\ud800日", max_size=40) | st.lists(
-    st.sampled_from(["breast", "cancer", "fever", "x"]), max_size=9
-).map(" ".join)
-POOLINGS = [(pooling, normalize) for pooling in ("mean", "cls") for normalize in (True, False)]
-
-
+POOLINGS = pytest.mark.parametrize(
+    ("pooling", "normalize"), [("mean", True), ("mean", False), ("cls", False)]
+)
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
@@ -73,7 +68,7 @@ def create(folder: Path | str, **options: Any) -> TrainableTransformer:
     return TrainableTransformer.pretrained(TransformerOptions(model=str(folder), **options))
 
 
-@pytest.mark.parametrize(("pooling", "normalize"), POOLINGS)
+@POOLINGS
 def test_slow_twin(
     encoder: TrainableTransformer, tiny_bert: Path, pooling: str, normalize: bool
 ) -> None:
@@ -96,40 +91,6 @@ def test_slow_twin(
         )
         norm = sum(x * x for x in expected) ** 0.5 if normalize else 1
         assert vector.tolist() == pytest.approx([x / norm for x in expected], abs=1e-5)
-
-
-@pytest.mark.parametrize(("pooling", "normalize"), [("mean", True), ("cls", False)])
-@given(names=st.lists(NAME, min_size=1, max_size=8, unique=True))
-@settings(max_examples=20)
-def test_alone_or_in_a_batch(
-    encoder: TrainableTransformer, pooling: str, normalize: bool, names: list[str]
-) -> None:
-    mine = pooled(encoder, pooling, normalize)
-    together = mine.encode(names)
-    assert together.dtype == np.float32
-    assert np.isfinite(together).all()
-    for row, name in enumerate(names):
-        assert np.abs(together[row] - mine.encode([name])[0]).max() < 1e-5
-    assert np.abs(together - mine.eval().embed(names).detach().numpy()).max() < 1e-5
-
-
-def test_long_names_are_cut(encoder: TrainableTransformer) -> None:
-    tokens = encoder.tokenize(["a " * 100, "a b", ""])
-    cls, sep = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
-    assert [len(ids) for ids in tokens] == [25, 4, 2]
-    assert all((ids[0], ids[-1]) == (cls, sep) for ids in tokens)
-    long, cut, shorter = encoder.encode(["a " * 100, "a " * 23, "a " * 22])
-    assert np.array_equal(long, cut)
-    assert not np.allclose(long, shorter, atol=1e-4)
-
-
-def test_bf16_is_near_fp32(tiny_bert: Path) -> None:
-    encoder = create(tiny_bert)
-    exact = encoder.encode(["breast cancer", "fever"])
-    encoder.precision = "bf16"
-    rounded = encoder.encode(["breast cancer", "fever"])
-    assert rounded.dtype == np.float32
-    assert 0 < np.abs(rounded - exact).max() < 0.05
 
 
 def test_saving_and_loading(
@@ -287,7 +248,6 @@ SIZES = {
     [
         ("roberta", SIZES),
         ("distilbert", {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64}),
-        ("electra", SIZES | {"embedding_size": 16}),
     ],
 )
 def test_other_kinds_of_encoders(
@@ -414,12 +374,32 @@ def test_code_in_a_folder_is_never_run(edited: Callable[..., Path], tmp_path: Pa
     assert not (tmp_path / "ran").exists()
 
 
-def test_weights_that_are_no_numbers(edited: Callable[..., Path]) -> None:
-    folder = edited()
+@pytest.mark.parametrize(
+    ("config", "change", "message"),
+    [
+        (
+            {},
+            {"embeddings.LayerNorm.weight": lambda values: values * float("nan")},
+            "its vectors are not finite; its weights are damaged",
+        ),
+        (
+            {"vocab_size": 50},
+            {"embeddings.word_embeddings.weight": lambda values: values[:50].clone()},
+            " tokens, its weights have 50; they do not belong together",
+        ),
+    ],
+)
+def test_changed_weights(
+    edited: Callable[..., Path],
+    config: dict[str, Any],
+    change: dict[str, Callable[[Any], Any]],
+    message: str,
+) -> None:
+    folder = edited(config=config)
     weights = load_file(folder / "model.safetensors")
-    weights["embeddings.LayerNorm.weight"][0] = float("nan")
+    weights |= {key: of(weights[key]) for key, of in change.items()}
     save_file(weights, folder / "model.safetensors")
-    refused(folder, "its vectors are not finite; its weights are damaged")
+    refused(folder, message)
 
 
 def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
@@ -432,19 +412,7 @@ def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
     )
 
 
-def test_a_tokenizer_of_another_model(edited: Callable[..., Path]) -> None:
-    folder = edited(config={"vocab_size": 50})
-    weights = load_file(folder / "model.safetensors")
-    key = "embeddings.word_embeddings.weight"
-    tokens = len(weights[key])
-    save_file(weights | {key: weights[key][:50].clone()}, folder / "model.safetensors")
-    refused(
-        folder,
-        f"its tokenizer has {tokens} tokens, its weights have 50; they do not belong together",
-    )
-
-
-@pytest.mark.parametrize("changed", ["shapes", "options", "no options", "no weights"])
+@pytest.mark.parametrize("changed", ["shapes", "options", "no options"])
 def test_a_saved_folder_that_was_changed(
     encoder: TrainableTransformer, tmp_path: Path, changed: str
 ) -> None:
@@ -456,7 +424,7 @@ def test_a_saved_folder_that_was_changed(
     elif changed == "options":
         persistence.save_json(folder / "options.json", {"model": "", "layers": 3})
     else:
-        (folder / "options.json" if changed == "no options" else weights).unlink()
+        (folder / "options.json").unlink()
     with pytest.raises(LinkerError, match=str(folder)):
         TrainableTransformer.load(folder)
 
@@ -469,8 +437,7 @@ def saved(encoder: TrainableTransformer, folder: Path) -> Any:
     return TransformerEncoder.load(folder)
 
 
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@POOLINGS
 def test_numpy_makes_the_vectors_of_torch(
     encoder: TrainableTransformer, tmp_path: Path, pooling: str, normalize: bool
 ) -> None:
@@ -495,9 +462,7 @@ def test_what_numpy_loads_is_saved_as_it_was(encoder: TrainableTransformer, tmp_
     assert np.array_equal(torch_again.encode(["fever"]), encoder.encode(["fever"]))
 
 
-@pytest.mark.parametrize(
-    "config", [{"model_type": "electra"}, {"hidden_act": "relu"}, {"is_decoder": True}]
-)
+@pytest.mark.parametrize("config", [{"model_type": "electra"}, {"hidden_act": "relu"}])
 def test_what_is_no_plain_bert_is_left_to_torch(
     encoder: TrainableTransformer, tmp_path: Path, config: dict[str, Any]
 ) -> None:
@@ -508,14 +473,6 @@ def test_what_is_no_plain_bert_is_left_to_torch(
 
 
 # The hub
-
-
-@pytest.mark.parametrize("model", ["./no-such-folder", "/no/such/folder", "two words"])
-def test_a_folder_that_is_not_there(model: str) -> None:
-    refused(
-        model,
-        "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME",
-    )
 
 
 @pytest.fixture
@@ -529,11 +486,29 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("offline")
 def test_the_hub_cannot_be_reached(capfd: pytest.CaptureFixture[str]) -> None:
     refused("owner/name", "there is no such folder, and the Hugging Face hub cannot be reached (")
-    refused(
-        "owner/name",
-        "where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here",
-    )
+    refused("owner/name", "run hf download owner/name --local-dir DIR, and give --model-name DIR")
+    refused("two words", "an id on the Hugging Face hub looks like NAME or OWNER/NAME")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("partial", [True, False])
+def test_a_fetch_that_fails(
+    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, partial: bool
+) -> None:
+    """What an interrupted one has left may be all that is needed."""
+
+    def fail(*_: object, **__: object) -> None:
+        if not partial:
+            raise OSError("404 Client Error\nRepository Not Found")
+        error = huggingface_hub.errors.LocalEntryNotFoundError("the snapshot is incomplete")
+        error.snapshot_path = str(tiny_bert)
+        raise error
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    if partial:
+        assert create("owner/name").options.model == "owner/name"
+    else:
+        refused("owner/name", "the Hugging Face hub does not give it (404 Client Error); is it")
 
 
 def test_what_was_fetched_before_needs_no_network(
@@ -548,24 +523,3 @@ def test_what_was_fetched_before_needs_no_network(
     assert np.array_equal(found.encode(["fever"]), encoder.encode(["fever"]))
     (repository / "snapshots" / "abc" / "model.safetensors").unlink()
     refused("owner/name", "has no weights in safetensors (no model.safetensors)")
-
-
-def test_an_interrupted_fetch(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        error = huggingface_hub.errors.LocalEntryNotFoundError("the snapshot is incomplete")
-        error.snapshot_path = str(tiny_bert)
-        raise error
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    assert create("owner/name").options.model == "owner/name"
-
-
-def test_the_hub_has_no_such_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("404 Client Error\nRepository Not Found")
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    refused(
-        "owner/name",
-        "there is no such folder, and the Hugging Face hub does not give it (404 Client Error); is it spelt right?",
-    )

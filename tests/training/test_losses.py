@@ -18,7 +18,6 @@ from linker.training.losses import (  # noqa: E402
     info_nce,
     listwise,
     marginal,
-    mean_of_lists,
     prototype,
     triplet,
 )
@@ -103,16 +102,6 @@ def test_marginal_is_neither_clamped_nor_infinite_where_the_synonym_is_far_behin
     assert scores.grad.tolist() == [[-1.0, 1.0], [-1.0, 1.0]]
 
 
-def test_a_list_without_a_synonym_has_no_marginal_loss_and_no_gradient() -> None:
-    scores = doubles([[3.0, 1.0], [3.0, 1.0], [0.0, 0.0]])
-    mask = torch.tensor([[True, True], [False, True], [True, True]])
-    computed = marginal(scores, torch.tensor([[1, 0], [2, 0], [2, 0]]), mask)
-    assert computed.tolist() == pytest.approx([0, 0, math.log(2)])
-    computed.sum().backward()
-    assert scores.grad is not None
-    assert scores.grad.tolist() == [[0, 0], [0, 0], pytest.approx([-0.5, 0.5])]
-
-
 LossOfLists = Callable[[Tensor, Tensor, Tensor], Tensor]
 BOTH = pytest.mark.parametrize("loss", [listwise, marginal])
 
@@ -132,15 +121,6 @@ def test_what_stands_in_masked_places_is_never_seen(loss: LossOfLists, rubbish: 
     assert scores.grad.isfinite().all()
     assert scores.grad[~mask].tolist() == [0, 0, 0, 0]
     assert (scores.grad[mask] != 0).all()
-
-
-def test_the_mean_is_over_judged_lists() -> None:
-    losses = doubles([1.0, 100.0, 4.0])
-    mean = mean_of_lists(losses, torch.tensor([True, False, True]))
-    assert mean.item() == (1 + 4) / 2
-    mean.backward()
-    assert losses.grad is not None
-    assert losses.grad.tolist() == [0.5, 0, 0.5]
 
 
 @given(st.data())
@@ -181,17 +161,6 @@ def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
     assert right.grad is not None
     assert left.grad.isfinite().all()
     assert right.grad.isfinite().all()
-
-
-def test_masked_hypernyms_may_be_anything_for_the_norm_loss() -> None:
-    mentions, hypernyms = doubles([[2.0, 0.0]]), doubles([[[0.0, 6.0], [math.nan, INF]]])
-    loss = hypernym_norm(mentions, hypernyms, torch.tensor([[True, False]]))
-    loss.backward()
-    assert loss.item() == pytest.approx((2 - 6) / (2 + 6))
-    assert mentions.grad is not None
-    assert hypernyms.grad is not None
-    assert mentions.grad.isfinite().all()
-    assert hypernyms.grad[0, 1].tolist() == [0, 0]
 
 
 @given(

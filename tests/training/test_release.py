@@ -78,7 +78,12 @@ def new(tmp_path: Path) -> Dictionary:
 
 
 def test_what_changed_is_counted(old: Linker, new: Dictionary) -> None:
-    linker, changes = old.renewed(new)
+    options = changed(old.options, {"index": {"kind": "exact"}})
+    linker, changes = old.renewed(new, index=options.index)
+    assert linker.options == options
+    assert linker.ranker is old.ranker is not None
+    assert list(linker.words.texts) != list(old.words.texts)  # of the names that it has now
+    assert (linker.spans, linker.history, linker.encoder) == (old.spans, old.history, old.encoder)
     assert changes == Changes(
         concepts_added=2,  # D5 and D9
         concepts_gone=1,  # D4
@@ -177,22 +182,9 @@ def test_corrections_are_added(old: Linker) -> None:
         assert three / two == pytest.approx(np.log(4) / np.log(3))
 
 
-def test_ranker_spans_and_history_stay(old: Linker, new: Dictionary) -> None:
-    linker, _ = old.renewed(new)
-    assert linker.ranker is old.ranker is not None
-    assert list(linker.words.texts) != list(old.words.texts)  # of the names that it has now
-    assert (linker.spans, linker.history, linker.encoder) == (old.spans, old.history, old.encoder)
-
-
 def test_ids_that_nothing_knows(old: Linker, new: Dictionary) -> None:
     with pytest.raises(LinkerError, match="knows the id of none of the 1 training mentions"):
         old.renewed(new, [mention("x", "D77")])
-
-
-def test_the_options_of_the_index_change(old: Linker) -> None:
-    options = changed(old.options, {"index": {"kind": "exact"}})
-    assert old.renewed(index=options.index)[0].options == options
-    assert old.renewed()[0].options == old.options
 
 
 def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path: Path) -> None:

@@ -55,17 +55,6 @@ def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -
     assert pairs == listed(sampling.synonym_pairs(table(names), seed, epoch))
 
 
-def test_each_epoch_and_each_seed_pairs_anew() -> None:
-    names = table([frozenset({row // 9}) for row in range(54)])
-    drawn = {
-        tuple(listed(sampling.synonym_pairs(names, seed, epoch)))
-        for seed in range(4)
-        for epoch in range(1, 5)
-    }
-    assert len(drawn) == 16
-    assert {len(pairs) for pairs in drawn} == {30}  # nine names of a concept make five pairs
-
-
 def test_of_names_with_the_same_words_one_is_drawn() -> None:
     texts = [
         "breast cancer",
@@ -109,23 +98,6 @@ def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> N
     assert sorted(runs(vectors[found], size)) == [
         list(range(i, i + size)) for i in range(0, len(vectors), size)
     ]
-
-
-@given(
-    rows=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), max_size=40),
-    size=st.integers(1, 9),
-    seed=SEEDS,
-)
-@settings(max_examples=60)
-def test_any_vectors_come_back_as_a_permutation(
-    rows: list[list[int]], size: int, seed: int
-) -> None:
-    vectors = np.array(rows, np.float32).reshape(len(rows), 2)  # many are equal
-    found, again = (
-        sampling.similar_together(vectors, 4 * size, np.random.default_rng(seed)) for _ in range(2)
-    )
-    assert sorted(found.tolist()) == list(range(len(rows)))
-    assert found.tolist() == again.tolist()
 
 
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
@@ -240,14 +212,13 @@ def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
         "pyrexia": {"D:5"},
     }
     assert len(queries) == 11
-
-
-def test_dictionary_queries_are_distinct_and_drawn_by_seed_and_epoch(aged: Dictionary) -> None:
-    first = sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=2)
-    assert len({q.text for q in first}) == 6
-    assert first == sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=2)
-    assert first != sampling.dictionary_queries(aged.table(str), aged, 6, seed=1, epoch=3)
-    assert first != sampling.dictionary_queries(aged.table(str), aged, 6, seed=2, epoch=2)
+    drawn = [
+        sampling.dictionary_queries(aged.table(str), aged, 6, seed=seed, epoch=epoch)
+        for seed, epoch in ((1, 2), (1, 2), (1, 3), (2, 2))
+    ]
+    assert len({query.text for query in drawn[0]}) == 6
+    assert drawn[0] == drawn[1]
+    assert drawn[2] != drawn[0] != drawn[3]
 
 
 def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
@@ -275,28 +246,10 @@ def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
         sampling.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)
 
 
-@pytest.mark.parametrize("seed", [0, 11, 2**40 + 3])
-def test_no_two_streams_or_epochs_of_a_seed_give_the_same_numbers(seed: int) -> None:
-    draws = {
-        (stream, epoch): tuple(rng(seed, stream, epoch).integers(2**63, size=2).tolist())
-        for stream, epoch in itertools.product(Stream, range(21))
-    }
-    assert len({*draws.values()}) == len(draws) == len(Stream) * 21
-
-
 def test_the_streams_of_earlier_versions_are_the_same() -> None:
     """Else the same seed would train another model."""
     assert rng(7, Stream.LIST_ORDER, 3).random() == np.random.default_rng((7, 3)).random()
-    kept = {
-        Stream.HYPERNYMS: 1,
-        Stream.DICTIONARY_QUERIES: 2,
-        Stream.PAIRS: 3,
-        Stream.PAIR_ORDER: 4,
-        Stream.TRIPLETS: 6,
-        Stream.NEGATIVES: 7,
-        Stream.PROTOTYPES: 8,
-        Stream.GROUND_PAIRS: 9,
-    }
-    for stream, number in kept.items():
-        before = np.random.default_rng((7, 3, number))
+    assert [int(stream) for stream in Stream] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13]
+    for stream in list(Stream)[1:]:
+        before = np.random.default_rng((7, 3, int(stream)))
         assert rng(7, stream, 3).random() == before.random()

@@ -163,19 +163,6 @@ def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
     ) == pytest.approx(0.001, rel=1e-2)
 
 
-def test_lambda_does_not_decay(tmp_path: Path) -> None:
-    data = data_of(
-        read("D:0\tfever\t\t", tmp_path), [("a fever", "D:0")]
-    )  # a list of one has no gradient
-    weights, sparse_weight, _, _ = trained(
-        data, a_setup(sparse_learning_rate=0.25, sparse_weight=1.5, weight_decay=0.5)
-    )
-    assert sparse_weight == 1.5 / 20
-    assert weights["factor"] == pytest.approx(
-        (1 - 0.01 * 0.5) ** 2
-    )  # as all else does, once for each step
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, Lists]]:
     """The lists of each epoch."""
