@@ -38,8 +38,8 @@ from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.grounded import TrainableFewShot
 from linker.options import preset
 from linker.text.normalize import normalize
-from linker.training.classes import shots as sample_shots
 from linker.training.phases import ground
+from linker.training.sampling import shots as sample_shots
 
 TABLE = "few-shot"
 SAMPLES, SHOTS, CURVE = 5, 15, (5, 10, 20, 25)  # names a class, of stacks and of figure 1

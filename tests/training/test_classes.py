@@ -15,7 +15,7 @@ from linker.dictionary.classes import Classes
 from linker.errors import LinkerError
 from linker.options import GroundOptions
 from linker.text.normalize import normalize
-from linker.training import classes
+from linker.training import sampling
 
 ALL = GroundOptions(
     loss="triplet",
@@ -39,7 +39,7 @@ def classes_of(labels: np.ndarray) -> Classes:
 @given(LABELS, st.integers(0, 5), SEEDS)
 def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: int) -> None:
     names = classes_of(labels)
-    out = classes.held_out(names, most, seed)
+    out = sampling.held_out(names, most, seed)
     large = int((names.sizes >= 3).sum())
     assert out.sum() == min(most, large // 2)
     assert all(np.bincount(labels[out], minlength=names.count) <= 1)
@@ -49,7 +49,7 @@ def test_held_out_names_leave_two_behind(labels: np.ndarray, most: int, seed: in
 def test_a_held_out_name_is_out_of_all_its_classes() -> None:
     names = Classes(["x", "x", "x", "x"], np.array([0, 1, 2, 3]))
     twice = Classes([*names.texts, "a", "b", "c", "d"], np.array([0, 1, 2, 3, 0, 0, 1, 1]))
-    drawn = [classes.held_out(twice, 1, seed).tolist() for seed in range(20)]
+    drawn = [sampling.held_out(twice, 1, seed).tolist() for seed in range(20)]
     assert [True] * 4 + [False] * 4 in drawn
     assert {sum(out) for out in drawn} == {1, 4}
 
@@ -59,7 +59,7 @@ def test_shots_are_as_many_of_each_class_as_there_are(
     labels: np.ndarray, each: int, seed: int
 ) -> None:
     names = classes_of(labels)
-    train, judged = classes.shots(names, each, seed)
+    train, judged = sampling.shots(names, each, seed)
     expected = [min(each, count // 2) for count in names.sizes.tolist()]
     for part in (train, judged):
         assert np.bincount(part.labels, minlength=names.count).tolist() == expected
@@ -68,7 +68,7 @@ def test_shots_are_as_many_of_each_class_as_there_are(
             for text, label in zip(part.texts, part.labels, strict=True)
         )
     assert not {*train.texts} & {*judged.texts}
-    assert train.texts == classes.shots(names, each, seed)[0].texts
+    assert train.texts == sampling.shots(names, each, seed)[0].texts
 
 
 DICTIONARY = """id\tname\tsynonyms\tparents
@@ -86,7 +86,7 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     table = dictionary.table(normalize)
 
     def listed(**options: object) -> list[list[str]]:
-        names, validation = classes.select(
+        names, validation = sampling.select_classes(
             dataclasses.replace(ALL, triplets=1, **options), table, dictionary, 0
         )
         assert validation is None
@@ -101,13 +101,15 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
         ["heart disease", "cardiac disease", "heart attack", "infarction"],
     ]
-    names, validation = classes.select(
+    names, validation = sampling.select_classes(
         dataclasses.replace(ALL, classes="parts", shots=2), table, dictionary, 0
     )
     assert validation is not None
     assert (names.sizes.tolist(), validation.sizes.tolist()) == ([2, 2], [2, 2])
     assert not caplog.text
-    classes.select(dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0)
+    sampling.select_classes(
+        dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0
+    )
     assert (
         "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)"
         in caplog.text
@@ -116,13 +118,15 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         LinkerError,
         match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0",
     ):
-        classes.select(
+        sampling.select_classes(
             dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0
         )
     with pytest.raises(
         LinkerError, match="the hierarchy has 0 concepts on level 4 with names below"
     ):
-        classes.select(dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0)
+        sampling.select_classes(
+            dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0
+        )
 
 
 @pytest.mark.parametrize("kind", ["level", "parts"])
@@ -134,7 +138,9 @@ def test_large_classes_of_no_hierarchy_and_of_several_roots(
     def of(text: str) -> list[str]:
         (tmp_path / "d.tsv").write_text(text)
         dictionary = Dictionary.read(tmp_path / "d.tsv")
-        return list(classes.select(options, dictionary.table(normalize), dictionary, 0)[0].ids)
+        return list(
+            sampling.select_classes(options, dictionary.table(normalize), dictionary, 0)[0].ids
+        )
 
     with pytest.raises(
         LinkerError,
@@ -163,7 +169,9 @@ def test_a_class_of_one_name_gives_no_shots(
     def shots(text: str) -> tuple[list[str], list[int]]:
         (tmp_path / "d.tsv").write_text(text)
         dictionary = Dictionary.read(tmp_path / "d.tsv")
-        names, validation = classes.select(options, dictionary.table(normalize), dictionary, 0)
+        names, validation = sampling.select_classes(
+            options, dictionary.table(normalize), dictionary, 0
+        )
         assert validation is not None
         assert names.sizes.tolist() == validation.sizes.tolist()
         return list(names.ids), names.sizes.tolist()

@@ -27,7 +27,7 @@ from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.options import GroundOptions
-from linker.training import classes, losses, sampling
+from linker.training import losses, sampling
 from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run
 from linker.training.sampling import Stream, rng
 from linker.training.settings import Record
@@ -52,7 +52,9 @@ def prepare(model: ModelInTraining) -> Phase | None:
         return None
     if not (options.epochs and [*encoder.parameters()]):
         return None
-    names, validation = classes.select(options, model.data.table, model.data.dictionary, model.seed)
+    names, validation = sampling.select_classes(
+        options, model.data.table, model.data.dictionary, model.seed
+    )
     grounding = Grounding(encoder, names, options, model.seed, model.encode, validation)
     if lone := len(grounding.lone):
         text = (
@@ -176,7 +178,7 @@ class Grounding:
                 "ground.monitor=loss needs other names of each class; "
                 "set ground.shots, or ground.monitor=map"
             )
-        out = classes.held_out(names, self.options.held_out, self.seed)
+        out = sampling.held_out(names, self.options.held_out, self.seed)
         kept = names[np.flatnonzero(~out)] if out.any() else names
         return kept, names[np.flatnonzero(out)]
 
