@@ -269,13 +269,13 @@ def test_the_history_tells_of_each_epoch(model: Linker, mentions: list[Mention])
 def test_mentions_become_names_but_no_candidates(
     few: Dictionary, own: list[Mention], options: LinkerOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from linker.training import encoder
+    from linker.training import pipeline
 
     trained_on: list[Any] = []
-    fit = encoder.train
+    fit = pipeline.with_encoder
     monkeypatch.setattr(
-        encoder,
-        "train",
+        pipeline,
+        "with_encoder",
         lambda plan, data, *others: trained_on.append(data) or fit(plan, data, *others),
     )
     linker = train(few, options, own)

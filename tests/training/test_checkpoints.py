@@ -22,9 +22,7 @@ from linker.training.checkpoints import (  # noqa: E402
     Checkpoints,
     Progress,
     catching_sigterm,
-    copy_to_cpu,
     load_optimizer_state,
-    optimizer_state,
 )
 
 PROGRESS = Progress(
@@ -139,40 +137,6 @@ def test_a_forged_checkpoint_is_refused(
     text = refusal(make(tmp_path))
     assert text.startswith(f"{path}: is not a checkpoint that linker wrote (")
     assert text.endswith("or remove the folder to train from the start")
-
-
-def test_moments_go_by_the_names_of_parameters() -> None:
-    def steps(optimizer: torch.optim.Optimizer, linear: nn.Linear, n: int) -> list[float]:
-        for _ in range(n):
-            optimizer.zero_grad()
-            (linear(torch.ones(2)).square().sum()).backward()
-            optimizer.step()
-        return [*linear.weight.flatten().tolist(), *linear.bias.tolist()]
-
-    def fresh() -> tuple[nn.Linear, dict[torch.Tensor, str]]:
-        torch.manual_seed(0)
-        linear = nn.Linear(2, 2)
-        return linear, {parameter: name for name, parameter in linear.named_parameters()}
-
-    first, names = fresh()
-    adam = torch.optim.Adam([first.weight, first.bias], lr=0.1)
-    steps(adam, first, 3)
-    kept, state = optimizer_state(adam, names), copy_to_cpu(first.state_dict())
-    assert kept.keys() == {
-        f"{name}.{kind}"
-        for name in ("weight", "bias")
-        for kind in ("step", "exp_avg", "exp_avg_sq")
-    }
-    expected = steps(adam, first, 2)
-
-    second, names = fresh()
-    second.load_state_dict(state)
-    other = torch.optim.Adam([second.bias, second.weight], lr=0.1)  # the order does not matter
-    load_optimizer_state(other, names, kept)
-    assert steps(other, second, 2) == expected
-    third, _ = fresh()
-    third.load_state_dict(state)
-    assert steps(torch.optim.Adam(third.parameters(), lr=0.1), third, 2) != expected
 
 
 def test_moments_go_where_the_parameters_are() -> None:

@@ -210,12 +210,6 @@ def test_records_are_steps_then_the_epoch_with_weighted_averages() -> None:
     ]
 
 
-def test_same_seed_same_model_other_seed_another(whole: dict[str, Any]) -> None:
-    torch.manual_seed(99)  # what was drawn before does not matter
-    assert trained() == whole
-    assert trained(replace(PLAN, seed=4))["weights"] != whole["weights"]
-
-
 def test_the_best_weights_are_kept_and_patience_ends_the_run() -> None:
     marks, seen = iter([0.5, 0.7, 0.7, 0.6, 0.9]), []
     toy = Toy()
@@ -323,19 +317,6 @@ def test_no_room_for_a_single_name_is_an_error() -> None:
 
 
 # checkpoints
-
-
-@pytest.mark.parametrize("records", [2 * STEPS + 5])
-def test_a_run_that_was_dropped_goes_on_from_the_last_epoch(
-    tmp_path: Path, whole: dict[str, Any], records: int
-) -> None:
-    checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
-    for _, going in zip(
-        range(records), running := train(Toy(0.2), checkpoints=checkpoints), strict=False
-    ):
-        assert going
-    running.close()
-    assert trained(checkpoints=replace(checkpoints, resume=True)) == whole
 
 
 @pytest.mark.parametrize(("epoch", "step"), [(2, 3), (3, STEPS)])

@@ -15,7 +15,6 @@ from torch import Tensor  # noqa: E402
 
 from linker.training.losses import (  # noqa: E402
     hypernym_norm,
-    info_nce,
     listwise,
     marginal,
     prototype,
@@ -123,99 +122,20 @@ def test_what_stands_in_masked_places_is_never_seen(loss: LossOfLists, rubbish: 
     assert (scores.grad[mask] != 0).all()
 
 
-@given(st.data())
-@settings(max_examples=60)
-def test_the_norm_loss_the_slow_way(data: st.DataObject) -> None:
-    mentions, above, dim = (
-        data.draw(st.integers(1, 4)),
-        data.draw(st.integers(1, 4)),
-        data.draw(st.integers(1, 3)),
+def test_the_norm_loss_by_hand() -> None:
+    """A masked hypernym may be anything; two zero vectors give 0."""
+    mentions = doubles([[2.0, 0.0], [0.0, 0.0], [9.0, 9.0]])
+    hypernyms = doubles(
+        [[[0.0, 6.0], [math.nan, INF]], [[0.0, 0.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]]
     )
-    vector = st.lists(st.integers(-3, 3).map(float), min_size=dim, max_size=dim)
-    mention_vectors = data.draw(st.lists(vector, min_size=mentions, max_size=mentions))
-    hypernyms = data.draw(
-        st.lists(
-            st.lists(vector, min_size=above, max_size=above), min_size=mentions, max_size=mentions
-        )
-    )
-    mask = data.draw(
-        st.lists(
-            st.lists(st.booleans(), min_size=above, max_size=above),
-            min_size=mentions,
-            max_size=mentions,
-        )
-    )
-    means = []
-    for m, vectors, there in zip(mention_vectors, hypernyms, mask, strict=True):
-        norms = [math.hypot(*h) for h, keep in zip(vectors, there, strict=True) if keep]
-        ratios = [
-            (math.hypot(*m) - n) / (math.hypot(*m) + n) if math.hypot(*m) + n else 0.0
-            for n in norms
-        ]
-        means += [sum(ratios) / len(ratios)] if ratios else []
-    left, right = doubles(mention_vectors), doubles(hypernyms)
-    loss = hypernym_norm(left, right, torch.tensor(mask))
-    assert loss.item() == pytest.approx(sum(means) / len(means) if means else 0, abs=1e-9)
+    mask = torch.tensor([[True, False], [True, True], [False, False]])
+    loss = hypernym_norm(mentions, hypernyms, mask)
+    assert loss.item() == pytest.approx(((2 - 6) / (2 + 6) + (0 + (0 - 5) / (0 + 5)) / 2) / 2)
     loss.backward()
-    assert left.grad is not None
-    assert right.grad is not None
-    assert left.grad.isfinite().all()
-    assert right.grad.isfinite().all()
-
-
-@given(
-    st.integers(1, 5),
-    st.integers(1, 4),
-    st.sampled_from([0.05, 1.0]),
-    st.integers(0, 999),
-    st.data(),
-)
-@settings(max_examples=60)
-def test_info_nce_the_slow_way(
-    size: int, dim: int, temperature: float, seed: int, data: st.DataObject
-) -> None:
-    random = torch.Generator().manual_seed(seed)
-    a, b = (
-        torch.randn(size, dim, generator=random, dtype=torch.float64, requires_grad=True)
-        for _ in "ab"
-    )
-    same = data.draw(
-        st.lists(
-            st.lists(st.booleans(), min_size=size, max_size=size), min_size=size, max_size=size
-        )
-    )
-
-    def cosine(i: int, j: int) -> float:
-        x, y = a[i].tolist(), b[j].tolist()
-        return sum(p * q for p, q in zip(x, y, strict=True)) / math.hypot(*x) / math.hypot(*y)
-
-    total = 0.0
-    for i in range(size):
-        negatives = [cosine(i, j) for j in range(size) if j != i and not same[i][j]]
-        others = [cosine(j, i) for j in range(size) if j != i and not same[j][i]]
-        for rest in (negatives, others):
-            total -= math.log(softmax([c / temperature for c in (cosine(i, i), *rest)])[0])
-    loss = info_nce(a, b, torch.tensor(same), temperature)
-    assert loss.item() == pytest.approx(total / (2 * size), abs=1e-9)
-    loss.backward()
-    assert a.grad is not None
-    assert a.grad.isfinite().all()
-
-
-def test_triplets_by_hand() -> None:
-    anchor = doubles([[1, 0], [1, 0], [0, 2]])
-    positive = doubles([[3, 0], [0, 1], [0, 1]])
-    negative = doubles([[0, 5], [1, 0], [0, -1]])
-    # distances to the positive 0, 1, 0; to the negative 1, 0, 2
-    assert triplet(anchor, positive, negative, 0.1).tolist() == pytest.approx([0, 1 - 0 + 0.1, 0])
-    assert triplet(anchor, positive, negative, 1.5).tolist() == pytest.approx([0.5, 2.5, 0])
-
-
-def test_prototypes_by_hand() -> None:
-    names = doubles([[2, 0], [0, 2], [0, 3], [1, 1]])
-    targets = doubles([[1, 1], [-1, 0], [1, 0]])
-    losses = prototype(names, torch.tensor([0, 0, 1, 2]), targets)
-    assert losses.tolist() == pytest.approx([0, 1, 1 - 1 / math.sqrt(2)])
+    assert mentions.grad is not None
+    assert hypernyms.grad is not None
+    assert mentions.grad.isfinite().all()
+    assert hypernyms.grad[0, 1].tolist() == [0, 0]
 
 
 def test_zero_vectors_have_a_distance_and_a_gradient() -> None:
