@@ -114,7 +114,9 @@ class TrainingData:
 
         It is used for linking only: in training it would tell the answer.
         """
-        return frequency_of_names(times(self.mentions, self.dictionary), self.indexed.table)
+        return frequency_of_names(
+            concept_counts(self.mentions, self.dictionary), self.indexed.table
+        )
 
     def generator(
         self,
@@ -334,7 +336,7 @@ def _report_queries(distinct: int, mentions: int, unknown: int, empty: int) -> N
     logger.info(text, distinct, repeated, unknown)
 
 
-def times(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDArray[np.float64]:
+def concept_counts(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDArray[np.float64]:
     """Count how often mentions of one concept are annotated with each concept, (concepts,).
 
     An annotation is split evenly among the concepts that its id means.

@@ -33,10 +33,10 @@ from linker.ranker.options import TrainingOptions
 from linker.training.data import (
     TrainingData,
     collect,
+    concept_counts,
     frequency_of_names,
     report,
     table_of,
-    times,
 )
 from linker.training.plan import TrainingPlan
 from linker.types import Document, Mention
@@ -216,7 +216,7 @@ def _frequency(before: Dictionary, old: NameTable, frequency: Floats, data: Trai
         concepts = data.extended.rows(before.ids[row])
         for concept in concepts:
             counts[concept] += np.expm1(least[row]) / len(concepts)
-    counts += times(data.mentions, data.extended)
+    counts += concept_counts(data.mentions, data.extended)
     return frequency_of_names(counts, data.indexed.table)
 
 

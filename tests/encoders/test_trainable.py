@@ -165,11 +165,7 @@ def test_the_precision_decides(precision: trainable.Precision, outer: bool, expe
 
 @pytest.mark.parametrize(
     ("abilities", "expected"),
-    [
-        ({"avx512_bf16": True}, True),
-        ({"amx_bf16": True, "avx512_bf16": False}, True),
-        ({}, False),
-    ],
+    [({"avx512_bf16": True}, True), ({"amx_bf16": True, "avx512_bf16": False}, True), ({}, False)],
 )
 def test_bf16_pays_where_a_cpu_computes_it(
     monkeypatch: pytest.MonkeyPatch, abilities: dict[str, bool], expected: bool
@@ -188,12 +184,7 @@ def test_bf16_pays_where_a_cpu_computes_it(
 
 @pytest.mark.parametrize(
     ("choice", "there", "expected"),
-    [
-        ("auto", True, CUDA),
-        ("auto", False, CPU),
-        ("cpu", True, CPU),
-        ("cuda", False, None),
-    ],
+    [("auto", True, CUDA), ("auto", False, CPU), ("cpu", True, CPU), ("cuda", False, None)],
 )
 def test_the_device(
     monkeypatch: pytest.MonkeyPatch, choice: Any, there: bool, expected: object

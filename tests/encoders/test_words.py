@@ -198,10 +198,7 @@ def test_training_tells_how_far_it_is_and_gives_the_same(
     subwords: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = dataclasses.replace(TINY, epochs=2, subwords=subwords)
-    expected, log = (
-        train(TEXT * 3000, options),
-        logging.getLogger("gensim.models.word2vec"),
-    )
+    expected, log = (train(TEXT * 3000, options), logging.getLogger("gensim.models.word2vec"))
     before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Activity]()
     monkeypatch.setattr(
         "gensim.models.word2vec.default_timer", lambda: float(next(seconds))

@@ -139,10 +139,7 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
         Document(
             name,
             (Passage("a text that names it twice"),),
-            (
-                Mention(name, ((0, 1),), one_of("D:4")),
-                Mention(name, ((2, 6),), one_of("D:4")),
-            ),
+            (Mention(name, ((0, 1),), one_of("D:4")), Mention(name, ((2, 6),), one_of("D:4"))),
         )
         for name in NEW
     ]

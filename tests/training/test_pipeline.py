@@ -43,13 +43,7 @@ class Log:
         monkeypatch.setattr(pipeline, "without_ranker", self.fit)
 
     def fitted(
-        self,
-        linker: Any,
-        dictionary: Dictionary,
-        mentions: Any,
-        dev: Any,
-        say: Any,
-        extend: bool,
+        self, linker: Any, dictionary: Dictionary, mentions: Any, dev: Any, say: Any, extend: bool
     ) -> str:
         assert (dictionary, say) == (self.dictionary, self.said.append)
         self.extended.append(extend)

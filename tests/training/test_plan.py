@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from linker import registry
-from linker.encoders.static import WordPieces
-from linker.errors import LinkerError, UsageError
+from linker.errors import UsageError
 from linker.training.plan import TrainingRequest, make
 
 needs_torch = pytest.mark.skipif(
@@ -36,11 +35,6 @@ def test_who_says_nothing_gets_static_vectors() -> None:
     assert plan.device == ""
     assert not plan.is_trained
     assert not plan.is_sparse
-
-
-def test_who_names_an_encoder_gets_it_without_a_reason() -> None:
-    assert asked(encoder="static") == ("static", "")
-    assert asked(encoder="tfidf") == ("tfidf", "")
 
 
 @needs_torch
@@ -71,13 +65,3 @@ def test_words_and_texts_mean_dan() -> None:
 def test_what_does_not_fit_together(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make(TrainingRequest(**request_))
-
-
-def test_the_table_is_looked_at_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    def shipped() -> None:
-        raise LinkerError("install linker again")
-
-    monkeypatch.setattr(WordPieces, "shipped", shipped)
-    with pytest.raises(LinkerError, match="install linker again"):
-        make(TrainingRequest())
-    assert asked(encoder="tfidf") == ("tfidf", "")

@@ -221,9 +221,7 @@ def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
     assert drawn[2] != drawn[0] != drawn[3]
 
 
-def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(
-    aged: Dictionary,
-) -> None:
+def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(aged: Dictionary) -> None:
     emptied = aged.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
     texts = {q.text for q in sampling.dictionary_queries(emptied, aged, 99, seed=0, epoch=0)}
     assert texts == {

@@ -162,10 +162,7 @@ def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
 
 @pytest.mark.parametrize(
     ("anchors", "positives", "expected"),
-    [
-        ([0, 2], [1, 3], 0),
-        ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2),
-    ],
+    [([0, 2], [1, 3], 0), ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2)],
 )
 def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
     encoder: TrainableDan, anchors: list[int], positives: list[int], expected: float
