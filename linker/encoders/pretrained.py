@@ -349,21 +349,25 @@ def quiet() -> Iterator[None]:
 
     Errors are still raised.
     """
-    levels = _log.get_verbosity(), _hub.logging.get_verbosity()
-    bars = _log.is_progress_bar_enabled(), not _hub.are_progress_bars_disabled()
-    _set_chatter((logging.ERROR, logging.ERROR), (False, False))
+    before = (
+        _log.get_verbosity(),
+        _hub.logging.get_verbosity(),
+        _log.is_progress_bar_enabled(),
+        not _hub.are_progress_bars_disabled(),
+    )
+    _set_chatter(logging.ERROR, logging.ERROR, False, False)
     try:
         yield
     finally:
-        _set_chatter(levels, bars)
+        _set_chatter(*before)
 
 
-def _set_chatter(levels: tuple[int, int], bars: tuple[bool, bool]) -> None:
-    """Set, for transformers and the hub, the levels of the logs and whether bars are shown."""
-    _log.set_verbosity(levels[0])
-    _hub.logging.set_verbosity(levels[1])
-    (_log.enable_progress_bar if bars[0] else _log.disable_progress_bar)()
-    (_hub.enable_progress_bars if bars[1] else _hub.disable_progress_bars)()
+def _set_chatter(level: int, of_hub: int, has_bars: bool, hub_has_bars: bool) -> None:
+    """Set the levels of the logs of transformers and the hub, and whether bars are shown."""
+    _log.set_verbosity(level)
+    _hub.logging.set_verbosity(of_hub)
+    (_log.enable_progress_bar if has_bars else _log.disable_progress_bar)()
+    (_hub.enable_progress_bars if hub_has_bars else _hub.disable_progress_bars)()
 
 
 @contextlib.contextmanager

@@ -21,20 +21,13 @@ from pydantic.dataclasses import dataclass
 
 from linker import files
 from linker.dictionary import Dictionary
-from linker.encoders.words import (
-    CONCEPT,
-    NAME,
-    Subwords,
-    WordVectors,
-    gensim_models,
-    of_fasttext,
-    tokens,
-)
+from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
 from linker.errors import InputError, LinkerError, OnError, shorten, stop
 from linker.fields import OptionGroup, Seed
 from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
+from linker.version import install_hint
 
 # the most components of all n-gram vectors, 2.4 GB: 2,000,000 of 300, the default of fastText
 _COMPONENTS = 600_000_000
@@ -116,7 +109,7 @@ def train(
         "seed": options.seed,
         "workers": 1,  # the same result every time
     }
-    gensim = gensim_models()
+    gensim = _gensim_models()
     if not options.subwords or options.tokens != "words":
         with _listening(options.epochs, on_activity):
             vectors = gensim.Word2Vec(sentences, **settings).wv
@@ -125,7 +118,37 @@ def train(
     cut = Subwords(options.min_n, options.max_n, options.buckets)
     settings |= {"min_n": cut.min_n, "max_n": cut.max_n, "bucket": cut.buckets}
     with _listening(options.epochs, on_activity):
-        return of_fasttext(gensim.FastText(sentences, **settings).wv)
+        return _of_fasttext(gensim.FastText(sentences, **settings).wv)
+
+
+def _gensim_models() -> Any:
+    """The models of gensim, whose import takes seconds."""
+    try:
+        import gensim.models
+    except ModuleNotFoundError:
+        raise LinkerError(
+            "word vectors are trained and converted by gensim, which is not installed: "
+            f"{install_hint('dense')}"
+        ) from None
+    return gensim.models
+
+
+def _of_fasttext(vectors: Any) -> WordVectors:
+    """Take the vectors of gensim's `FastTextKeyedVectors`.
+
+    Only the n-grams of the vocabulary are taken: the others were never trained.
+    """
+    if not (vectors.bucket and vectors.max_n):
+        return WordVectors(
+            [word.lower() for word in vectors.index_to_key],
+            np.ascontiguousarray(vectors.vectors, np.float32),
+        )
+    cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
+    used = np.unique(
+        np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word])
+    )
+    stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
+    return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
 
 
 def dictionary_names(dictionary: Dictionary) -> dict[str, list[str]]:
@@ -297,7 +320,7 @@ def _read_fasttext(path: files.Pathlike) -> WordVectors:
     if files.is_packed(path):
         raise LinkerError(f"{path}: is a fastText .bin packed by gzip; unpack it first: gunzip")
     _check_fasttext(path)
-    return of_fasttext(gensim_models().fasttext.load_facebook_vectors(str(path)))
+    return _of_fasttext(_gensim_models().fasttext.load_facebook_vectors(str(path)))
 
 
 def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
@@ -305,7 +328,7 @@ def _read_binary(path: files.Pathlike, header: bytes) -> WordVectors:
     largest = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
     if not 0 <= 4 * count * dim <= largest:
         raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
-    vectors = gensim_models().KeyedVectors.load_word2vec_format(
+    vectors = _gensim_models().KeyedVectors.load_word2vec_format(
         str(path), binary=True, unicode_errors="replace"
     )
     return WordVectors(

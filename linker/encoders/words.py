@@ -20,7 +20,6 @@ from linker.errors import LinkerError
 from linker.persistence import Strings
 from linker.text.normalize import normalize
 from linker.types import Activity
-from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.word_training import WordsOptions
@@ -343,33 +342,3 @@ def unit(vectors: Floats) -> Floats:
 def tokens(text: str) -> list[str]:
     """The words of a text or a name: lower case, without punctuation."""
     return normalize(text).split()
-
-
-def gensim_models() -> Any:
-    """The models of gensim, whose import takes seconds."""
-    try:
-        import gensim.models
-    except ModuleNotFoundError:
-        raise LinkerError(
-            "word vectors are trained and converted by gensim, which is not installed: "
-            f"{install_hint('dense')}"
-        ) from None
-    return gensim.models
-
-
-def of_fasttext(vectors: Any) -> WordVectors:
-    """Take the vectors of gensim's `FastTextKeyedVectors`.
-
-    Only the n-grams of the vocabulary are taken: the others were never trained.
-    """
-    if not (vectors.bucket and vectors.max_n):
-        return WordVectors(
-            [word.lower() for word in vectors.index_to_key],
-            np.ascontiguousarray(vectors.vectors, np.float32),
-        )
-    cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
-    used = np.unique(
-        np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word])
-    )
-    stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
-    return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
