@@ -195,6 +195,9 @@ def test_a_table_of_another_transformer(dictionary: Dictionary, tiny_bert: Path)
     assert encoder.dim == 32
     lengths = np.linalg.norm(encoder.encode(["breast cancer", "肺癌"]), axis=1)
     np.testing.assert_allclose(lengths, [1, 0], atol=1e-5)
+    StaticEncoder.check(StaticOptions(model=str(tiny_bert)))
+    with pytest.raises(LinkerError, match="is no encoder"):  # before any work
+        StaticEncoder.check(StaticOptions(model=str(tiny_bert.parent)))
 
 
 def test_another_transformer_needs_torch(tmp_path: Path, dictionary: Dictionary) -> None:

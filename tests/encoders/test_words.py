@@ -216,6 +216,13 @@ def test_training_tells_how_far_it_is_and_gives_the_same(
     assert (log.level, log.filters) == before
 
 
+def test_no_word_is_frequent_enough() -> None:
+    with pytest.raises(
+        LinkerError, match=r"occurs 3 times \(words.min_count\): it holds 4 distinct"
+    ):
+        train(TEXT, WordsOptions())
+
+
 def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n \n")
     with pytest.raises(LinkerError, match=r"t.txt: holds no words"):
