@@ -11,7 +11,6 @@ from linker.cli import common, machines
 
 if TYPE_CHECKING:
     from linker.encoders.base import Precision
-    from linker.jobs.encoding import EncodeParts
     from linker.jobs.machines import Machines
 
 
@@ -47,19 +46,27 @@ def encode(
     NAMES may be a folder or a pattern such as "names/*.txt": each file becomes a matrix (.npy) in
     the folder that -o names, where those that are there already are not made again.
     """
-    from linker.jobs.encoding import EncodeParts
+    from linker.jobs.encoding import encode_files
 
     places = machines.checked(places)
-    work = EncodeParts.of(model, input_format, column, precision)
     if places.engine == "ray" or machines.is_job(names, output, input_format):
+        work = encode_files(model, input_format, column, precision)
         machines.run_job(names, output, work, on_error, places)
     elif (places.workers or 1) > 1:
         raise click.UsageError("--workers is for several files of names; split this one")
     else:
-        _encode_file(names, output, work, on_error)
+        _encode_file(names, output, model, input_format, column, precision, on_error)
 
 
-def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> None:
+def _encode_file(
+    names: str,
+    output: str,
+    model: str,
+    input_format: str,
+    column: str | None,
+    precision: Precision,
+    on_error: str,
+) -> None:
     """Encode one file, or standard input."""
     from linker import files
     from linker.jobs import encoding
@@ -72,11 +79,11 @@ def _encode_file(names: str, output: str, work: EncodeParts, on_error: str) -> N
         raise click.UsageError(f"{output}: name a file that ends in {expected} with -o")
     common.refuse_input(output, [names])
     handle = common.handler(on_error)
-    linker = Linker.load(work.model)
-    encoding.generator(linker, work.model).encoder.use(work.precision)
+    linker = Linker.load(model)
+    encoding.generator(linker, model).encoder.use(precision)
     write = encoding.write if suffix == ".npy" else encoding.write_safetensors
-    kind = None if work.input_format == "auto" else work.input_format
-    items = mentions.read(names, kind, on_error=handle, column=work.column)
+    kind = None if input_format == "auto" else input_format
+    items = mentions.read(names, kind, on_error=handle, column=column)
     with files.write_binary_aside(output) as file:
         write(linker, items, file)
     common.say_skipped(handle)

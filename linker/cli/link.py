@@ -96,12 +96,12 @@ def _link_parts(
 ) -> None:
     """Link each file into one of its own."""
     from linker.decisions.applying import Decided
-    from linker.jobs.linking import LinkParts
+    from linker.jobs.linking import link_files
 
     if not places.is_this_process:
         # what is wrong is said before any process is started
         Decided.of_file(settings.decisions, machines.loaded(settings, places))
-    machines.run_job(source, output, LinkParts.of(settings), on_error, places)
+    machines.run_job(source, output, link_files(settings), on_error, places)
 
 
 def _link_file(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linker.cli import common
+from linker.jobs import machines
 from linker.jobs.machines import Machines
 
 if TYPE_CHECKING:
@@ -72,13 +73,11 @@ def checked(places: Machines) -> Machines:
     if places.address or places.gpus:
         flag = "--address" if places.address else "--gpus"
         raise click.UsageError(f"{flag} is for --engine ray; leave it out, or give that")
-    if (number := places.workers or 1) > 1:
-        from linker.jobs.workers import cores
-
-        if number > (most := cores()):  # more would only take memory
-            are = "s are" if most > 1 else " is"
-            common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
-            return dataclasses.replace(places, workers=most)
+    number, most = places.workers or 1, machines.cores()
+    if number > most:  # more would only take memory
+        are = "s are" if most > 1 else " is"
+        common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
+        return dataclasses.replace(places, workers=most)
     return places
 
 

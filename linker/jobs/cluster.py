@@ -13,8 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 from linker.errors import LinkerError
-from linker.jobs.machines import Machines, Make
-from linker.jobs.workers import cores, plain_errors
+from linker.jobs.machines import Machines, Make, cores, made_once
 from linker.version import install_hint
 
 _Task = TypeVar("_Task")
@@ -112,21 +111,15 @@ def _results(ray: Any, call: Any, tasks: Iterator[_Task], workers: int) -> Itera
 
 
 def _caller(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
-    """What Ray calls in its processes, each of which makes its function once."""
-    made: list[Callable[[_Task], _Result]] = []
+    """What Ray calls in its processes, which name their machine where they cannot load."""
 
-    def call(task: _Task) -> _Result:
-        if not made:
-            logging.getLogger("linker").setLevel(logging.ERROR)  # the first process says the rest
-            try:
-                with plain_errors():
-                    made.append(make())
-            except LinkerError as error:
-                raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
-        with plain_errors():
-            return made[0](task)
+    def load() -> Callable[[_Task], _Result]:
+        try:
+            return make()
+        except LinkerError as error:
+            raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
 
-    return call
+    return made_once(load)
 
 
 def _size(ray: Any, machines: Machines) -> int:

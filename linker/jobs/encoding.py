@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -18,7 +17,7 @@ from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders.base import Precision
 from linker.errors import LinkerError, OnError
 from linker.jobs.linking import check_model, model_hash
-from linker.jobs.parts import Part, Work
+from linker.jobs.parts import JobFile, Work
 from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.types import Document, Mention
@@ -28,44 +27,40 @@ SUFFIXES = (".npy", ".safetensors")
 _NAMES = 10_000  # that are encoded together
 
 
-@dataclass(frozen=True, slots=True)
-class EncodeParts(Work):
-    """Encodes the names in the files of a job, each into a matrix of its own (.npy)."""
+def encode_files(
+    model: str, input_format: str, column: str | None, precision: Precision = "fp32"
+) -> Work:
+    """What encodes the names in the files of a job, each into a matrix of its own (.npy).
 
-    model: str  # its folder, by an absolute path
-    model_hash: str  # the checksum of the manifest that the model must have
-    input_format: str = "auto"
-    column: str | None = None  # of the names in Parquet files
-    precision: Precision = "fp32"  # in which names are encoded
+    Args:
+        model: its folder; it is used as it is now.
+        input_format: of the files.
+        column: of the names in Parquet files.
+        precision: in which names are encoded.
+    """
+    model, expected = str(Path(model).absolute()), model_hash(model)
+    given = {"input_format": input_format, "column": column, "precision": precision}
+    # a part's name depends on these: a job of an older release is not begun anew
+    options = {"model": "", "model_hash": expected, "encode": True, **given}
+    return Work(partial(_load, model, expected, input_format, column, precision), ".npy", options)
 
-    @classmethod
-    def of(
-        cls, model: str, input_format: str, column: str | None, precision: Precision = "fp32"
-    ) -> EncodeParts:
-        """The work that uses the model as it is now."""
-        return cls(str(Path(model).absolute()), model_hash(model), input_format, column, precision)
 
-    @property
-    def suffix(self) -> str:
-        return ".npy"
+def _load(
+    model: str, expected: str, input_format: str, column: str | None, precision: Precision
+) -> Callable[[JobFile, OnError], int]:
+    """Load the model, which must have this checksum."""
+    linker = Linker.load(model)
+    check_model(model, expected)
+    generator(linker, model).encoder.use(precision)
 
-    def options(self) -> dict[str, Any]:
-        return asdict(self) | {"model": "", "encode": True}
-
-    def make(self) -> Callable[[Part, OnError], int]:
-        linker = Linker.load(self.model)
-        check_model(self.model, self.model_hash)
-        generator(linker, self.model).encoder.use(self.precision)
-        return partial(self._encode, linker)
-
-    def _encode(self, linker: Linker, part: Part, on_error: OnError) -> int:
-        """Encode a file; returned is the number of its names."""
-        kind = self.input_format
-        kind = readers.detect(part.path) if kind == "auto" else kind
-        with files.write_binary_aside(part.output) as file:
-            count = write(linker, part.read(kind, self.column, on_error), file)
-            part.check()
+    def encode(file: JobFile, on_error: OnError) -> int:
+        kind = readers.detect(file.path) if input_format == "auto" else input_format
+        with files.write_binary_aside(file.output) as raw:
+            count = write(linker, file.read(kind, column, on_error), raw)
+            file.check()
         return count
+
+    return encode
 
 
 def generator(linker: Linker, model: str) -> HybridGenerator:

@@ -16,7 +16,7 @@ from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import arrow
-from linker.jobs.parts import Part, Work
+from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
@@ -108,7 +108,8 @@ class LinkSettings:
         linker = linker or self.load()
         decisions = Decided.of_file(self.decisions, linker)
         link = self.link(linker, decisions)
-        return lambda items: written(link(items), self.form, documents, linker, decisions)
+        layout = layout_of(self.form, documents, linker, decisions is not None)
+        return lambda items: _written(list(link(items)), self.form, layout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,31 +124,14 @@ class Written:
     types: frozenset[str]  # of all mentions in its documents, wanted or not
 
 
-def written(
-    linked: Iterable[Linked],
-    form: str,
-    documents: bool,
-    linker: Linker,
-    decisions: Decided | None = None,
-) -> Written:
-    """Write predictions of a linker into texts.
-
-    Args:
-        linked: the predictions.
-        form: the format.
-        documents: whether the mentions are of documents.
-        linker: what they were linked by.
-        decisions: those that won over it.
-    """
-    linked = list(linked)
+def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
+    """Write predictions into texts."""
     format = outputs.format_of(form)
-    layout = layout_of(form, documents, linker, decisions is not None)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
     outcomes = Counter[str](outputs.outcome(p) for _, predictions in linked for p in predictions)
-    count = sum(outcomes.values())
-    return Written(header, text, len(linked), count, outcomes, frozenset(types))
+    return Written(header, text, len(linked), outcomes.total(), outcomes, frozenset(types))
 
 
 def layout_of(form: str, documents: bool, linker: Linker, decisions: bool) -> Layout:
@@ -220,79 +204,67 @@ def selectable(
             yield item
 
 
-@dataclass(frozen=True, slots=True)
-class LinkParts(Work):
-    """Links the files of a job.
+def link_files(settings: LinkSettings) -> Work:
+    """What links the files of a job by the model and the decisions as they are now.
 
-    Args:
-        settings: how; the model and the decisions are named by absolute paths.
-        model_hash: the checksum of the manifest that the model must have.
-        decisions_hash: the checksum of the decisions that must be in force; empty for none.
+    Raises:
+        LinkerError: there is no model, or the format needs what is not installed.
     """
+    if settings.form == "parquet":
+        arrow.libraries("--format parquet")
+    model = str(Path(settings.model).absolute())
+    decisions = settings.decisions and str(Path(settings.decisions).absolute())
+    settings = replace(settings, model=model, decisions=decisions)
+    of_model, of_decisions = model_hash(model), decisions_hash(decisions)
+    # a part's name depends on these: a job of an older release is not begun anew
+    options = asdict(settings) | {"model": of_model, "batch_size": 0}  # which changes no answer
+    del options["decisions"], options["finding"]  # jobs find no mentions
+    if settings.device == "auto":
+        del options["device"]
+    if of_decisions:
+        options["decisions"] = of_decisions
+    suffix = _SUFFIXES.get(settings.form, f".{settings.form}")
+    return Work(partial(_load, settings, of_model, of_decisions), suffix, options)
 
-    settings: LinkSettings
-    model_hash: str
-    decisions_hash: str = ""
 
-    @classmethod
-    def of(cls, settings: LinkSettings) -> LinkParts:
-        """The work that uses the model as it is now.
+def _load(
+    settings: LinkSettings, of_model: str, of_decisions: str
+) -> Callable[[JobFile, OnError], int]:
+    """Load the model and the decisions, which must have these checksums."""
+    linker = settings.load()
+    check_model(settings.model, of_model)
+    decisions = Decided.of_file(settings.decisions, linker)
+    if decisions_hash(settings.decisions) != of_decisions:
+        raise LinkerError(f"{settings.decisions}: was changed since the job began; run it again")
+    return partial(_link_file, settings, linker, decisions)
 
-        Raises:
-            LinkerError: there is no model, or the format needs what is not installed.
-        """
-        if settings.form == "parquet":
-            arrow.libraries("--format parquet")
-        model = str(Path(settings.model).absolute())
-        decisions = settings.decisions and str(Path(settings.decisions).absolute())
-        settings = replace(settings, model=model, decisions=decisions)
-        return cls(settings, model_hash(model), decisions_hash(decisions))
 
-    @property
-    def suffix(self) -> str:
-        return _SUFFIXES.get(self.settings.form, f".{self.settings.form}")
+def _link_file(
+    settings: LinkSettings,
+    linker: Linker,
+    decisions: Decided | None,
+    file: JobFile,
+    on_error: OnError,
+) -> int:
+    """Link a file of a job; returned is the number of its mentions."""
+    kind = settings.input_format
+    kind = readers.detect(file.path) if kind == "auto" else kind
+    items = file.read(kind, settings.column, on_error)
+    linked = settings.link(linker, decisions)(
+        selectable(items, linker, file.path, on_error=on_error)
+    )
+    if settings.form == "parquet":
+        from linker.outputs import parquet
 
-    def options(self) -> dict[str, Any]:
-        settings = asdict(self.settings)
-        del settings["decisions"], settings["finding"]  # jobs find no mentions
-        if settings["device"] == "auto":  # of which older jobs know nothing
-            del settings["device"]
-        decisions = {"decisions": self.decisions_hash} if self.decisions_hash else {}
-        unimportant = {"batch_size": 0}  # which changes no answer
-        return settings | {"model": self.model_hash} | unimportant | decisions
-
-    def make(self) -> Callable[[Part, OnError], int]:
-        linker = self.settings.load()
-        check_model(self.settings.model, self.model_hash)
-        decisions = Decided.of_file(self.settings.decisions, linker)
-        if decisions_hash(self.settings.decisions) != self.decisions_hash:
-            raise LinkerError(
-                f"{self.settings.decisions}: was changed since the job began; run it again"
-            )
-        return partial(self._link, linker, decisions)
-
-    def _link(
-        self, linker: Linker, decisions: Decided | None, part: Part, on_error: OnError
-    ) -> int:
-        """Link a file; returned is the number of its mentions."""
-        settings, path = self.settings, part.path
-        kind = settings.input_format
-        kind = readers.detect(path) if kind == "auto" else kind
-        items = part.read(kind, settings.column, on_error)
-        items = selectable(items, linker, path, on_error=on_error)
-        linked = settings.link(linker, decisions)(items)
-        if settings.form == "parquet":
-            from linker.outputs import parquet
-
-            with files.write_binary_aside(part.output) as raw:
-                count = parquet.write(linked, raw)
-                part.check()
-            return count
-        with files.write_aside(part.output) as file:
-            layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None)
-            count = outputs.write(settings.form, linked, file, layout)
-            part.check()
+        with files.write_binary_aside(file.output) as raw:
+            count = parquet.write(linked, raw)
+            file.check()
         return count
+    with files.write_aside(file.output) as text:
+        layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None)
+        count = outputs.write(settings.form, linked, text, layout)
+        file.check()
+    return count
 
 
 def model_hash(model: str) -> str:

@@ -8,22 +8,21 @@ job that was ended in the middle continues where it was, and repeats nothing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import glob
 import hashlib
 import json
 import os
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from linker import files
 from linker.errors import InputError, LinkerError, OnError, shown, stop
 from linker.files import replacing
-from linker.jobs.machines import Machines
-from linker.jobs.workers import plain_errors
+from linker.jobs.machines import Machines, plain_errors
 from linker.readers import mentions
 from linker.readers.mentions import NoMentions
 from linker.types import Document, Mention
@@ -35,7 +34,7 @@ _TOLD = 20  # bad records of a part that are reported; all are counted
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JobFile:
     """A file of a job, and the file that is made of it."""
 
     path: str
@@ -63,34 +62,41 @@ class Part:
             raise LinkerError(f"{self.path}: changed while the job ran; run it again")
 
 
+Make = Callable[[], Callable[[JobFile, OnError], int]]
+"""Loads what is needed, and makes a function that reads a file, writes its output, and says how
+many records it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is done with each file of a job."""
+
+    make: Make  # sent to the processes that do the work
+    suffix: str  # the end of the names of the files that are written
+    options: Mapping[str, Any]  # what a written file depends on beside the one that is read
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a part."""
+    """What became of a file."""
 
-    part: Part
+    output: str
     count: int  # mentions or names
     skipped: int  # bad records
-    told: tuple[str, ...]  # what was wrong with the first ones
+    told: Sequence[str]  # what was wrong with the first ones
 
 
-class Work(Protocol):
-    """What is done with each part of a job; sent to the processes that do it."""
+def _counting(make: Make, skips: bool) -> Callable[[JobFile], Done]:
+    """The function that `make` makes, with what became of a file and of its bad records."""
+    do = make()
 
-    @property
-    def suffix(self) -> str:
-        """The end of the names of the files that are written."""
+    def call(file: JobFile) -> Done:
+        bad: list[InputError] = []
+        with plain_errors():
+            count = do(file, bad.append if skips else stop)
+        return Done(file.output, count, len(bad), list(map(str, bad[:_TOLD])))
 
-    @abstractmethod
-    def options(self) -> Mapping[str, Any]:
-        """What the content of a written part depends on beside the part that is read."""
-
-    @abstractmethod
-    def make(self) -> Callable[[Part, OnError], int]:
-        """Load what is needed.
-
-        Returns:
-            A function that reads a part and writes its output, and says how many records it had.
-        """
+    return call
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +130,18 @@ class Job:
         self._check_output(paths)
         parts = self._parts(paths)
         absent = [part for part in parts if not Path(part.output).exists()]
-        todo: dict[str, Part] = {}
+        todo: dict[str, JobFile] = {}
         for part in absent:
             todo.setdefault(part.output, part)
         summary = Summary(len(parts), len(parts) - len(absent), len(absent) - len(todo))
         report(summary)
         done: dict[str, Done] = {}
-        with machines.run(_Maker(self.work, self.skips), todo.values()) as results:
+        make = functools.partial(_counting, self.work.make, self.skips)
+        with machines.run(make, todo.values()) as results:
             Path(self.output).mkdir(parents=True, exist_ok=True)
             try:
                 for result in results:
-                    done[result.part.output] = result
+                    done[result.output] = result
                     summary.add(result)
                     report(summary)
             finally:
@@ -177,18 +184,18 @@ class Job:
                 "name another with -o"
             )
 
-    def _parts(self, paths: Sequence[str]) -> list[Part]:
-        options = json.dumps([VERSION, self.work.options()], sort_keys=True)
+    def _parts(self, paths: Sequence[str]) -> list[JobFile]:
+        options = json.dumps([VERSION, self.work.options], sort_keys=True)
         folder = Path(self.output).absolute()
         parts = []
         with ThreadPoolExecutor() as pool:
             for path, checksum in zip(paths, pool.map(_sha256, paths), strict=True):
                 key = hashlib.sha256(f"{checksum} {options}".encode()).hexdigest()[:_DIGITS]
                 output = folder / f"part-{key}{self.work.suffix}"
-                parts.append(Part(path, checksum, str(output)))
+                parts.append(JobFile(path, checksum, str(output)))
         return parts
 
-    def _write_index(self, parts: Sequence[Part], done: Mapping[str, Done]) -> None:
+    def _write_index(self, parts: Sequence[JobFile], done: Mapping[str, Done]) -> None:
         """Write which part was made of which; counts of earlier jobs are taken from their index."""
         path = Path(self.output) / INDEX
         before = {entry["output"]: entry for entry in _entries(path)}
@@ -219,7 +226,7 @@ class Job:
                 "folder of their own; name a folder that all machines share with -o"
             )
 
-    def _foreign(self, parts: Sequence[Part]) -> int:
+    def _foreign(self, parts: Sequence[JobFile]) -> int:
         """The parts of other jobs in the folder that is written to."""
         names = {Path(part.output).name for part in parts}
         return sum(1 for path in Path(self.output).glob("part-*") if path.name not in names)
@@ -237,7 +244,7 @@ class Summary:
     skipped: int = 0  # bad records of them
     appeared: int = 0  # files that were not there when the job began
     foreign: int = 0  # parts in the folder that this job did not ask for
-    told: tuple[str, ...] = field(default=(), repr=False)  # of the part that was done last
+    told: Sequence[str] = field(default=(), repr=False)  # of the part that was done last
 
     def add(self, result: Done) -> None:
         """Count a part that was done."""
@@ -245,39 +252,6 @@ class Summary:
         self.records += result.count
         self.skipped += result.skipped
         self.told = result.told
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes, in each process, the function that does a part."""
-
-    work: Work
-    skips: bool
-
-    def __call__(self) -> Callable[[Part], Done]:
-        do = self.work.make()
-
-        def call(part: Part) -> Done:
-            bad = _Bad(self.skips)
-            with plain_errors():
-                count = do(part, bad)
-            return Done(part, count, bad.count, tuple(bad.told))
-
-        return call
-
-
-class _Bad:
-    """An `OnError` that stops, or counts bad records and keeps the first messages."""
-
-    def __init__(self, skips: bool) -> None:
-        self.count, self.told, self._skips = 0, list[str](), skips
-
-    def __call__(self, error: InputError) -> None:
-        if not self._skips:
-            stop(error)
-        self.count += 1
-        if len(self.told) < _TOLD:
-            self.told.append(str(error))
 
 
 def _sha256(path: str) -> str:

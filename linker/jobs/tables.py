@@ -20,14 +20,11 @@ COLUMNS = (
 )
 
 
-Link = Callable[[Iterable[Mention]], Iterable[Linked]]
-
-
 def predicted(
     path: Pathlike,
     rows: Iterable[TableRow],
     column: int,
-    link: Link,
+    link: Callable[[Iterable[Mention]], Iterable[Linked]],
     on_error: OnError,
     size: int = 1024,
 ) -> Iterator[tuple[TableRow, Prediction | None]]:

@@ -202,7 +202,7 @@ def test_options_that_a_table_cannot_follow(
     options: tuple[Any, ...],
     message: str,
 ) -> None:
-    monkeypatch.setattr("linker.jobs.workers.cores", lambda: 2)
+    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
     path = tmp_path / "t.csv"
     path.write_text("disease,n\ngout,1\n")
     result = run("link", path, "--model", trained, "--column", "disease", *options)

@@ -244,7 +244,7 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
 def test_decisions_of_another_dictionary_are_counted_once(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    monkeypatch.setattr("linker.jobs.workers.cores", lambda: 2)
+    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
     table, file, text = (tmp_path / name for name in ("d.tsv", "d.db", "m.txt"))
     table.write_text(f"gout\tUMLS:C0018099\nbreast cancer\t{OVARIAN}\n", "utf-8")
     text.write_text("gout\nbreast cancer\n", "utf-8")

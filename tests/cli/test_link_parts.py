@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.jobs import workers
+from linker.jobs import machines
 
 Run = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
 def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(machines, "cores", lambda: 2)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_signals_end_all_processes(
 ) -> None:
     """Ctrl-C reaches all processes, SIGTERM the first one, and SIGKILL here a worker."""
     (tmp_path / "out.tsv").write_text("old\n")
-    script = "import os, linker.jobs.workers as w; w.cores = lambda: 2\nfrom linker.cli import main; main()"
+    script = "import os, linker.jobs.machines as w; w.cores = lambda: 2\nfrom linker.cli import main; main()"
     arguments = ["link", "-", "--model", str(trained), "-o", "out.tsv", "--workers", "2"]
     with subprocess.Popen(
         [sys.executable, "-c", script, *arguments, "--batch-size", "1"],

@@ -15,7 +15,7 @@ import pytest
 
 from linker.errors import LinkerError
 from linker.jobs import cluster
-from linker.jobs.linking import LinkParts, LinkSettings
+from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job
 
@@ -49,7 +49,7 @@ def results(make: Callable[[], Any], tasks: Any, **places: Any) -> list[Any]:
 def test_parts_are_those_of_one_process(
     ray: Any, model: Path, inputs: Path, tmp_path: Path
 ) -> None:
-    work = LinkParts.of(LinkSettings(str(model), "jsonl"))
+    work = link_files(LinkSettings(str(model), "jsonl"))
     for name, machines in (("here", Machines(1)), ("there", Machines(2, "ray"))):
         summary = Job(str(inputs), str(tmp_path / name), work).run(machines, lambda _: None)
         assert (summary.done, summary.equal, summary.records) == (2, 1, 7)

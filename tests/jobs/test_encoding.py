@@ -12,7 +12,7 @@ from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.errors import LinkerError
 from linker.jobs import encoding
-from linker.jobs.encoding import EncodeParts
+from linker.jobs.encoding import encode_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job
 from linker.types import Mention
@@ -45,7 +45,7 @@ def test_vectors_are_those_of_the_encoder(
 
 
 def test_a_job(static: Path, inputs: Path, tmp_path: Path) -> None:
-    job = Job(str(inputs), str(tmp_path / "out"), EncodeParts.of(str(static), "auto", None))
+    job = Job(str(inputs), str(tmp_path / "out"), encode_files(str(static), "auto", None))
     summary = job.run(Machines(1), lambda _: None)
     assert (summary.parts, summary.done, summary.equal, summary.records) == (3, 2, 1, 7)
     entries = map(json.loads, (tmp_path / "out" / "index.jsonl").read_text().splitlines())
@@ -55,6 +55,6 @@ def test_a_job(static: Path, inputs: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_without_dense_vectors(model: Path, inputs: Path, tmp_path: Path) -> None:
-    job = Job(str(inputs), str(tmp_path / "out"), EncodeParts.of(str(model), "auto", None))
+    job = Job(str(inputs), str(tmp_path / "out"), encode_files(str(model), "auto", None))
     with pytest.raises(LinkerError, match=r"links by characters alone \(tfidf\)"):
         job.run(Machines(1), lambda _: None)

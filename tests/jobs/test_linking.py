@@ -13,7 +13,7 @@ import pytest
 from linker import Dictionary, Linker, outputs
 from linker.errors import LinkerError
 from linker.jobs import linking
-from linker.jobs.linking import LinkParts, LinkSettings
+from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job, Summary
 from linker.readers import pubtator
@@ -40,9 +40,9 @@ def test_chunks_join_to_what_one_process_writes(
     documents = list(pubtator.read(path))
     assert len(documents) > 2
     linker = Linker.load(model)
-    whole = linking.written(linker.link_items(documents), form, True, linker)
     settings = LinkSettings(str(model), form, batch_size=1)
     do = settings.of_chunks(True, linker)
+    whole = do(documents)
     chunks = [do(chunk) for chunk in linking.chunks(documents, 1)]
     assert len(chunks) > 2
     for written in ([whole], chunks, [do(chunk) for chunk in linking.chunks([], 1)]):
@@ -56,7 +56,7 @@ def test_chunks_join_to_what_one_process_writes(
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:
-    work = LinkParts.of(LinkSettings(str(model), **settings))
+    work = link_files(LinkSettings(str(model), **settings))
     return Job(str(source), str(output), work).run(Machines(1), lambda _: None)
 
 
@@ -78,7 +78,7 @@ def test_a_model_that_is_replaced_while_the_job_runs(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(model, copy)
-    work = LinkParts.of(LinkSettings(str(copy)))
+    work = link_files(LinkSettings(str(copy)))
     Linker.train(
         Dictionary.read(sample), encoder="tfidf", mentions=[], extend=False, corrections={"a": "b"}
     ).save(copy)
@@ -108,4 +108,4 @@ def test_an_empty_part_has_an_empty_output(model: Path, inputs: Path, tmp_path: 
 def test_parquet_out_without_pyarrow(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(LinkerError, match=r"--format parquet: Parquet needs pyarrow, .*\[ray\]"):
-        LinkParts.of(LinkSettings(str(model), "parquet"))
+        link_files(LinkSettings(str(model), "parquet"))

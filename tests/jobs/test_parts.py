@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +14,35 @@ import pytest
 from linker import files
 from linker.errors import InputError, LinkerError, OnError
 from linker.jobs.machines import Machines
-from linker.jobs.parts import Job, Part, Summary, Work
+from linker.jobs.parts import Job, JobFile, Summary, Work
 
 
-@dataclass(frozen=True, slots=True)
-class Upper(Work):
-    """Writes a file in capitals, line by line; a line with a digit is bad."""
+def upper(model: str = "m1", during: Callable[[], object] = lambda: None) -> Work:
+    """Writes a file in capitals, line by line; a line with a digit is bad.
 
-    model: str = "m1"
-    during: Callable[[], object] = lambda: None  # called while a part is written
+    Args:
+        model: the name of what the work depends on.
+        during: called while a file is written.
+    """
 
-    @property
-    def suffix(self) -> str:
-        return ".up"
-
-    def options(self) -> dict[str, Any]:
-        return {"model": self.model}
-
-    def make(self) -> Callable[[Part, OnError], int]:
-        return self.do
-
-    def do(self, part: Part, on_error: OnError) -> int:
+    def do(file: JobFile, on_error: OnError) -> int:
         count = 0
-        with files.write_aside(part.output) as file:
-            for number, line in files.read_lines(part.path):
+        with files.write_aside(file.output) as text:
+            for number, line in files.read_lines(file.path):
                 if any(map(str.isdigit, line)):
-                    on_error(InputError(part.path, "a digit", line=number))
+                    on_error(InputError(file.path, "a digit", line=number))
                     continue
-                file.write(line.upper() + "\n")
+                text.write(line.upper() + "\n")
                 count += 1
-            self.during()
-            part.check()
+            during()
+            file.check()
         return count
+
+    return Work(lambda: do, ".up", {"model": model})
 
 
 def run(source: object, output: Path, work: Work | None = None, **settings: Any) -> Summary:
-    job = Job(str(source), str(output), work or Upper(), **settings)
+    job = Job(str(source), str(output), work or upper(), **settings)
     return job.run(Machines(1), lambda _: None)
 
 
@@ -79,7 +71,7 @@ def test_what_is_there_is_not_done_again(inputs: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     run(inputs, output)
     before = index(output)
-    again = run(inputs, output, Upper(during=lambda: pytest.fail("it was done again")))
+    again = run(inputs, output, upper(during=lambda: pytest.fail("it was done again")))
     assert (again.parts, again.done, again.present, again.records) == (3, 0, 3, 0)
     assert index(output) == before
     os.remove(output / before[1]["output"])  # as after a job that was killed before the second part
@@ -92,11 +84,11 @@ def test_another_model_or_another_content_is_another_part(inputs: Path, tmp_path
     output = tmp_path / "out"
     run(inputs, output)
     first = made(output)
-    summary = run(inputs, output, Upper("m2"))
+    summary = run(inputs, output, upper("m2"))
     assert (summary.done, summary.foreign) == (2, 2)
     assert len(made(output) - first) == 2
     (inputs / "b.txt").write_text("gout\n")
-    summary = run(inputs, output, Upper("m2"))
+    summary = run(inputs, output, upper("m2"))
     assert (summary.done, summary.present, summary.foreign) == (1, 2, 3)
 
 
@@ -117,7 +109,7 @@ def test_bad_records(inputs: Path, tmp_path: Path) -> None:
         run(inputs, output)
     assert [Path(entry["input"]).name for entry in index(output)] == ["a.txt", "c.txt"]
     told: list[str] = []
-    job = Job(str(inputs), str(output), Upper(), skips=True)
+    job = Job(str(inputs), str(output), upper(), skips=True)
     summary = job.run(Machines(1), lambda summary: told.extend(summary.told))
     assert (summary.done, summary.present, summary.records, summary.skipped) == (1, 2, 2, 2)
     assert [text.partition(": ")[0][-6:] for text in told] == ["line 2", "line 4"]
@@ -126,14 +118,14 @@ def test_bad_records(inputs: Path, tmp_path: Path) -> None:
 
 def test_a_part_that_changes_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
-    work = Upper(during=lambda: (inputs / "a.txt").write_text("other\n"))
+    work = upper(during=lambda: (inputs / "a.txt").write_text("other\n"))
     with pytest.raises(LinkerError, match=r"a\.txt: changed while the job ran; run it again"):
         run(inputs, output, work)
     assert made(output) == set()
 
 
 def test_a_part_that_appears_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:
-    work = Upper(during=lambda: (inputs / "new.txt").write_text("new\n"))
+    work = upper(during=lambda: (inputs / "new.txt").write_text("new\n"))
     summary = run(inputs, tmp_path / "out", work)
     assert (summary.parts, summary.done, summary.appeared) == (3, 2, 1)
     summary = run(inputs, tmp_path / "out")

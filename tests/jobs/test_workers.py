@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from linker.errors import LinkerError
-from linker.jobs import workers
+from linker.jobs import machines
 from linker.jobs.machines import Machines
 
 # what a process of its own calls must be importable there: `power()` makes a function of one argument
@@ -76,7 +76,7 @@ def test_a_failure_to_read_waits_for_what_was_read_before() -> None:
 
 
 def test_each_has_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "cores", lambda: 7)
+    monkeypatch.setattr(machines, "cores", lambda: 7)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     with Machines(2).run(setting, ["OMP_NUM_THREADS"]) as results:
         assert list(results) == ["3"]
