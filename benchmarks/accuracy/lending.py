@@ -28,7 +28,7 @@ from benchmarks.lib.data import TITLES, documents, medic
 from benchmarks.lib.lent import LENDERS, LENT, MAPPED, NONE, ONTOLOGIES, dictionary, lending
 from benchmarks.lib.measure import rounded
 from linker import Linker, matching
-from linker.dictionary.lending import RULE, LendingOptions
+from linker.dictionary.lending import KINDS
 from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
 from linker.types import NameKind
@@ -42,28 +42,19 @@ class Rule:
     """A row of the table of lending."""
 
     files: Sequence[str]
-    options: LendingOptions = RULE
+    kinds: Sequence[NameKind] = KINDS
 
 
-def _kinds(*others: NameKind) -> LendingOptions:
-    return LendingOptions((*RULE.kinds, *others))
-
-
-_ONE, _MANY = LendingOptions(steps=1), LendingOptions(one_to_many=True)
 RULES = {
     "nothing": Rule(()),
     "DOID": Rule(ONTOLOGIES[:1]),
     "HPO": Rule(ONTOLOGIES[1:]),
     LENT: Rule(ONTOLOGIES),
-    f"{LENT}, one step": Rule(ONTOLOGIES, _ONE),
-    f"{LENT}, one to many": Rule(ONTOLOGIES, _MANY),
-    f"{LENT}, preferred names alone": Rule(ONTOLOGIES, LendingOptions(("preferred",))),
-    f"{LENT}, narrow names too": Rule(ONTOLOGIES, _kinds("narrow")),
-    f"{LENT}, broad names too": Rule(ONTOLOGIES, _kinds("broad")),
-    f"{LENT}, related names too": Rule(ONTOLOGIES, _kinds("related")),
+    f"{LENT}, preferred names alone": Rule(ONTOLOGIES, ("preferred",)),
+    f"{LENT}, narrow names too": Rule(ONTOLOGIES, (*KINDS, "narrow")),
+    f"{LENT}, broad names too": Rule(ONTOLOGIES, (*KINDS, "broad")),
+    f"{LENT}, related names too": Rule(ONTOLOGIES, (*KINDS, "related")),
     MAPPED: Rule(LENDERS[MAPPED]),
-    f"{MAPPED}, one step": Rule(LENDERS[MAPPED], _ONE),
-    f"{MAPPED}, one to many": Rule(LENDERS[MAPPED], _MANY),
 }
 
 
@@ -75,7 +66,7 @@ def outcomes(linker: Linker) -> Iterator[Outcome]:
 
 def find_rule(rule: Rule) -> dict[str, Any]:
     """What a rule lends, and which mentions are right first then, by characters and static."""
-    receiver, lent = lending(medic("2017"), rule.files, rule.options)
+    receiver, lent = lending(medic("2017"), rule.files, rule.kinds)
     names = Counter[str]()
     for report in lent.lenders:
         names.update(report.names)

@@ -7,7 +7,8 @@ from functools import cache
 
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary
-from linker.dictionary.lending import RULE, Lending, LendingOptions, consider, read
+from linker.dictionary.lending import KINDS, Lending, consider, read
+from linker.types import NameKind
 
 ONTOLOGIES = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
 MAPPINGS = tuple(
@@ -19,11 +20,11 @@ LENDERS = {NONE: (), LENT: ONTOLOGIES, MAPPED: (*ONTOLOGIES, *MAPPINGS)}
 
 
 def lending(
-    receiver: Dictionary, files: Sequence[str], options: LendingOptions = RULE
+    receiver: Dictionary, files: Sequence[str], kinds: Sequence[NameKind] = KINDS
 ) -> tuple[Dictionary, Lending]:
     """A dictionary with the names that some files lend, and the account of these names."""
     lenders = [read(locate(name)) for name in files]
-    account = consider(receiver.columns, receiver.sources, lenders, options)
+    account = consider(receiver.columns, receiver.sources, lenders, kinds)
     return receiver.with_lent_names(account), account
 
 

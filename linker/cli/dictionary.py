@@ -19,7 +19,6 @@ from linker.cli.reading import (
     languages_option,
     lend_kinds_option,
     lend_names,
-    lending_options,
     prefix_option,
     reading_options,
     sources_option,
@@ -135,8 +134,7 @@ def lend(
     from linker.outputs.tsv import row_writer
 
     handle = common.handler(on_error)
-    options = lending_options(lend_kinds)
-    dictionary, lending = lend_names(Reading().read([path], handle), lenders, options, handle)
+    dictionary, lending = lend_names(Reading().read([path], handle), lenders, lend_kinds, handle)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(output, [path, *lenders]) as file:
         write_row = row_writer(file)

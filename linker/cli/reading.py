@@ -15,7 +15,7 @@ from linker.errors import LinkerError, OnError, UsageError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.dictionary.lending import Lending, LendingOptions
+    from linker.dictionary.lending import Lending
     from linker.types import Document, Mention
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -51,8 +51,7 @@ class Reading:
         """Like `read`, with the account of the names that --lend lends."""
         if self.lend_kinds and not self.lend:
             raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
-        options = lending_options(self.lend_kinds)
-        return lend_names(self._read(paths, on_error), self.lend, options, on_error)
+        return lend_names(self._read(paths, on_error), self.lend, self.lend_kinds, on_error)
 
     def read_and_say(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
         """Like `read`, and say what the dictionary holds and which names are lent to it."""
@@ -95,26 +94,27 @@ class Reading:
         return Dictionary.read(*paths, on_error=on_error, **options)
 
 
-def lending_options(kinds: Sequence[str]) -> LendingOptions:
-    """The rule by which names are lent: those of these kinds, or of the default ones."""
+def lend_names(
+    dictionary: Dictionary, paths: Sequence[str], kinds: Sequence[str], on_error: OnError
+) -> tuple[Dictionary, Lending]:
+    """Lend names of files to a dictionary; nothing changes where there are none.
+
+    Args:
+        dictionary: it borrows.
+        paths: of the files.
+        kinds: of the names that are lent; the default ones where empty.
+        on_error: what to do with a bad record.
+    """
     from linker.dictionary import lending
 
     try:
-        return lending.options(kinds)
+        chosen = lending.chosen_kinds(kinds)
     except UsageError as error:
         raise click.UsageError(str(error)) from None
-
-
-def lend_names(
-    dictionary: Dictionary, paths: Sequence[str], options: LendingOptions, on_error: OnError
-) -> tuple[Dictionary, Lending]:
-    """Lend names of files to a dictionary; nothing changes where there are none."""
-    from linker.dictionary import lending
-
     if not paths:
         return dictionary, lending.Lending()
     lenders = [lending.read(path, on_error=on_error) for path in paths]
-    account = lending.consider(dictionary.columns, dictionary.sources, lenders, options)
+    account = lending.consider(dictionary.columns, dictionary.sources, lenders, chosen)
     return dictionary.with_lent_names(account), account
 
 

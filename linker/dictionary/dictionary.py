@@ -18,7 +18,7 @@ from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns, Lists, add_annotations
 from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
-from linker.dictionary.lending import RULE, Lending, LendingOptions
+from linker.dictionary.lending import KINDS, Lending
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.explanation import Rule
@@ -26,7 +26,7 @@ from linker.ids import curie, namespace, normalized
 from linker.outputs import Vocabulary
 from linker.readers import dictionaries
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, Name, Source
+from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
 _FIRST_KINDS = ("training", "preferred", "exact")
@@ -289,7 +289,7 @@ class Dictionary:
     def lend(
         self,
         *paths: files.Pathlike,
-        options: LendingOptions = RULE,
+        kinds: Sequence[NameKind] = KINDS,
         form: Callable[[str], str] = normalize,
         on_error: OnError = stop,
     ) -> Dictionary:
@@ -300,7 +300,7 @@ class Dictionary:
         Args:
             paths: dictionary files, whose concepts are joined by ids and cross-references, and
                 SSSOM files of mappings, which join them too and whose labels are names.
-            options: which names are lent.
+            kinds: of the names that are lent, in their own vocabulary.
             form: the normal form of a name.
             on_error: what to do with a bad record; returns to skip it.
 
@@ -309,7 +309,7 @@ class Dictionary:
         """
         lenders = [lending.read(path, on_error=on_error) for path in paths]
         return self.with_lent_names(
-            lending.consider(self.columns, self.sources, lenders, options, form)
+            lending.consider(self.columns, self.sources, lenders, kinds, form)
         )
 
     def with_lent_names(self, lending: Lending) -> Dictionary:

@@ -11,7 +11,7 @@ import itertools
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -56,23 +56,16 @@ _SAME = {
     "ICD-O": "ICDO",
 }
 _RELEASE = re.compile(r"_\d{4}_\d\d_\d\d\Z")  # DOID writes SNOMEDCT_US_2023_03_01
+_STEPS = 2  # from id to id between two concepts, at most
 _OBSOLETE = "obsolete "  # how the label of an obsolete term begins in OBO ontologies
 
 
-@dataclass(frozen=True, slots=True)
-class LendingOptions:
-    """Which names are lent; the defaults are what was best on development data."""
-
-    kinds: tuple[NameKind, ...] = ("preferred", "exact")  # of the names in their own vocabulary
-    steps: int = 2  # cross-references and mappings between two concepts; 2: over a third vocabulary
-    one_to_many: bool = False  # whether a concept that joins several lends its names to all of them
+KINDS: Sequence[NameKind] = ("preferred", "exact")
+"""The kinds of names, in their own vocabulary, that were best to lend on development data."""
 
 
-RULE = LendingOptions()
-
-
-def options(kinds: Sequence[str]) -> LendingOptions:
-    """The rule with other kinds of names; those of the rule where none is given.
+def chosen_kinds(kinds: Sequence[str]) -> Sequence[NameKind]:
+    """The kinds of names to lend; the best ones where none is given.
 
     Raises:
         UsageError: one is not a kind of names that dictionaries have.
@@ -82,7 +75,7 @@ def options(kinds: Sequence[str]) -> LendingOptions:
         raise UsageError(
             f"{unknown[0]!r} is no kind of names to lend; choose of {', '.join(known)}"
         )
-    return LendingOptions(tuple(kind for kind in known if kind in kinds)) if kinds else RULE
+    return tuple(kind for kind in known if kind in kinds) or KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +150,8 @@ class Joins:
     """Finds the concepts of a dictionary that are the same as a concept of another vocabulary.
 
     A cross-reference or a mapping is a step from one id to another: a DOID that refers to a MeSH id
-    is one step from it, and two where MONDO maps to both. The fewest steps decide. Where no steps
+    is one step from it, and two where MONDO maps to both. One step wins over two, and there may
+    be no more. Where no steps
     lead to the dictionary, a concept joins those that have its id as an alternative one, which is
     weaker, as it is often the id of a broader concept: MEDIC has the DOID of hereditary breast and
     ovarian cancer on susceptibilities to it, while this DOID refers to the right id of MeSH.
@@ -165,14 +159,13 @@ class Joins:
     Args:
         columns: the arrays of the dictionary.
         mappings: between ids of any vocabularies that mean the same, used in both directions.
-        steps: how many steps may lie between two concepts.
 
     Attributes:
         prefixes: how many ids and cross-references of each vocabulary the dictionary has.
     """
 
-    def __init__(self, columns: Columns, mappings: Iterable[IdMapping], steps: int) -> None:
-        self._steps, old = steps, columns.old
+    def __init__(self, columns: Columns, mappings: Iterable[IdMapping]) -> None:
+        old = columns.old
         self._own = {key(i): [row] for row, i in enumerate(columns.ids)}
         self._any = dict(zip(map(key, old.ids), old.concepts.tolist(), strict=True)) | self._own
         self._next: dict[str, set[str]] = defaultdict(set)  # the ids one step away
@@ -190,7 +183,7 @@ class Joins:
         ids = {key(identifier) for identifier in (concept.id, *concept.alt_ids)}
         seen: set[str] = set()
         reached, rows = ids, _rows(ids, self._own)
-        for step in range(self._steps):
+        for step in range(_STEPS):
             if rows:
                 break
             seen |= reached
@@ -252,7 +245,7 @@ def consider(
     columns: Columns,
     sources: Sequence[Source],
     lenders: Sequence[Lender],
-    options: LendingOptions = RULE,
+    kinds: Collection[NameKind] = KINDS,
     form: Callable[[str], str] = normalize,
 ) -> Lending:
     """Decide which names are lent to the concepts of a dictionary.
@@ -261,7 +254,7 @@ def consider(
         columns: the arrays of the dictionary.
         sources: the files of the dictionary.
         lenders: the files that lend, in the order in which they lend a name that several have.
-        options: which names are lent.
+        kinds: of the names that are lent, in their own vocabulary.
         form: the normal form of a name, by which names are the same.
 
     Raises:
@@ -269,9 +262,9 @@ def consider(
             of mappings, where nothing else lends.
     """
     mappings = itertools.chain.from_iterable(lender.mappings for lender in lenders)
-    joins = Joins(columns, mappings, options.steps)
+    joins = Joins(columns, mappings)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
-    names = _considered(columns, lenders, joined, options, form)
+    names = _considered(columns, lenders, joined, kinds, form)
     reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]
     _check(joins, sources, lenders, reports)
     return Lending(tuple(itertools.chain.from_iterable(names)), tuple(reports))
@@ -281,7 +274,7 @@ def _considered(
     columns: Columns,
     lenders: Sequence[Lender],
     joined: Sequence[_Joined],
-    options: LendingOptions,
+    kinds: Collection[NameKind],
     form: Callable[[str], str],
 ) -> list[list[ConsideredName]]:
     """The names of each lender, in their order, with what becomes of each."""
@@ -289,7 +282,7 @@ def _considered(
     rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
     for concept, rows in itertools.chain.from_iterable(joined):
         for name in concept.names:
-            if _outcome(concept, rows, name, options) == "lent":
+            if _outcome(concept, rows, name, kinds) == "lent":
                 rows_of[form(name.text)].add(rows)
     lent: set[str] = set()
     considered: list[list[ConsideredName]] = []
@@ -298,7 +291,7 @@ def _considered(
         for concept, rows in concepts:
             ids = tuple(columns.ids[row] for row in rows)
             for name in concept.names:
-                outcome = _outcome(concept, rows, name, options)
+                outcome = _outcome(concept, rows, name, kinds)
                 if outcome == "lent":
                     text = form(name.text)
                     if text in known:
@@ -313,16 +306,16 @@ def _considered(
 
 
 def _outcome(
-    concept: Concept, rows: tuple[int, ...], name: Name, options: LendingOptions
+    concept: Concept, rows: tuple[int, ...], name: Name, kinds: Collection[NameKind]
 ) -> Outcome:
     """What becomes of a name, as far as its kind, and the rows that its concept joins, decide."""
     if concept.status != "current":
         return "concept is obsolete"
     if not rows:
         return "concept joins none"
-    if len(rows) > 1 and not options.one_to_many:
+    if len(rows) > 1:
         return "concept joins several"
-    return "lent" if name.kind in options.kinds else "kind not lent"
+    return "lent" if name.kind in kinds else "kind not lent"
 
 
 def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) -> LenderReport:

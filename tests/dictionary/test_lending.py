@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from linker import Dictionary, Linker, LinkerError
 from linker.dictionary import inspection, lending
-from linker.dictionary.lending import RULE, Joins, Lending, LendingOptions, key
+from linker.dictionary.lending import KINDS, Joins, Lending, key
 from linker.errors import InputError, UsageError
 from linker.text.normalize import normalize
-from linker.types import Concept, IdMapping, Lookup, Name
+from linker.types import Concept, IdMapping, Lookup, Name, NameKind
 
 OURS = (
     "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"
@@ -90,11 +90,11 @@ def outcomes(account: Lending) -> dict[tuple[str, str], str]:
 def lend(
     ours: Dictionary,
     *paths: Path,
-    options: LendingOptions = RULE,
+    kinds: Sequence[NameKind] = KINDS,
     form: Callable[[str], str] = normalize,
 ) -> tuple[Dictionary, Lending]:
     lenders = [lending.read(path) for path in paths]
-    account = lending.consider(ours.columns, ours.sources, lenders, options, form)
+    account = lending.consider(ours.columns, ours.sources, lenders, kinds, form)
     return ours.with_lent_names(account), account
 
 
@@ -147,22 +147,16 @@ def test_labels_of_mappings_are_names_over_two_steps(
     assert (report.joined, report.not_joined) == (5, 2)  # M:1 and M:4 too; O:7 and N:7
     both = outcomes(lend(ours, mappings, diseases)[1])  # the first to have a name lends it
     assert (both["O:1", "pyrexia"], both["D:1", "pyrexia"]) == ("lent", "lent already")
-    _, one_step = lend(ours, mappings, options=LendingOptions(steps=1))
-    assert outcomes(one_step)["N:4", "sneezing fit"] == "concept joins none"
 
 
-def test_options_decide_on_kinds_and_one_to_many(ours: Dictionary, diseases: Path) -> None:
-    kinds = LendingOptions(kinds=("narrow",))
-    assert lent(lend(ours, diseases, options=kinds)[0]) == [
-        ("M:1", "summer fever", "narrow", "d.obo")
-    ]
-    many, _ = lend(ours, diseases, options=LendingOptions(one_to_many=True))
-    assert [name[:2] for name in lent(many)][-2:] == [("M:2", "catarrh"), ("M:3", "catarrh")]
+def test_kinds_and_the_form_of_names_decide(ours: Dictionary, diseases: Path) -> None:
+    narrow, _ = lend(ours, diseases, kinds=("narrow",))
+    assert lent(narrow) == [("M:1", "summer fever", "narrow", "d.obo")]
     as_written = lend(ours, diseases, form=str)[1]  # by which it is no name that is known
     assert outcomes(as_written)["D:1", "HOT head"] == "lent"
-    assert lending.options(["narrow", "preferred"]).kinds == ("preferred", "narrow")
+    assert lending.chosen_kinds(["narrow", "preferred"]) == ("preferred", "narrow")
     with pytest.raises(UsageError, match="'training' is no kind of names to lend; choose of pre"):
-        lending.options(["training"])
+        lending.chosen_kinds(["training"])
 
 
 def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -> None:
@@ -337,41 +331,31 @@ def test_spellings_of_a_vocabulary_are_one(spellings: str) -> None:
 def test_concepts_join_by_ids_and_references(
     medic_like: Dictionary, concept: Concept, rows: tuple[int, ...]
 ) -> None:
-    assert Joins(medic_like.columns, [], steps=2).rows(concept) == rows
+    assert Joins(medic_like.columns, []).rows(concept) == rows
 
 
-def test_steps_are_counted(medic_like: Dictionary) -> None:
+@pytest.mark.parametrize(
+    ("identifier", "rows"),
+    [("MESH:D900001", (0,)), ("DOID:11", (0,)), ("MONDO:1", (0,)), ("DOID:1", (0,)), ("N:1", ())],
+)
+def test_two_steps_join_and_three_do_not(
+    medic_like: Dictionary, identifier: str, rows: tuple[int, ...]
+) -> None:
     mappings = [maps("MONDO:1", "DOID:1"), maps("MONDO:1", "mesh:D900001"), maps("N:1", "DOID:1")]
-    expected = {"MONDO:1": 1, "DOID:1": 2, "N:1": 3, "MESH:D900001": 0, "DOID:11": 0}
-    for identifier, needed in expected.items():
-        for steps in range(4):
-            rows = Joins(medic_like.columns, mappings, steps).rows(Concept(identifier, "x"))
-            assert rows == ((0,) if steps >= needed else ())
+    assert Joins(medic_like.columns, mappings).rows(Concept(identifier, "x")) == rows
 
 
-def test_the_fewest_steps_decide_and_equal_ones_are_ambiguous(medic_like: Dictionary) -> None:
+def test_the_fewest_steps_decide_equal_ones_are_ambiguous_and_cycles_end(
+    medic_like: Dictionary,
+) -> None:
     near, far = maps("X:1", "MESH:D900001"), [maps("X:1", "Y:1"), maps("Y:1", "MESH:D900002")]
-    assert Joins(medic_like.columns, [*far, near], 2).rows(Concept("X:1", "x")) == (0,)
-    assert Joins(medic_like.columns, far, 2).rows(Concept("X:1", "x")) == (1,)
-    assert Joins(medic_like.columns, [near, maps("MIM:900003", "X:1")], 2).rows(
-        Concept("X:1", "x")
-    ) == (
-        0,
-        2,
-    )
-
-
-def test_cycles_end(medic_like: Dictionary) -> None:
-    mappings = [
-        maps("X:1", "X:2", "owl:equivalentClass"),
-        maps("X:2", "X:3"),
-        maps("X:3", "X:1"),
-        maps("X:3", "X:3"),
-    ]
-    assert Joins(medic_like.columns, mappings, 9).rows(Concept("X:1", "x")) == ()
-    assert Joins(medic_like.columns, [*mappings, maps("X:3", "MESH:D900002")], 9).rows(
-        Concept("X:1", "x")
-    ) == (1,)
+    for mappings, rows in (
+        ([*far, near], (0,)),
+        (far, (1,)),
+        ([near, maps("MIM:900003", "X:1")], (0, 2)),
+        ([maps("X:1", "X:2", "owl:equivalentClass"), maps("X:2", "X:1"), maps("X:2", "X:2")], ()),
+    ):
+        assert Joins(medic_like.columns, mappings).rows(Concept("X:1", "x")) == rows
 
 
 # parents
