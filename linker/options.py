@@ -12,7 +12,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from linker import registry
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import IndexOptions
 from linker.encoders.base import Changes, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
 from linker.encoders.word_training import WordsOptions

@@ -28,7 +28,7 @@ from benchmarks.lib import by_score, hits, results, runs
 from benchmarks.lib.data import TITLES, documents, locate, medic
 from benchmarks.lib.lent import MAPPINGS, ONTOLOGIES
 from linker import Dictionary, Linker
-from linker.candidates.hybrid import HybridGenerator
+from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders import static
 from linker.encoders.base import Encoder, EncoderContext
 from linker.encoders.static import (
@@ -291,7 +291,8 @@ def find(name: str) -> dict[str, Any]:
         encoder: Encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
     else:
         encoder = Fitted(make(), names, options)
-    both = linker.with_generator(HybridGenerator.index(first, encoder, WEIGHT))
+    vectors = encode_names(encoder, list(first.table.texts))
+    both = linker.with_generator(HybridGenerator(first, encoder, vectors, WEIGHT))
     right = [
         hits.digits(o.rank == 1 for o in protocols.strict(both, documents(corpus, "devel"), 1))
         for corpus in TITLES

@@ -17,7 +17,7 @@ from scipy import stats
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from linker.candidates.index import ExactIndex
+from linker.candidates.index import VectorIndex
 from linker.dictionary.classes import Classes
 from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts, train
 from linker.encoders.words import WordVectors, tokens, unit
@@ -90,7 +90,7 @@ def correlation(encode: Encode, path: Path) -> float:
 
 def nearest(encode: Encode, mention: str, names: Sequence[str], k: int) -> list[int]:
     """The places of the names that are nearest to a mention, the nearest first."""
-    rows = ExactIndex(unit(encode(names))).search(unit(encode([mention])), k).rows
+    rows = VectorIndex(unit(encode(names))).search(unit(encode([mention])), k).rows
     return [int(row) for row in rows]
 
 

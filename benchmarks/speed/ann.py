@@ -34,10 +34,9 @@ from numpy.typing import NDArray
 from benchmarks.lib import results
 from benchmarks.lib.data import medic
 from benchmarks.lib.recombined import concepts, perturbed
-from linker.candidates import ann_building
+from linker.candidates import ann
 from linker.candidates.ann import IvfIndex, K
-from linker.candidates.index import ExactIndex, Floats, Hits, VectorIndex, recall
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import Floats, Hits, IndexOptions, VectorIndex, recall
 from linker.encoders.base import EncoderContext
 from linker.options import preset
 from linker.registry import load
@@ -63,10 +62,10 @@ def main() -> None:
     given = parser.parse_args()
     faiss.omp_set_num_threads(1)
     vectors, queries = encoded(given.names)
-    exact = ExactIndex(vectors).search(queries, K)
+    exact = VectorIndex(vectors).search(queries, K)
     worst = exact.scores[exact.indptr[1:] - 1]
     figures: dict[str, Any] = {"names": len(vectors), "dim": vectors.shape[1], "k": K}
-    figures["exact"] = {"queries_per_second": rate(lambda: ExactIndex(vectors).search(queries, K))}
+    figures["exact"] = {"queries_per_second": rate(lambda: VectorIndex(vectors).search(queries, K))}
     figures["linker"] = by_linker(vectors, queries, exact)
     rows = figures["indexes"] = []
     for spec in FAISS:
@@ -170,7 +169,7 @@ def by_linker(vectors: NDArray[Any], queries: Floats, exact: Hits) -> dict[str, 
     """Linker's own index: built, searched whole and within parts of the names."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
-        index = ann_building.build(Path(folder) / "i", vectors, IndexOptions(), queries, "")
+        index = ann.build(Path(folder) / "i", vectors, IndexOptions(), queries, "")
         seconds = time.process_time() - start
         size = sum(path.stat().st_size for path in Path(folder).rglob("*.npy"))
         start = time.process_time()
@@ -196,7 +195,7 @@ def within(index: VectorIndex, queries: Floats) -> Iterator[dict[str, Any]]:
         PARTS, {"random": random.permutation(count), "similar": np.argsort(-likeness)}.items()
     ):
         among: NDArray[np.int64] = np.sort(order[: int(part * count)])
-        exact = ExactIndex(index.vectors).search(queries, K, among)
+        exact = VectorIndex(index.vectors).search(queries, K, among)
         yield {
             "share": part,
             "names": kind,

@@ -19,7 +19,7 @@ from linker import persistence
 from linker.candidates.ann import IvfIndex
 from linker.candidates.base import Generator
 from linker.candidates.concepts import distinct
-from linker.candidates.index import ExactIndex, Floats, Hits, Integers, VectorIndex, is_finite
+from linker.candidates.index import Floats, Hits, Integers, VectorIndex, is_finite
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
@@ -64,7 +64,7 @@ class HybridGenerator(Generator):
     ) -> None:
         super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
         count = len(sparse.table)
-        self.dense = vectors if isinstance(vectors, VectorIndex) else ExactIndex(vectors)
+        self.dense = vectors if isinstance(vectors, VectorIndex) else VectorIndex(vectors)
         self.bias = np.zeros(count, np.float32) if bias is None else np.asarray(bias)
         shape = len(self.dense) if rows is None else len(rows), self.dense.vectors.shape[1]
         if shape != (count, encoder.dim):
@@ -121,19 +121,6 @@ class HybridGenerator(Generator):
             encoded = encode_names(self.encoder, [names[row] for row in new.tolist()])
             vectors[new] = persistence.to_fp16(encoded)
         return vectors
-
-    @classmethod
-    def index(
-        cls,
-        sparse: SparseGenerator,
-        encoder: Encoder,
-        sparse_weight: float,
-        bias: Floats | None = None,
-    ) -> HybridGenerator:
-        """Encode the names of a sparse generator with a dense encoder."""
-        return cls(
-            sparse, encoder, encode_names(encoder, list(sparse.table.texts)), sparse_weight, bias
-        )
 
     def score(self, queries: Sequence[str], k: int) -> Hits:
         vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from pydantic.dataclasses import dataclass as options_dataclass
 
 from linker import persistence
 from linker.errors import LinkerError
+from linker.fields import OptionGroup, Share
 
 QUERIES = 1024  # queries that are scored together; more would not speed up the product
 _CELLS = 4_000_000  # scores in memory at once, 16 MB
@@ -27,6 +29,30 @@ _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `
 _MANY = 4  # the best names are sorted again with a quarter of new ones
 _CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
 _EQUAL = 1e-5  # scores that differ by less are equal
+
+LARGE = 500_000
+"""Names from which on `auto` takes indexes that may miss some of the best names."""
+
+
+@options_dataclass(frozen=True, slots=True)
+class IndexOptions(OptionGroup):
+    """How the vectors of names are searched; a model folder is written accordingly."""
+
+    group: ClassVar[str] = "index"
+
+    # exact: each query with every name; auto: by the number of names;
+    # ivf: vectors by faiss, however few the names
+    kind: Literal["auto", "exact", "ivf"] = "auto"
+    # lists that similar names share; 0: by the number of names
+    lists: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    # lists that a search reads; 0: as few as `recall` needs
+    probes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    # share of the 20 best names by exact search that must be found; an index of less is refused
+    recall: Share = 0.97
+
+
+AUTO = IndexOptions()
+
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -117,11 +143,12 @@ def recall(hits: Hits, exact: Hits) -> float:
     return float(is_right.sum() / max(1, len(exact.rows)))
 
 
-class VectorIndex(ABC):
-    """Finds names by their vectors.
+class VectorIndex:
+    """Compares each query with every name, block by block.
 
-    An approximate index may miss some of the best. A caller must not take the score of its last
-    hit as a bound on the scores of the names that it did not return.
+    No matrix of queries by names is held, and no float32 copy of all vectors. Other ways to search
+    are subclasses. An approximate one may miss some of the best: a caller must not take the score
+    of its last hit as a bound on the scores of the names that it did not return.
 
     Args:
         vectors: of the names, (names, dim), float32 or float16, as they are stored: an array that
@@ -147,7 +174,6 @@ class VectorIndex(ABC):
         """The index of the same vectors that searches on the CPU."""
         return self
 
-    @abstractmethod
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         """Find the k names with the largest dot products for each query.
 
@@ -159,53 +185,6 @@ class VectorIndex(ABC):
         Returns:
             Rows of `vectors` and dot products, best first; equal products by row.
         """
-
-    def products(self, queries: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
-        """Multiply pairs: `queries[query[i]]` by the vector of the name `rows[i]`, for each i."""
-        scores = np.empty(len(rows), np.float32)
-        for i in range(0, len(rows), _PAIRS):
-            pairs = slice(i, i + _PAIRS)
-            names = self._checked(rows[pairs])
-            np.einsum("ij,ij->i", queries[query[pairs]], names, out=scores[pairs])
-        return scores
-
-    def _checked(self, rows: slice | NDArray[Any]) -> Floats:
-        """The vectors of some names as float32; they are checked when they are first used.
-
-        Raises:
-            LinkerError: a vector is not finite.
-        """
-        vectors = self.vectors[rows]
-        if self._is_checked[rows].all():
-            return to_fp32(vectors)
-        vectors = persistence.from_storage(vectors)
-        if not is_finite(vectors):
-            raise LinkerError(
-                "the vectors of the names are not finite; the model is damaged, train again"
-            )
-        self._is_checked[rows] = True
-        return vectors
-
-
-def to_fp32(vectors: NDArray[Any]) -> Floats:
-    """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
-    if vectors.dtype == np.float32:
-        return vectors
-    bits = vectors.view(np.int16).astype(np.int32)
-    bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
-    bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
-    numbers = bits.view(np.float32)
-    numbers *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
-    return numbers
-
-
-class ExactIndex(VectorIndex):
-    """Compares each query with every name, block by block.
-
-    No matrix of queries by names is held, and no float32 copy of all vectors.
-    """
-
-    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is None and len(queries) >= _FLAT and self._flat is not None:
             # of equal products at the end of a list it takes any
             scores, rows = self._flat.search(np.ascontiguousarray(queries), min(k, len(self)))
@@ -274,6 +253,44 @@ class ExactIndex(VectorIndex):
             vectors = self._checked(part if among is None else among[part])
             np.matmul(vectors, queries.T, out=block[start : start + step])
         return block
+
+    def products(self, queries: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
+        """Multiply pairs: `queries[query[i]]` by the vector of the name `rows[i]`, for each i."""
+        scores = np.empty(len(rows), np.float32)
+        for i in range(0, len(rows), _PAIRS):
+            pairs = slice(i, i + _PAIRS)
+            names = self._checked(rows[pairs])
+            np.einsum("ij,ij->i", queries[query[pairs]], names, out=scores[pairs])
+        return scores
+
+    def _checked(self, rows: slice | NDArray[Any]) -> Floats:
+        """The vectors of some names as float32; they are checked when they are first used.
+
+        Raises:
+            LinkerError: a vector is not finite.
+        """
+        vectors = self.vectors[rows]
+        if self._is_checked[rows].all():
+            return to_fp32(vectors)
+        vectors = persistence.from_storage(vectors)
+        if not is_finite(vectors):
+            raise LinkerError(
+                "the vectors of the names are not finite; the model is damaged, train again"
+            )
+        self._is_checked[rows] = True
+        return vectors
+
+
+def to_fp32(vectors: NDArray[Any]) -> Floats:
+    """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
+    if vectors.dtype == np.float32:
+        return vectors
+    bits = vectors.view(np.int16).astype(np.int32)
+    bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
+    bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
+    numbers = bits.view(np.float32)
+    numbers *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
+    return numbers
 
 
 def is_finite(vectors: NDArray[Any]) -> bool:

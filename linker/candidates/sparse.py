@@ -12,8 +12,7 @@ from scipy.sparse import csr_matrix
 
 from linker import persistence
 from linker.candidates.base import Generator
-from linker.candidates.index import Floats, Hits, Integers
-from linker.candidates.options import AUTO, LARGE, IndexOptions
+from linker.candidates.index import AUTO, LARGE, Floats, Hits, IndexOptions, Integers
 from linker.candidates.sparse_index import ExactPostings, WordLists, encoded, pair_products
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder

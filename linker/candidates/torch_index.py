@@ -19,7 +19,7 @@ _NAMES = 100_000  # vectors that go to the device at once
 
 
 class TorchIndex(VectorIndex):
-    """Compares each query with every name on a device of torch, as `ExactIndex` does on the CPU.
+    """Compares each query with every name on a device of torch, as `VectorIndex` does on the CPU.
 
     The vectors are held there as float32, and so are the products: torch rounds them to TF32 only
     where a program asks it to. Products of pairs are still those of the CPU.

@@ -12,7 +12,7 @@ from linker.cli.reading import Reading, dicts_option, read_annotated, reading_op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from linker.candidates.options import IndexOptions
+    from linker.candidates.index import IndexOptions
     from linker.linking.linker import Linker
     from linker.options import LinkerOptions
     from linker.types import Document, Mention

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linker import persistence, registry
-from linker.candidates import ann, ann_building, hybrid
+from linker.candidates import ann, hybrid
 from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
@@ -83,12 +83,12 @@ def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> N
     if not isinstance(generator, HybridGenerator):
         return
     names = generator.table.texts
-    if ann_building.is_wanted(options, len(names)):
-        ann_building.write(
+    if ann.is_wanted(options, len(names)):
+        ann.write(
             folder / hybrid.INDEX,
             folder / hybrid.VECTORS,
             options,
-            lambda: hybrid.encode_names(generator.encoder, ann_building.changed_names(names)),
+            lambda: hybrid.encode_names(generator.encoder, ann.changed_names(names)),
             generator.dense.on_cpu,
         )
 

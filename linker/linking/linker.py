@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linker import files, persistence
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import IndexOptions
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision

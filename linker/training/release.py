@@ -19,8 +19,7 @@ from scipy.sparse import vstack
 from linker import persistence
 from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator, encode_names
-from linker.candidates.index import Floats
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import Floats, IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import annotations_of

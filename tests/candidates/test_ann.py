@@ -17,10 +17,15 @@ from numpy.typing import NDArray
 
 from linker import LinkerError, persistence
 from linker.candidates import ann
-from linker.candidates.ann import IndexRecord, IvfIndex
-from linker.candidates.ann_building import build, changed_names, is_wanted, lists_for
-from linker.candidates.index import ExactIndex
-from linker.candidates.options import IndexOptions
+from linker.candidates.ann import (
+    IndexRecord,
+    IvfIndex,
+    build,
+    changed_names,
+    is_wanted,
+    lists_for,
+)
+from linker.candidates.index import IndexOptions, VectorIndex
 
 NAMES, DIM = 3000, 16
 
@@ -59,7 +64,7 @@ def share_found(
     index: IvfIndex, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
 ) -> float:
     """The share of the best names that are found; checks order and scores of what is found."""
-    exact, hits = ExactIndex(VECTORS).search(queries, k, among), index.search(queries, k, among)
+    exact, hits = VectorIndex(VECTORS).search(queries, k, among), index.search(queries, k, among)
     found = 0
     for i in range(len(queries)):
         rows = hits.rows[hits.indptr[i] : hits.indptr[i + 1]]

@@ -17,8 +17,8 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, Linker, LinkerError, persistence
 from linker.candidates import base, hybrid, index
-from linker.candidates.hybrid import Contributions, HybridGenerator
-from linker.candidates.index import ExactIndex, Hits, VectorIndex
+from linker.candidates.hybrid import Contributions, HybridGenerator, encode_names
+from linker.candidates.index import Hits, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.candidates.sparse_index import ExactPostings
 from linker.encoders.base import Encoder, SparseEncoder
@@ -103,7 +103,14 @@ def generator(
     postings = ExactPostings(csr_matrix(encoder.encode(names).T))
     id_rank = np.arange(number, dtype=np.int32)[::-1]
     sparse = SparseGenerator(made, id_rank, entry_rank, encoder, postings)
-    return HybridGenerator.index(sparse, Endings(), weight, bias)
+    return encoded_names(sparse, Endings(), weight, bias)
+
+
+def encoded_names(
+    sparse: SparseGenerator, encoder: Any, weight: float, bias: Any = None
+) -> HybridGenerator:
+    vectors = encode_names(encoder, list(sparse.table.texts))
+    return HybridGenerator(sparse, encoder, vectors, weight, bias)
 
 
 def with_vectors(
@@ -183,9 +190,7 @@ def test_the_nearest_names_and_those_with_the_same_letters_where_none_is_near(
     sample: Path, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "_CELLS", 20 * 50)
-    made = HybridGenerator.index(
-        indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight
-    )
+    made = encoded_names(indexed(Dictionary.read(sample), TfidfEncoder()), Endings(), weight)
     random = np.random.default_rng(0)
     vectors = random.standard_normal((len(made.table), 3)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -228,7 +233,7 @@ class Forgetful(VectorIndex):
         self, queries: NDArray[np.float32], k: int, among: NDArray[np.int64] | None = None
     ) -> Hits:
         rows = np.arange(len(self)) if among is None else among
-        return ExactIndex(self.vectors).search(queries, k, rows[rows % 2 == 0])
+        return VectorIndex(self.vectors).search(queries, k, rows[rows % 2 == 0])
 
 
 def test_an_index_that_is_not_exact_is_helped_by_the_characters() -> None:
@@ -304,7 +309,7 @@ def four(tmp_path: Path) -> Dictionary:
 @pytest.fixture
 def made(four: Dictionary) -> HybridGenerator:
     bias = np.array([0, 1, 2, 3], np.float32)
-    return HybridGenerator.index(
+    return encoded_names(
         indexed(four, TfidfEncoder(TfidfOptions("char", 1, 2))), Endings(), -0.5, bias
     )
 

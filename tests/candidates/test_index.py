@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from linker import LinkerError
 from linker.candidates import index
-from linker.candidates.index import ExactIndex, Hits
+from linker.candidates.index import Hits, VectorIndex
 
 from .small import Found, Matrix, found, matrix, sorted_fully
 
 
 def searched(queries: Matrix, vectors: NDArray[Any], k: int, among: Any = None) -> Found:
-    return found(ExactIndex(vectors).search(queries, k, among))
+    return found(VectorIndex(vectors).search(queries, k, among))
 
 
 @given(st.data())
@@ -63,8 +63,8 @@ def test_vectors_of_any_numbers(rising: bool) -> None:
 def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
     random = np.random.default_rng(1)
     queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (7, 500))
-    half = ExactIndex(names.astype(np.float16))
-    full = ExactIndex(half.vectors.astype(np.float32))
+    half = VectorIndex(names.astype(np.float16))
+    full = VectorIndex(half.vectors.astype(np.float32))
     with mock.patch.multiple(index, _COMPONENTS=16 * 40):
         for _ in range(2):  # the first search checks the vectors
             assert found(half.search(queries, 9)) == found(full.search(queries, 9))
@@ -80,7 +80,7 @@ def test_every_number_of_half_precision_is_widened_to_itself() -> None:
 
 def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.ones((4, 2), np.float16))
-    made = ExactIndex(np.load(tmp_path / "v.npy", mmap_mode="c"))
+    made = VectorIndex(np.load(tmp_path / "v.npy", mmap_mode="c"))
     assert isinstance(made.vectors, np.memmap)
     assert made.vectors.dtype == np.float16
 
@@ -90,7 +90,7 @@ def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:
 def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, dtype: Any) -> None:
     vectors = np.ones((9, 2), dtype)
     vectors[7, 1] = bad
-    made, query = ExactIndex(vectors), np.ones((1, 2), np.float32)
+    made, query = VectorIndex(vectors), np.ones((1, 2), np.float32)
     with mock.patch.multiple(index, _COMPONENTS=2 * 3):
         assert len(made.search(query, 2, np.arange(6)).rows) == 2  # it is not among these
         for _ in range(2):
@@ -103,11 +103,15 @@ def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, d
 @pytest.mark.parametrize("vectors", [np.ones((2, 2)), np.ones(2, np.float32), np.ones((2, 2), int)])
 def test_what_is_no_matrix_of_vectors(vectors: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match=r"they are .*, expected: float32 or float16 \(n, dim\)"):
-        ExactIndex(vectors)
+        VectorIndex(vectors)
 
 
 def test_no_block_is_larger_than_said() -> None:
-    made, queries, asked = ExactIndex(np.ones((20, 2), np.float32)), np.ones((5, 2), np.float32), []
+    made, queries, asked = (
+        VectorIndex(np.ones((20, 2), np.float32)),
+        np.ones((5, 2), np.float32),
+        [],
+    )
     for names, expected in ((8, [(0, 8), (8, 16), (16, 20)]), (1000, [(0, 10), (10, 20)])):
         asked.clear()  # 10 names by 5 queries are 50 cells
         with mock.patch.multiple(index, _CELLS=50, _NAMES=names):
@@ -124,7 +128,7 @@ def test_names_that_may_not_be_found_are_not(cells: int) -> None:
 
     names, queries = np.array([[1], [2], [3]], np.float32), np.array([[-1], [5]], np.float32)
     with mock.patch.multiple(index, _CELLS=cells):
-        hits = ExactIndex(names).search_batch(queries, 3, adjust=leave_out)
+        hits = VectorIndex(names).search_batch(queries, 3, adjust=leave_out)
     found = zip(hits.queries.tolist(), hits.rows.tolist(), hits.scores.tolist(), strict=True)
     assert list(found) == [(0, 0, -1), (0, 2, -3), (1, 2, 15)]
 
@@ -142,7 +146,7 @@ def test_products_of_pairs() -> None:
         np.array([[5, 6], [7, 8], [9, 1]], np.float32),
     )
     with mock.patch.multiple(index, _PAIRS=2):
-        found = ExactIndex(names).products(queries, np.array([0, 1, 1]), np.array([2, 0, 1]))
+        found = VectorIndex(names).products(queries, np.array([0, 1, 1]), np.array([2, 0, 1]))
     assert found.tolist() == [1 * 9 + 2 * 1, 3 * 5 + 4 * 6, 3 * 7 + 4 * 8]
 
 

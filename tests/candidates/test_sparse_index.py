@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
 from linker.candidates import sparse, sparse_index
-from linker.candidates.options import IndexOptions
+from linker.candidates.index import IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.candidates.sparse_index import ExactPostings, WordLists, WordSearch, encoded
 from linker.encoders.tfidf import TfidfEncoder

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 from linker import Dictionary, Linker, LinkerError  # noqa: E402
 from linker.candidates import torch_index  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
-from linker.candidates.index import ExactIndex  # noqa: E402
+from linker.candidates.index import VectorIndex  # noqa: E402
 from linker.candidates.torch_index import TorchIndex  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
 from linker.encoders.trainable import TrainableEncoder  # noqa: E402
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def by_torch(vectors: NDArray[Any]) -> TorchIndex:
-    return TorchIndex(ExactIndex(vectors), CPU)
+    return TorchIndex(VectorIndex(vectors), CPU)
 
 
 @given(st.data())
@@ -60,7 +60,7 @@ def test_any_numbers_are_found_as_without_torch(dtype: Any, is_part: bool, queri
     asked = random.standard_normal((queries, 24)).astype(np.float32)
     vectors = random.standard_normal((3000, 24)).astype(dtype)
     among = np.flatnonzero(random.random(3000) < 0.3) if is_part else None
-    exact = ExactIndex(vectors)
+    exact = VectorIndex(vectors)
     rows, scores = found(TorchIndex(exact, CPU).search(asked, 20, among))
     expected_rows, expected_scores = found(exact.search(asked, 20, among))
     assert rows == expected_rows
@@ -99,7 +99,7 @@ def test_pairs_are_multiplied_as_without_torch() -> None:
     random = np.random.default_rng(4)
     queries, names = (random.standard_normal((n, 8)).astype(np.float32) for n in (3, 20))
     query, rows = np.array([0, 2, 1, 2]), np.array([5, 19, 0, 7])
-    exact = ExactIndex(names.astype(np.float16))
+    exact = VectorIndex(names.astype(np.float16))
     made = TorchIndex(exact, CPU)
     assert made.products(queries, query, rows).tolist() == (
         exact.products(queries, query, rows).tolist()
@@ -167,7 +167,7 @@ def test_a_linker_answers_the_same_there(
     assert of_halved.rows.tolist() == of_part.rows.tolist()
     linker.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
-    assert isinstance(loaded.generator.dense, ExactIndex)  # type: ignore[attr-defined]
+    assert isinstance(loaded.generator.dense, VectorIndex)  # type: ignore[attr-defined]
     assert answers(loaded, k=10) == before
     linker.use("fp32", "cpu")
     assert generator.dense is here

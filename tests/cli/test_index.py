@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker, persistence
-from linker.candidates import ann_building
+from linker.candidates import ann
 from linker.candidates.ann import IvfIndex
 from linker.files import sha256
 
@@ -160,7 +160,7 @@ def test_an_index_that_stands_is_kept(
     indexed: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     files = {path.name: path.read_bytes() for path in (indexed / "index").iterdir()}
-    monkeypatch.setattr(ann_building, "build", None)  # it is not built again
+    monkeypatch.setattr(ann, "build", None)  # it is not built again
     Linker.load(indexed).save(tmp_path / "copy")
     assert files == {p.name: p.read_bytes() for p in (tmp_path / "copy" / "index").iterdir()}
 
@@ -195,7 +195,7 @@ def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> N
 def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ann_building, "LARGE", 46)
+    monkeypatch.setattr(ann, "LARGE", 46)
     options = ["--set", "index.probes=1", "--set", "index.lists=40"]
     result = run("index", "--model", model, *options)
     assert result.code == 0
@@ -212,7 +212,7 @@ def test_no_space_is_left(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
         path.write_bytes(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ann_building, "_write_codes", full)
+    monkeypatch.setattr(ann, "_write_codes", full)
     result = run("index", "--model", model, "--set", "index.kind=ivf")
     assert (result.code, "No space left on device" in result.err) == (1, True)
     assert [path.name for path in model.parent.iterdir()] == ["model"]

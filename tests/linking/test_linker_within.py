@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Request, Selection
+from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
@@ -71,7 +72,10 @@ def linker_of(names: Dictionary, like: Linker | None, *, dense: bool) -> Linker:
         fitted = first.sparse if isinstance(first, HybridGenerator) else first
         assert isinstance(fitted, SparseGenerator)
         sparse = SparseGenerator.index(names.table(like.normalize), names, fitted.encoder)
-    generator = HybridGenerator.index(sparse, Letters(), 0.5) if dense else sparse
+    generator: Generator = sparse
+    if dense:
+        vectors = Letters().encode(list(sparse.table.texts))
+        generator = HybridGenerator(sparse, Letters(), vectors, 0.5)
     return Linker(names, generator, trained.options, trained.seen, {})
 
 

@@ -21,7 +21,7 @@ from accelerate import Accelerator
 from torch import Tensor
 
 from linker import metrics
-from linker.candidates.index import QUERIES, ExactIndex, Floats, ranks
+from linker.candidates.index import QUERIES, Floats, VectorIndex, ranks
 from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
@@ -259,7 +259,7 @@ class Grounding:
         pool = np.sort(random.choice(total, size, replace=False))
         count = min(max(1, round(options.negatives * size / total)), size)
 
-        index = ExactIndex(vectors)
+        index = VectorIndex(vectors)
 
         def near(rows: Rows) -> tuple[Rows, Floats]:
             nearest = np.repeat(rows[:, None], count, axis=1)

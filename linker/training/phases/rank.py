@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from linker import registry
-from linker.candidates.index import ExactIndex
+from linker.candidates.index import VectorIndex
 from linker.encoders.base import Encoder, is_unit
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import TrainableEncoder
@@ -156,7 +156,7 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
     table = model.data.table
     names = model.indexed_vectors()[: len(table)]
     queries, k = model.encode([query.text for query in maker.queries]), maker.dense_wanted + 1
-    rows = ExactIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
+    rows = VectorIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
     rows[np.diff(table.indptr)[rows] == 0] = -1  # the empty name, which stands for no concept
     return rows
 
