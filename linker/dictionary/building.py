@@ -23,9 +23,8 @@ from linker.dictionary.columns import (
     OBSOLETE,
     XREF_SEPARATOR,
     Columns,
-    Lists,
     NameColumns,
-    OldIdColumns,
+    RaggedArray,
 )
 from linker.dictionary.hierarchy import parent_lists
 from linker.errors import InputError, LinkerError, OnError, shown
@@ -202,6 +201,8 @@ class Builder:
                 f"{names}: holds no concept that the filters keep; check --types and --namespaces "
                 f"(there are: {counted(self._prefixes)})"
             )
+        # an id that is current is no old id
+        status_of = {i: status for i, (status, _) in self._old.items() if i not in self._row}
         columns = Columns(
             ids=Strings.of(self._row),
             id_rank=np.argsort(np.argsort(np.array(list(self._row), object))).astype(np.int32),
@@ -214,25 +215,20 @@ class Builder:
                 self._texts.build(),
                 **{name: np.array(self._names[name], dtype) for name, dtype in NAME_DTYPES.items()},
             ),
-            old=self._old_ids(),
+            old_ids=Strings.of(status_of),
+            old_status=np.array(list(status_of.values()), np.uint8),
+            old_concepts=RaggedArray.of(list(map(self._current_rows, status_of))),
         )
         return columns, list(self._labels), self._sources
 
-    def _types_by_row(self) -> Lists:
+    def _types_by_row(self) -> RaggedArray:
         """The types of each concept, each once, in the order of the sources."""
         rows, labels = np.array(self._type_rows, np.int64), np.array(self._type_labels, np.int32)
         _, first = np.unique(rows * len(self._labels) + labels, return_index=True)
         first.sort()
         order = first[np.argsort(rows[first], kind="stable")]
-        return Lists(np.searchsorted(rows[order], np.arange(len(self._row) + 1)), labels[order])
-
-    def _old_ids(self) -> OldIdColumns:
-        """The old ids with the concepts that they stand for. An id that is current is no old id."""
-        status_of = {i: status for i, (status, _) in self._old.items() if i not in self._row}
-        return OldIdColumns(
-            Strings.of(status_of),
-            np.array(list(status_of.values()), np.uint8),
-            Lists.of(list(map(self._current_rows, status_of))),
+        return RaggedArray(
+            np.searchsorted(rows[order], np.arange(len(self._row) + 1)), labels[order]
         )
 
     def _current_rows(self, identifier: str) -> list[int]:

@@ -36,14 +36,14 @@ Annotations = Counter[tuple[str, int]]  # (text of a mention, row of its concept
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class RaggedArray:
     """A list of numbers for each row of a table, one behind another in one array."""
 
     indptr: NDArray[np.integer[Any]]  # (rows + 1,) where each list begins, and the last one ends
     indices: NDArray[np.int32]  # the numbers of all lists
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[int]]) -> Lists:
+    def of(cls, lists: Sequence[Sequence[int]]) -> RaggedArray:
         """Put lists one behind another."""
         return cls(
             np.cumsum([0, *map(len, lists)], dtype=np.int64),
@@ -72,7 +72,7 @@ class Lists:
         return {f"{name}.indptr": self.indptr, f"{name}.indices": self.indices}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, name: str) -> Lists:
+    def from_arrays(cls, arrays: Arrays, name: str) -> RaggedArray:
         """The lists saved under `name`."""
         return cls(arrays[f"{name}.indptr"], arrays[f"{name}.indices"])
 
@@ -163,27 +163,21 @@ class NameColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class OldIdColumns:
-    """The alternative, obsolete and merged ids, which are no concepts of their own."""
-
-    ids: Strings  # CURIEs
-    status: NDArray[np.uint8]  # ALTERNATIVE, OBSOLETE or MERGED
-    concepts: Lists  # rows of the concepts that an id stands for now
-
-
-@dataclass(frozen=True, slots=True)
 class Columns:
-    """The concepts, with the tables of their names and of their old ids."""
+    """The concepts, with the tables of their names and of old ids."""
 
     ids: Strings  # CURIEs
     id_rank: NDArray[np.int32]  # place in the order of ids
     preferred: NDArray[np.int32]  # row of the preferred name
     definitions: Strings
     xrefs: Strings  # references to other vocabularies, joined by XREF_SEPARATOR
-    types: Lists  # labels of the semantic types
-    parents: Lists  # rows of the parents
+    types: RaggedArray  # labels of the semantic types
+    parents: RaggedArray  # rows of the parents
     names: NameColumns
-    old: OldIdColumns
+    # alternative, obsolete and merged ids, which are no concepts of their own:
+    old_ids: Strings  # CURIEs
+    old_status: NDArray[np.uint8]  # ALTERNATIVE, OBSOLETE or MERGED
+    old_concepts: RaggedArray  # rows of the concepts that an id stands for now
 
     def check(self, labels: int) -> None:
         """Check columns that come from outside.
@@ -194,12 +188,12 @@ class Columns:
         Raises:
             ValueError: columns do not fit together, or name rows or labels that are not there.
         """
-        for texts in (self.ids, self.definitions, self.xrefs, self.old.ids):
+        for texts in (self.ids, self.definitions, self.xrefs, self.old_ids):
             texts.check()
-        concepts, old_ids = len(self.ids), len(self.old.ids)
+        concepts, old_ids = len(self.ids), len(self.old_ids)
         self.names.check(concepts, labels)
-        _check_numbers(self.old.status, old_ids, MERGED + 1)
-        self.old.concepts.check(old_ids, concepts)
+        _check_numbers(self.old_status, old_ids, MERGED + 1)
+        self.old_concepts.check(old_ids, concepts)
         _check_numbers(self.preferred, concepts, len(self.names.texts))
         _check_numbers(self.id_rank, concepts, concepts)
         self.types.check(concepts, labels)
@@ -217,25 +211,26 @@ class Columns:
             | self.types.arrays("types")
             | self.parents.arrays("parents")
             | self.names.arrays()
-            | self.old.ids.arrays("old")
-            | self.old.concepts.arrays("old")
-            | {"old.status": self.old.status}
+            | self.old_ids.arrays("old")
+            | self.old_concepts.arrays("old")
+            | {"old.status": self.old_status}
         )
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Columns:
         """The columns saved by `arrays`."""
-        old_ids, successors = Strings.from_arrays(arrays, "old"), Lists.from_arrays(arrays, "old")
         return cls(
             Strings.from_arrays(arrays, "id"),
             arrays["id.rank"],
             arrays["preferred"],
             Strings.from_arrays(arrays, "definition"),
             Strings.from_arrays(arrays, "xrefs"),
-            Lists.from_arrays(arrays, "types"),
-            Lists.from_arrays(arrays, "parents"),
+            RaggedArray.from_arrays(arrays, "types"),
+            RaggedArray.from_arrays(arrays, "parents"),
             NameColumns.from_arrays(arrays),
-            OldIdColumns(old_ids, arrays["old.status"], successors),
+            Strings.from_arrays(arrays, "old"),
+            arrays["old.status"],
+            RaggedArray.from_arrays(arrays, "old"),
         )
 
 

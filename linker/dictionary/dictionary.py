@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from linker import files, persistence
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
-from linker.dictionary.columns import ALTERNATIVE, XREF_SEPARATOR, Columns, Lists, add_annotations
+from linker.dictionary.columns import (
+    ALTERNATIVE,
+    XREF_SEPARATOR,
+    Columns,
+    RaggedArray,
+    add_annotations,
+)
 from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import KINDS, Lending
 from linker.dictionary.names import NameTable
@@ -127,8 +133,8 @@ class Dictionary:
     @cached_property
     def old_ids(self) -> dict[str, tuple[int, ...]]:
         """Alternative, obsolete and merged ids, with the rows of the concepts they stand for."""
-        old = self.columns.old
-        return dict(zip(old.ids, map(tuple, old.concepts.tolist()), strict=True))
+        concepts = map(tuple, self.columns.old_concepts.tolist())
+        return dict(zip(self.columns.old_ids, concepts, strict=True))
 
     def identify(self, text: str) -> str | None:
         """The id that a text stands for, which may be an old one; None for an unknown one.
@@ -186,9 +192,11 @@ class Dictionary:
         return "kind" if self.entry_rank[first] != self.entry_rank[second] else "id"
 
     @cached_property
-    def _names_by_concept(self) -> Lists:
+    def _names_by_concept(self) -> RaggedArray:
         order = np.argsort(self.name_concept, kind="stable").astype(np.int32)
-        return Lists(np.searchsorted(self.name_concept[order], np.arange(len(self) + 1)), order)
+        return RaggedArray(
+            np.searchsorted(self.name_concept[order], np.arange(len(self) + 1)), order
+        )
 
     def name_rows(self, row: int) -> NDArray[np.int32]:
         """The rows of all names of a concept."""
@@ -240,7 +248,7 @@ class Dictionary:
     def _alternatives(self) -> dict[int, list[str]]:
         """The alternative ids of each concept that has some."""
         alternatives: dict[int, list[str]] = {}
-        is_alternative = self.columns.old.status == ALTERNATIVE
+        is_alternative = self.columns.old_status == ALTERNATIVE
         for identifier, rows in itertools.compress(self.old_ids.items(), is_alternative):
             for row in rows:
                 alternatives.setdefault(row, []).append(identifier)

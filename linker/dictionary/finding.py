@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from linker.dictionary.dictionary import Dictionary
 from linker.explanation import Doubt
 from linker.text import abbreviations
-from linker.text.find import LONGEST_SHORT, Finder, Match, Words, is_short_form
+from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
 from linker.text.mentions import TextOptions
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
@@ -114,7 +114,7 @@ class Facts:
 class Findings:
     """A text with the names found in it."""
 
-    words: Words
+    words: TokenizedText
     matches: Sequence[Match]
     others: frozenset[str]  # short forms that the text defines as something that is no name
 
@@ -150,7 +150,7 @@ class DictionaryNames:
         definitions = []
         if self._options.abbreviations:
             definitions = abbreviations.find(text, permuted=self._options.permuted)
-        words = Words.of(text)
+        words = TokenizedText.of(text)
         matches = self._finder.find(words, definitions)
         defined = {text[match.start : match.end] for match in matches if match.kind == "short"}
         others = frozenset(definition.short for definition in definitions) - defined
@@ -183,7 +183,7 @@ class DictionaryNames:
 
     @cached_property
     def _class_words(self) -> frozenset[str]:
-        """Words such as "disease" and "syndrome", which so many names hold that they are none."""
+        """TokenizedText such as "disease" and "syndrome", which so many names hold that they are none."""
         times = Counter(word for form in self._finder.rows for word in {*form.split()})
         most = max(1.0, _CLASS_WORD * len(self._finder.rows))
         return frozenset(word for word, count in times.items() if count > most)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from linker.dictionary.columns import Lists
+from linker.dictionary.columns import RaggedArray
 
 Rows = NDArray[np.int32]
 
 
-def parent_lists(size: int, pairs: Iterable[tuple[int, int]]) -> Lists:
+def parent_lists(size: int, pairs: Iterable[tuple[int, int]]) -> RaggedArray:
     """The parents of each concept, given the edges; repeats and self-loops are dropped.
 
     Args:
@@ -28,15 +28,15 @@ def parent_lists(size: int, pairs: Iterable[tuple[int, int]]) -> Lists:
     distinct = sorted({(child, parent) for child, parent in pairs if child != parent})
     children, parents = np.array(distinct, np.int32).reshape(-1, 2).T
     starts = np.searchsorted(children, np.arange(size + 1)).astype(np.int32)
-    return Lists(starts, np.ascontiguousarray(parents))
+    return RaggedArray(starts, np.ascontiguousarray(parents))
 
 
 def borrowed_parents(
-    own: Lists,
-    lent: Lists,
+    own: RaggedArray,
+    lent: RaggedArray,
     lender_rows: Callable[[int], Sequence[int]],
     own_rows: Callable[[int], Sequence[int]],
-) -> Lists:
+) -> RaggedArray:
     """The parents of concepts, taken from another hierarchy where it has the concept.
 
     A lent parent that is not known here, or that is the concept itself under another id, is
@@ -73,7 +73,7 @@ class Hierarchy:
         parents: the rows of the parents of each concept.
     """
 
-    def __init__(self, parents: Lists) -> None:
+    def __init__(self, parents: RaggedArray) -> None:
         indptr, indices = parents.indptr, parents.indices
         self.size, self.edges = len(indptr) - 1, len(indices)
         shape, ones = (self.size, self.size), np.ones(self.edges, np.int8)

@@ -20,9 +20,9 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
     """Count what a dictionary holds; names are compared once normalised."""
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
     parents, concepts = dictionary.columns.parents.sizes, np.diff(table.indptr)
-    old = dictionary.columns.old
-    statuses = Counter(old.status.tolist())
-    shared = (old.concepts.sizes > 1) & (old.status == ALTERNATIVE)
+    columns = dictionary.columns
+    statuses = Counter(columns.old_status.tolist())
+    shared = (columns.old_concepts.sizes > 1) & (columns.old_status == ALTERNATIVE)
     lent = Counter(dictionary.lender(row) for row in dictionary.lent_rows.tolist())
     kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {

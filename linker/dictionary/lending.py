@@ -165,9 +165,9 @@ class Joins:
     """
 
     def __init__(self, columns: Columns, mappings: Iterable[IdMapping]) -> None:
-        old = columns.old
         self._own = {key(i): [row] for row, i in enumerate(columns.ids)}
-        self._any = dict(zip(map(key, old.ids), old.concepts.tolist(), strict=True)) | self._own
+        self._any = dict(zip(map(key, columns.old_ids), columns.old_concepts.tolist(), strict=True))
+        self._any |= self._own
         self._next: dict[str, set[str]] = defaultdict(set)  # the ids one step away
         for identifier, xrefs in zip(columns.ids, columns.xrefs, strict=True):
             for xref in filter(None, xrefs.split(XREF_SEPARATOR)):

@@ -47,8 +47,8 @@ class PairChecker:
 
     def __init__(self, linker: Linker, threshold: float = 0.5) -> None:
         self._linker, self._dictionary, self._threshold = linker, linker.dictionary, threshold
-        old = self._dictionary.columns.old
-        statuses = zip(old.ids, old.status.tolist(), strict=True)
+        columns = self._dictionary.columns
+        statuses = zip(columns.old_ids, columns.old_status.tolist(), strict=True)
         self._obsolete = {
             identifier
             for identifier, status in statuses

@@ -71,7 +71,7 @@ def _status(dictionary: Dictionary, identifier: str) -> str:
     if identifier in (dictionary.ids[row] for row in rows):
         return "current"
     place = list(dictionary.old_ids).index(identifier)
-    return _STATUS[int(dictionary.columns.old.status[place])]
+    return _STATUS[int(dictionary.columns.old_status[place])]
 
 
 def _excluded(dictionary: Dictionary, row: int, restrictions: Restrictions) -> Iterator[str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from linker.candidates.concepts import Candidates, distinct, ends, looked_up, ranges
 from linker.dictionary import Dictionary, NameTable
-from linker.dictionary.columns import Lists
+from linker.dictionary.columns import RaggedArray
 from linker.ranker.words import Words, sequences
 from linker.types import NAME_KINDS
 
@@ -163,7 +163,7 @@ class Matches:
         present[owner, local] = True
 
         def shared(
-            lists: Lists, rows: NDArray[Any]
+            lists: RaggedArray, rows: NDArray[Any]
         ) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
             """The words of some lists, the row that each is of, and whether the text has them."""
             starts, sizes = lists.indptr[rows], lists.sizes[rows]
@@ -195,7 +195,7 @@ class Matches:
         column["numbers_name"][:] = numbers - numbers_both
         column["words"][:] = own.sizes[query]
         column["same_words"][:] = (common == size) & (own.sizes[query] == size)
-        names = Lists(ends(size), word)
+        names = RaggedArray(ends(size), word)
         column["same_order"][:] = sequences(names) == sequences(own)[query]
         (last, first), (last_name, first_name) = _ends(own), _ends(names)
         column["same_last"][:] = (last[query] == last_name) & (last_name >= 0)
@@ -343,7 +343,7 @@ def _share(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.minimum(1.0, share, out=share)
 
 
-def _ends(lists: Lists) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _ends(lists: RaggedArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The last and the first number of each list; -1 for an empty one."""
     indices = np.append(lists.indices.astype(np.int64), -1)
     is_filled = lists.sizes > 0

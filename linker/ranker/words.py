@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linker import persistence
 from linker.dictionary import Dictionary
-from linker.dictionary.columns import Lists
+from linker.dictionary.columns import RaggedArray
 from linker.dictionary.names import Places
 from linker.persistence import Strings
 
@@ -63,8 +63,8 @@ class Words:
     places: Places
     weight: NDArray[np.float32]
     is_number: NDArray[np.bool_]
-    names: Lists
-    concepts: Lists
+    names: RaggedArray
+    concepts: RaggedArray
 
     @classmethod
     def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> Words:
@@ -86,8 +86,8 @@ class Words:
             Places.of(texts),
             (np.log((len(dictionary) + 1) / (count + 0.5)) / most).astype(np.float32),
             np.array([len(word) == 1 or word[:1].isdecimal() for word in number]),
-            Lists(indptr, indices),
-            Lists(starts, word.astype(np.int32)),
+            RaggedArray(indptr, indices),
+            RaggedArray(starts, word.astype(np.int32)),
         )
 
     @property
@@ -95,7 +95,7 @@ class Words:
         """The weight of a word that no name has."""
         return float(self.weight[-1])
 
-    def of_texts(self, texts: Iterable[str]) -> Lists:
+    def of_texts(self, texts: Iterable[str]) -> RaggedArray:
         """The words of normalised texts; unknown ones have the number after the last, and more."""
         known: dict[str, int] = {}
         indices, ends, unknown = [], [0], 0
@@ -109,7 +109,7 @@ class Words:
                     known[word] = place
                 indices.append(place)
             ends.append(len(indices))
-        return Lists(np.array(ends, np.int64), np.array(indices, np.int32))
+        return RaggedArray(np.array(ends, np.int64), np.array(indices, np.int32))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
@@ -131,8 +131,8 @@ class Words:
             Places(arrays["hashes"], arrays["hashed"]),
             arrays["weight"],
             arrays["is_number"],
-            Lists.from_arrays(arrays, "name"),
-            Lists.from_arrays(arrays, "concept"),
+            RaggedArray.from_arrays(arrays, "name"),
+            RaggedArray.from_arrays(arrays, "concept"),
         )
 
     def check(self, names: int, concepts: int) -> None:
@@ -152,7 +152,7 @@ class Words:
             raise ValueError("is_number holds no truth values")
 
 
-def sequences(lists: Lists) -> NDArray[np.uint64]:
+def sequences(lists: RaggedArray) -> NDArray[np.uint64]:
     """A number for each list that depends on its numbers and their order; 0 for an empty one."""
     place = np.arange(len(lists.indices)) - np.repeat(lists.indptr[:-1], lists.sizes)
     mixed = (lists.indices.astype(np.uint64) + np.uint64(1)) * _MULTIPLIER

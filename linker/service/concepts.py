@@ -105,7 +105,7 @@ def _described(dictionary: Dictionary, asked: str) -> dict[str, Any]:
 def _status(dictionary: Dictionary, identifier: str) -> str:
     """What became of an old or alternative id."""
     number = list(dictionary.old_ids).index(identifier)
-    return _STATUS[int(dictionary.columns.old.status[number])]
+    return _STATUS[int(dictionary.columns.old_status[number])]
 
 
 def _public_page(identifier: str) -> str | None:

@@ -87,7 +87,7 @@ def is_short_form(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TokenizedText:
     """The words of a text, as forms, with their places."""
 
     forms: Sequence[str]
@@ -97,7 +97,7 @@ class Words:
     text: str
 
     @classmethod
-    def of(cls, text: str) -> Words:
+    def of(cls, text: str) -> TokenizedText:
         """Cut a text into words."""
         forms: list[str] = []
         starts, ends, joined = array("q"), array("q"), bytearray()
@@ -240,7 +240,7 @@ class Finder:
         self.rows.pop("", None)
         self._search = Gazetteer(self.rows, overlapping=True)
 
-    def find(self, words: Words, definitions: Iterable[Definition] = ()) -> list[Match]:
+    def find(self, words: TokenizedText, definitions: Iterable[Definition] = ()) -> list[Match]:
         """All names in a text, also those inside others, in the order of the text.
 
         Args:
@@ -262,7 +262,7 @@ class Finder:
                 matches[match.start, match.end] = match
         return sorted(matches.values(), key=lambda match: (match.start, -match.end))
 
-    def _coordinated(self, words: Words, first: int, last: int) -> int:
+    def _coordinated(self, words: TokenizedText, first: int, last: int) -> int:
         """The first word of names that share their last words with the name at some words.
 
         Without such names, it is the first word of the name itself.
@@ -289,7 +289,7 @@ class Finder:
 
 
 def _defined(
-    words: Words, definitions: Iterable[Definition], ends: AbstractSet[int]
+    words: TokenizedText, definitions: Iterable[Definition], ends: AbstractSet[int]
 ) -> Iterator[Match]:
     """The long forms that end where a name ends, and each place of their short forms.
 

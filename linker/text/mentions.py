@@ -26,7 +26,7 @@ class Definitions:
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further ones of some
 
 
-Group = tuple[Document | None, Sequence[Mention], Definitions]
+DocumentMentions = tuple[Document | None, Sequence[Mention], Definitions]
 """A document, or None; mentions of it; its short forms."""
 
 
@@ -59,8 +59,8 @@ def several(items: Iterable[Item]) -> Iterable[Item]:
 
 def grouped(
     items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
-) -> Iterator[Group]:
-    """Group mentions by document.
+) -> Iterator[DocumentMentions]:
+    """DocumentMentions mentions by document.
 
     Args:
         items: documents with mentions, mentions without a document, or their texts.

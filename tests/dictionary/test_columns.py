@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linker import Dictionary
-from linker.dictionary.columns import Columns, Lists, annotations_of
+from linker.dictionary.columns import Columns, RaggedArray, annotations_of
 from linker.persistence import Strings
 from linker.text.normalize import normalize
 
@@ -53,7 +53,7 @@ def test_columns_are_saved_under_the_names_that_they_were_read_by(
         ["fever", "heat", "flu"],
     )
     assert (columns.types[1].tolist(), columns.types.sizes.tolist()) == ([1, 2], [0, 2])
-    assert columns.old.concepts.tolist() == [[0, 1]]
+    assert columns.old_concepts.tolist() == [[0, 1]]
 
 
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name != "preferred"])
@@ -87,7 +87,7 @@ def test_missing_columns_and_labels_are_named() -> None:
 
 
 def test_lists() -> None:
-    lists = Lists.of([[4, 5], [], [6]])
+    lists = RaggedArray.of([[4, 5], [], [6]])
     assert (lists.indptr.tolist(), lists.indices.tolist()) == ([0, 2, 2, 3], [4, 5, 6])
     assert [lists[row].tolist() for row in range(3)] == lists.tolist() == [[4, 5], [], [6]]
     assert lists.sizes.tolist() == [2, 0, 1]

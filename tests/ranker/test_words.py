@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from linker.dictionary import Dictionary
 from linker.dictionary.building import Builder
-from linker.dictionary.columns import Lists
+from linker.dictionary.columns import RaggedArray
 from linker.errors import stop
 from linker.ranker.words import Words, sequences, stem, words_of
 from linker.text.normalize import normalize
@@ -112,7 +112,7 @@ def test_sequences_tell_orders_apart(words: tuple[Dictionary, Words]) -> None:
 def test_sequences_are_equal_where_lists_are(several: list[list[int]]) -> None:
     ends = np.cumsum([0, *map(len, several)])
     flat = np.array([number for one in several for number in one], np.int32)
-    numbers = sequences(Lists(ends, flat)).tolist()
+    numbers = sequences(RaggedArray(ends, flat)).tolist()
     for (one, number), (other, other_number) in itertools.product(
         zip(several, numbers, strict=True), repeat=2
     ):

@@ -12,7 +12,7 @@ from linker.text import abbreviations
 from linker.text.find import (
     Finder,
     Gazetteer,
-    Words,
+    TokenizedText,
     fold,
     is_short_form,
     key,
@@ -41,7 +41,7 @@ FINDER = Finder((name, row) for row, name in enumerate(NAMES))
 def found(text: str, *, define: bool = False) -> list[tuple[str, str]]:
     """The texts of the matches, with their kinds."""
     definitions = abbreviations.find(text) if define else []
-    matches = FINDER.find(Words.of(text), definitions)
+    matches = FINDER.find(TokenizedText.of(text), definitions)
     return [(text[match.start : match.end], match.kind) for match in matches]
 
 
@@ -141,7 +141,7 @@ def test_a_long_form_that_ends_with_a_name_is_found_with_its_short_form() -> Non
         ("FCC", "short"),
         ("FCC", "short"),
     ]
-    matches = FINDER.find(Words.of(text), abbreviations.find(text))
+    matches = FINDER.find(TokenizedText.of(text), abbreviations.find(text))
     assert {match.key for match in matches if match.kind == "short"} == {"familial colon cancer"}
 
 
@@ -154,7 +154,7 @@ PIECE = st.one_of(
 @given(st.lists(PIECE, max_size=12), st.sampled_from(["", " ", "-", "\r\n"]))
 def test_offsets_are_those_of_the_text(pieces: list[str], between: str) -> None:
     text = between.join(pieces)
-    words = Words.of(text)
+    words = TokenizedText.of(text)
     assert [*words.written()] == [
         text[start:end] for start, end in zip(words.starts, words.ends, strict=True)
     ]
@@ -168,7 +168,7 @@ def test_offsets_are_those_of_the_text(pieces: list[str], between: str) -> None:
 
 def slow(text: str) -> set[tuple[int, int]]:
     """Every stretch of whole words without a break that has the form of a name."""
-    words = Words.of(text)
+    words = TokenizedText.of(text)
     forms = {key(name) for name in NAMES}
     return {
         (words.starts[first], words.ends[last - 1])
@@ -183,7 +183,7 @@ def slow(text: str) -> set[tuple[int, int]]:
 @given(st.lists(st.sampled_from([*NAMES, "breast", "(", ")", ". ", ",", "of"]), max_size=10))
 def test_slow_twin(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    matches = FINDER.find(Words.of(text))
+    matches = FINDER.find(TokenizedText.of(text))
     assert {(m.start, m.end) for m in matches if m.kind == "name"} == slow(text)
 
 
@@ -192,7 +192,7 @@ def test_passages_are_kept_apart_and_offsets_hold() -> None:
     text = running_text(document)
     assert text == "of the breast\tCancer" + " " * 9 + "\tx"
     assert len(text) == len(document.text)
-    assert [(m.start, m.end) for m in FINDER.find(Words.of(text))] == [(14, 20)]
+    assert [(m.start, m.end) for m in FINDER.find(TokenizedText.of(text))] == [(14, 20)]
 
 
 def test_passages_that_touch_are_one_text() -> None:
