@@ -183,7 +183,7 @@ class DictionaryNames:
 
     @cached_property
     def _class_words(self) -> frozenset[str]:
-        """TokenizedText such as "disease" and "syndrome", which so many names hold that they are none."""
+        """Words such as "disease" and "syndrome", which so many names hold that they are none."""
         times = Counter(word for form in self._finder.rows for word in {*form.split()})
         most = max(1.0, _CLASS_WORD * len(self._finder.rows))
         return frozenset(word for word, count in times.items() if count > most)

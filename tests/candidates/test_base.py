@@ -100,23 +100,6 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
         check(generator, data.draw(st.integers(1, 7)))
 
 
-def test_all_names_tie() -> None:
-    generator = Fixed([[i] for i in range(60)], [[5] * 60], id_rank=range(60)[::-1])
-    assert names_of(generator, ["0"], 3)[0][0] == [59, 58, 57]
-    assert concepts_of(generator, ["0"], 3)[0].concepts.tolist() == [59, 58, 57]
-
-
-def test_a_concept_with_many_names_hides_no_other() -> None:
-    ranked = concepts_of(Fixed([[0]] * 50 + [[1]], [[9] * 50 + [1]]), ["0"], 2)[0]
-    assert (ranked.concepts.tolist(), ranked.scores.tolist()) == ([0, 1], [9.0, 1.0])
-
-
-def test_an_ambiguous_name_gives_all_its_concepts_in_the_order_of_ids() -> None:
-    generator = Fixed([[0, 1, 2], [1]], [[3, 2]], id_rank=[2, 0, 1])
-    assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [1, 2]
-    assert names_of(generator, ["0"], 5)[0][0] == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("scores", "concepts"), [([5, 5, 5, 5], [2, 0, 1, 3]), ([4, 5, 5, 6], [3, 2, 1, 0])]
 )
@@ -126,17 +109,6 @@ def test_equal_scores_are_ordered_by_kind_of_name_then_by_id(
     kinds = [3, 0, 1, 1]  # of the entries 0 to 3, which are those of the names 3 to 0
     generator = Fixed([[0], [1], [2], [3]], [scores], kinds=kinds)
     assert concepts_of(generator, ["0"], 4)[0].concepts.tolist() == concepts
-
-
-def test_of_names_with_equal_scores_the_kind_chooses_the_one_that_is_shown() -> None:
-    ranked = concepts_of(Fixed([[0], [0], [0]], [[5, 5, 5]], kinds=[2, 1, 1]), ["0"], 1)[0]
-    assert ranked.entries.tolist() == [1]  # of the two of the least kind the first as written
-
-
-def test_a_better_kind_beyond_the_cut_is_found() -> None:
-    kinds = [0] + [2] * 59  # entry 0 is that of name 59, the last that luck lets through
-    generator = Fixed([[i] for i in range(60)], [[5] * 60], kinds=kinds)
-    assert concepts_of(generator, ["0"], 2)[0].concepts.tolist() == [59, 0]
 
 
 def test_small_batches_give_what_large_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -60,29 +59,12 @@ def test_vectors_of_any_numbers(rising: bool) -> None:
     assert np.array(scores) == pytest.approx(np.take_along_axis(full, expected, axis=1), rel=1e-5)
 
 
-def test_half_precision_gives_the_numbers_of_the_same_vectors_in_full() -> None:
-    random = np.random.default_rng(1)
-    queries, names = (random.standard_normal((n, 16)).astype(np.float32) for n in (7, 500))
-    half = VectorIndex(names.astype(np.float16))
-    full = VectorIndex(half.vectors.astype(np.float32))
-    with mock.patch.multiple(index, _COMPONENTS=16 * 40):
-        for _ in range(2):  # the first search checks the vectors
-            assert found(half.search(queries, 9)) == found(full.search(queries, 9))
-
-
 def test_every_number_of_half_precision_is_widened_to_itself() -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     finite = every[np.isfinite(every)]
     assert index.to_fp32(finite).tobytes() == finite.astype(np.float32).tobytes()
     full = finite.astype(np.float32)
     assert index.to_fp32(full) is full
-
-
-def test_what_is_memory_mapped_stays_on_the_disk(tmp_path: Path) -> None:
-    np.save(tmp_path / "v.npy", np.ones((4, 2), np.float16))
-    made = VectorIndex(np.load(tmp_path / "v.npy", mmap_mode="c"))
-    assert isinstance(made.vectors, np.memmap)
-    assert made.vectors.dtype == np.float16
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -95,19 +95,6 @@ def test_vectors_that_are_not_finite_are_refused(bad: float, dtype: Any) -> None
         by_torch(vectors)
 
 
-def test_pairs_are_multiplied_as_without_torch() -> None:
-    random = np.random.default_rng(4)
-    queries, names = (random.standard_normal((n, 8)).astype(np.float32) for n in (3, 20))
-    query, rows = np.array([0, 2, 1, 2]), np.array([5, 19, 0, 7])
-    exact = VectorIndex(names.astype(np.float16))
-    made = TorchIndex(exact, CPU)
-    assert made.products(queries, query, rows).tolist() == (
-        exact.products(queries, query, rows).tolist()
-    )
-    assert made.on_cpu is exact
-    assert exact.on_cpu is exact
-
-
 @pytest.mark.parametrize("where", ["empty", "tensor"])
 def test_a_gpu_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     made, query = by_torch(np.ones((4, 2), np.float32)), np.ones((1, 2), np.float32)

@@ -141,12 +141,6 @@ def test_filters_that_keep_nothing_are_an_error() -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("wanted", ["mesh", "MESH:", "Mesh:"])
-def test_namespaces_are_compared_without_case_and_colon(wanted: str) -> None:
-    both = [concept("MeSH:D1"), concept("OMIM:1")]
-    assert list(build(both, namespaces=wanted).ids) == ["MeSH:D1"]
-
-
 def listed(dictionary: Dictionary, row: int) -> str:
     names = dictionary.concept(row).names
     assert [name.kind for name in names] == ["preferred"] + ["exact"] * (len(names) - 1)

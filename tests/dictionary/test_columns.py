@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linker import Dictionary
-from linker.dictionary.columns import Columns, RaggedArray, annotations_of
+from linker.dictionary.columns import Columns, annotations_of
 from linker.persistence import Strings
 from linker.text.normalize import normalize
 
@@ -84,13 +84,6 @@ def test_missing_columns_and_labels_are_named() -> None:
         Columns.from_arrays(ARRAYS).check(2)
     with pytest.raises(KeyError, match=r"name\.case"):
         Columns.from_arrays({name: v for name, v in ARRAYS.items() if name != "name.case"})
-
-
-def test_lists() -> None:
-    lists = RaggedArray.of([[4, 5], [], [6]])
-    assert (lists.indptr.tolist(), lists.indices.tolist()) == ([0, 2, 2, 3], [4, 5, 6])
-    assert [lists[row].tolist() for row in range(3)] == lists.tolist() == [[4, 5], [], [6]]
-    assert lists.sizes.tolist() == [2, 0, 1]
 
 
 def test_names_are_appended_and_say_whether_they_are_lent() -> None:

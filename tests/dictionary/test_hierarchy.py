@@ -109,11 +109,6 @@ def test_no_rows_and_no_concepts() -> None:
     assert nothing.levels(1)[0].shape == (0, 0)
 
 
-def test_a_long_chain_needs_no_recursion() -> None:
-    chain = made(1100, [(i, i - 1) for i in range(1, 1100)])
-    assert chain.depth.tolist() == list(range(1100))
-
-
 def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
     edges_up = nx.DiGraph()
     edges_up.add_nodes_from(range(SIZE))

@@ -11,49 +11,20 @@ from hypothesis import strategies as st
 from linker.text.composites import split
 from linker.text.normalize import normalize
 
-NAMES = {
-    *[
-        "",
-        "acute renal failure",
-        "angelman syndrome",
-        "becker muscular dystrophy",
-        "breast cancer",
-        "breast neoplasms",
-        "c5 deficiency",
-        "c6 deficiency",
-        "c7 deficiency",
-        "cancer",
-        "cancer of ovary",
-        "cardiomyopathy",
-        "cleft lip",
-        "cleft palate",
-        "colorectal cancer",
-        "duchenne and becker muscular dystrophy",
-        "duchenne muscular dystrophy",
-        "endometrial cancer",
-        "gait ataxia",
-        "hand foot and mouth disease",
-        "hepatitis a",
-        "hepatitis b",
-        "hepatitis c",
-        "hereditary breast and ovarian cancer syndrome",
-        "hypertrophic cardiomyopathy",
-        "limb ataxia",
-        "machado joseph disease",
-        "nausea",
-        "ovarian cancer",
-        "ovarian cancers",
-        "prader willi syndrome",
-        "soft tissue neoplasms",
-        "spinocerebellar ataxia 3",
-        "vomiting",
-        "",
-    ]
-}
+NAMES = """
+acute renal failure, angelman syndrome, becker muscular dystrophy, breast cancer, breast neoplasms,
+c5 deficiency, c6 deficiency, c7 deficiency, cancer, cancer of ovary, cardiomyopathy, cleft lip,
+cleft palate, colorectal cancer, duchenne and becker muscular dystrophy,
+duchenne muscular dystrophy, endometrial cancer, gait ataxia, hand foot and mouth disease,
+hepatitis a, hepatitis b, hepatitis c, hereditary breast and ovarian cancer syndrome,
+hypertrophic cardiomyopathy, limb ataxia, machado joseph disease, nausea, ovarian cancer,
+ovarian cancers, prader willi syndrome, soft tissue neoplasms, spinocerebellar ataxia 3, vomiting
+"""
+NAMES_IN_NORMAL_FORM = {name.strip() for name in NAMES.split(",")}
 
 
 def is_name(text: str) -> bool:
-    return normalize(text) in NAMES
+    return normalize(text) in NAMES_IN_NORMAL_FORM
 
 
 SPLIT = """

@@ -75,10 +75,6 @@ def test_correct(text: str, corrected: str) -> None:
     assert correct(text, CORRECTIONS) == corrected
 
 
-def test_without_a_list_only_white_space_changes() -> None:
-    assert correct(" a  b ", {}) == "a b"
-
-
 @given(st.text())
 def test_a_text_without_listed_words_stays(text: str) -> None:
     assert correct(text, {"\u2603": "x"}).split() == [
