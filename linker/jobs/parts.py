@@ -91,10 +91,17 @@ def _counting(make: Make, skips: bool) -> Callable[[JobFile], Done]:
     do = make()
 
     def call(file: JobFile) -> Done:
-        bad: list[InputError] = []
+        skipped, told = 0, list[str]()
+
+        def skip(error: InputError) -> None:
+            nonlocal skipped
+            skipped += 1
+            if skipped <= _TOLD:
+                told.append(str(error))
+
         with plain_errors():
-            count = do(file, bad.append if skips else stop)
-        return Done(file.output, count, len(bad), list(map(str, bad[:_TOLD])))
+            count = do(file, skip if skips else stop)
+        return Done(file.output, count, skipped, told)
 
     return call
 

@@ -220,18 +220,3 @@ def test_an_encoder_moves_before_its_precision_is_chosen(
         )
     assert linker.use("auto", "cuda") == "bf16"
     assert calls == ["cuda", "auto"]
-
-
-def test_where_there_is_no_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    linker = Linker.load(folder)
-    with pytest.raises(LinkerError, match="the device is cuda, but torch finds no GPU"):
-        linker.use("fp32", "cuda")
-    linker.use("fp32", "cpu")
-
-
-def test_a_linker_of_characters_has_nothing_to_compute_there(sample: Path) -> None:
-    linker = Linker.train(Dictionary.read(sample), encoder="tfidf")
-    with pytest.raises(LinkerError, match="have no vectors to search on a GPU"):
-        linker.use("fp32", "cuda")
-    assert linker.use("auto", "cpu") == "fp32"

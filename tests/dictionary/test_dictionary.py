@@ -120,21 +120,6 @@ def test_ids_that_join_in_files_are_counted(
     assert "such as A 1; write a backslash" in caplog.text
 
 
-def test_several_files_and_filters(tmp_path: Path) -> None:
-    other = tmp_path / "other.txt"
-    other.write_text("A:2||flue\nC:1||cough\n")
-    both = Dictionary.read(write(tmp_path / "small.tsv", SMALL), other)
-    assert [(s.file, s.format, s.concepts) for s in both.sources] == [
-        ("small.tsv", "table", 4),
-        ("other.txt", "biosyn", 2),
-    ]
-    assert list(both.ids) == ["A:1", "A:2", "A:3", "B:1", "C:1"]
-    assert [n.text for n in both.concept(1).names] == ["flu", "influenza", "grippe", "flue"]
-    assert [n.kind for n in both.concept(1).names] == ["preferred", "exact", "exact", "exact"]
-    assert list(read(tmp_path, namespaces=["B"]).ids) == ["B:1"]
-    assert list(read(tmp_path, types=["T1"]).ids) == ["A:2", "A:3"]
-
-
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     before = {name: values.copy() for name, values in dictionary.columns.arrays().items()}
@@ -259,15 +244,6 @@ def test_saving_and_loading_give_the_same_columns_memory_mapped(tmp_path: Path) 
     assert loaded.hierarchy.ancestors([2])[0].tolist() == [0, 1]
     loaded.add([("more", ["A:1"])]).save(tmp_path / "again")  # what is mapped can be extended
     assert len(Dictionary.load(tmp_path / "again").names) == 12
-
-
-def test_loading_checks(tmp_path: Path) -> None:
-    read(tmp_path).save(tmp_path / "saved")
-    (tmp_path / "saved" / "labels.json").write_text("[]")
-    with pytest.raises(LinkerError, match=r"labels\.json: differs from its checksum"):
-        Dictionary.load(tmp_path / "saved")
-    with pytest.raises(LinkerError, match="there is no dictionary here"):
-        Dictionary.load(tmp_path / "nowhere")
 
 
 @pytest.mark.data

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.abbreviations import Definition, compounds, expand, find, spans, table, used
+from linker.text.abbreviations import compounds, expand, find, spans, table, used
 from linker.text.biosyn import expand_tokens
 from linker.text.mentions import TextOptions, definitions_of
 from linker.types import Document, Passage
@@ -17,12 +17,6 @@ from linker.types import Document, Passage
 
 def pairs(text: str, *, permuted: bool = False) -> dict[str, str]:
     return {d.short: d.long for d in find(text, permuted=permuted)}
-
-
-def test_a_definition_has_its_places() -> None:
-    assert find("A case of ataxia telangiectasia (AT).") == [
-        Definition("AT", "ataxia telangiectasia", (33, 35), (10, 31))
-    ]
 
 
 DEFINED = """

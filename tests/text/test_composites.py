@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from linker.text.composites import split
 from linker.text.normalize import normalize
 
-NAMES = """
+_NAMES = """
 acute renal failure, angelman syndrome, becker muscular dystrophy, breast cancer, breast neoplasms,
 c5 deficiency, c6 deficiency, c7 deficiency, cancer, cancer of ovary, cardiomyopathy, cleft lip,
 cleft palate, colorectal cancer, duchenne and becker muscular dystrophy,
@@ -20,11 +20,11 @@ hepatitis a, hepatitis b, hepatitis c, hereditary breast and ovarian cancer synd
 hypertrophic cardiomyopathy, limb ataxia, machado joseph disease, nausea, ovarian cancer,
 ovarian cancers, prader willi syndrome, soft tissue neoplasms, spinocerebellar ataxia 3, vomiting
 """
-NAMES_IN_NORMAL_FORM = {name.strip() for name in NAMES.split(",")}
+NAMES = {"", *map(str.strip, _NAMES.split(","))}
 
 
 def is_name(text: str) -> bool:
-    return normalize(text) in NAMES_IN_NORMAL_FORM
+    return normalize(text) in NAMES
 
 
 SPLIT = """

@@ -17,7 +17,6 @@ from linker.text.find import (
     is_short_form,
     key,
     longest,
-    overlap,
     running_text,
 )
 from linker.text.layout import is_balanced
@@ -226,11 +225,6 @@ def test_the_longest_names(names: list[str], words: list[str]) -> None:
     assert Gazetteer(names).find(words) == slow_gazetteer(names, words)
 
 
-def test_whole_words_only() -> None:
-    assert Gazetteer(["cold", "old"]).find(["scold", "colds", "cold"]) == [(2, 3, "cold")]
-    assert Gazetteer(["", "cold"]).find([]) == []
-
-
 @pytest.mark.parametrize("overlapping", [True, False])
 def test_copies_find_the_same(overlapping: bool) -> None:
     gazetteer = Gazetteer(["cold", "a cold"], overlapping=overlapping)
@@ -262,9 +256,3 @@ def slow_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 @given(SPANS)
 def test_the_longest_spans(spans: list[tuple[int, int]]) -> None:
     assert longest(spans) == slow_spans(spans)
-
-
-def test_spans_that_touch_do_not_overlap() -> None:
-    assert not overlap((0, 3), (3, 5))
-    assert overlap((0, 4), (3, 5))
-    assert longest([(3, 5), (0, 3)]) == [(0, 3), (3, 5)]
