@@ -128,12 +128,11 @@ def of_concepts(table: NameTable, ids: Sequence[str] = ()) -> Classes:
         ids: of the concepts, by row.
     """
     single = np.flatnonzero(np.diff(table.indptr) == 1)
-    single = single[[table.texts[int(row)] != "" for row in single]]
-    codes = bags([table.texts[int(row)] for row in single])
+    codes = bags(list(table.texts.take(single)))
     rows = single[np.sort(np.unique(codes, return_index=True)[1])]
     concepts, labels = np.unique(table.concepts[table.indptr[rows]], return_inverse=True)
     return Classes(
-        [table.texts[int(row)] for row in rows],
+        list(table.texts.take(rows)),
         labels.astype(np.int64),
         [ids[concept] for concept in concepts] if ids else (),
     )
@@ -152,14 +151,12 @@ def of_groups(table: NameTable, groups: csr_matrix, ids: Sequence[str] = ()) -> 
     shape, values = (len(table), groups.shape[0]), np.ones(len(table.concepts), np.int32)
     members = csr_matrix((values, table.concepts, table.indptr), shape=shape) @ groups
     rows, group = (part.astype(np.int64) for part in csr_matrix(members).nonzero())
-    kept = np.array([table.texts[int(row)] != "" for row in rows], bool)
-    rows, group = rows[kept], group[kept]
     order = np.lexsort((group, rows))
     rows, group = rows[order], group[order]
-    kinds = group * (len(table) + 1) + bags(table.texts)[rows]
+    kinds = group * (len(table) + 1) + bags(list(table.texts))[rows]
     first = np.sort(np.unique(kinds, return_index=True)[1])
     names = Classes(
-        [table.texts[int(row)] for row in rows[first]],
+        list(table.texts.take(rows[first])),
         group[first],
         ids or [str(row) for row in range(groups.shape[0])],
     )

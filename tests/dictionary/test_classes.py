@@ -46,7 +46,7 @@ def test_concepts_have_their_own_names_once_for_each_bag_of_words() -> None:
         "tumor": {5},
         "cancer": {3, 5},
         "lymphoma": {5},
-        "": {3},
+        "": set(),
     }
     found = classes.of_concepts(table(names), IDS)
     assert listed(found) == {"D:3": ["breast cancer"], "D:5": ["tumor", "lymphoma"]}
@@ -66,7 +66,7 @@ NAMES = {
     "f": {8},
     "above": {1},
     "g": {6, 8},
-    "": {4},
+    "": set(),
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from linker.text.mentions import Definitions, TextOptions, definitions_of
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, of_mention
@@ -18,76 +20,46 @@ NAMES = NameForms(
     ),
     normalize,
 )
-OPTIONS, NONE = TextOptions(), Definitions()
+OPTIONS = TextOptions()
 
 
-def ways(
-    mention: str,
-    definitions: Definitions = NONE,
-    options: TextOptions = OPTIONS,
-    names: NameForms = NAMES,
-) -> list[tuple[str, tuple[str, ...]]]:
-    return [(way.kind, way.forms) for way in of_mention(mention, definitions, names, options)]
+DEFINITIONS = Definitions(
+    {"APC": "adenomatous polyposis coli", "ATM": "Ataxia telangiectasia"},
+    {"APC": ["antigen presenting cell", "activated protein C"]},
+)
 
 
-def test_a_name_is_read_as_it_is() -> None:
-    assert ways("Breast Cancer") == [("whole", ("breast cancer",))]
-    assert ways("no name") == [("whole", ("no name",))]
+def ways(mention: str, options: TextOptions = OPTIONS, names: NameForms = NAMES) -> str:
+    """The kinds of the readings of a mention, with the forms that are looked up."""
+    readings = of_mention(mention, DEFINITIONS, names, options)
+    return "; ".join(f"{reading.kind} {' + '.join(reading.forms)}" for reading in readings)
 
 
-def test_a_coordination_is_split_or_whole() -> None:
-    assert ways("breast and ovarian cancer") == [
-        ("split", ("breast cancer", "ovarian cancer")),
-        ("whole", ("breast and ovarian cancer",)),
-        ("shortened", ("ovarian cancer",)),
-    ]
+READINGS = """
+Breast Cancer: whole breast cancer
+no name: whole no name
+breast and ovarian cancer: split breast cancer + ovarian cancer; whole breast and ovarian cancer; shortened ovarian cancer
+hereditary deafness: whole hereditary deafness; shortened deafness
+severe early breast cancer: whole severe early breast cancer; shortened breast cancer
+vitamin a: whole vitamin a
+hemorrhagic cystitis: whole hemorrhagic cystitis; shortened cystitis; split hemorrhagic + cystitis
+APC: expanded adenomatous polyposis coli; expanded antigen presenting cell; expanded activated protein c
+APC tumours: expanded adenomatous polyposis coli tumours; expanded antigen presenting cell tumours; expanded activated protein c tumours
+ATM: expanded ataxia telangiectasia; whole atm
+"""
+
+
+@pytest.mark.parametrize("line", READINGS.strip().split("\n"))
+def test_readings(line: str) -> None:
+    mention, _, readings = line.partition(": ")
+    assert ways(mention) == readings
 
 
 def test_a_coordination_that_is_a_name_is_whole_or_split() -> None:
     names = NameForms(NAMES.forms | {"breast and ovarian cancer"}, normalize)
-    assert ways("breast and ovarian cancer", names=names) == [
-        ("whole", ("breast and ovarian cancer",)),
-        ("split", ("breast cancer", "ovarian cancer")),
-    ]
-
-
-def test_words_before_a_name_may_be_left_out() -> None:
-    assert ways("hereditary deafness") == [
-        ("whole", ("hereditary deafness",)),
-        ("shortened", ("deafness",)),
-    ]
-    assert ways("severe early breast cancer")[1:] == [("shortened", ("breast cancer",))]
-    assert ways("vitamin a") == [("whole", ("vitamin a",))]  # too short
-
-
-def test_two_names_in_a_row_may_be_two() -> None:
-    assert ways("hemorrhagic cystitis") == [
-        ("whole", ("hemorrhagic cystitis",)),
-        ("shortened", ("cystitis",)),
-        ("split", ("hemorrhagic", "cystitis")),
-    ]
-
-
-def test_a_short_form_is_expanded_by_each_definition() -> None:
-    definitions = Definitions(
-        {"APC": "adenomatous polyposis coli"},
-        {"APC": ["antigen presenting cell", "activated protein C"]},
+    assert ways("breast and ovarian cancer", names=names) == (
+        "whole breast and ovarian cancer; split breast cancer + ovarian cancer"
     )
-    assert ways("APC", definitions) == [
-        ("expanded", ("adenomatous polyposis coli",)),
-        ("expanded", ("antigen presenting cell",)),
-        ("expanded", ("activated protein c",)),
-    ]
-    assert ways("APC tumours", definitions)[1] == ("expanded", ("antigen presenting cell tumours",))
-    assert ways("deafness", definitions) == [("whole", ("deafness",))]
-
-
-def test_a_short_form_that_is_a_name_is_read_as_it_is_too() -> None:
-    definitions = Definitions({"ATM": "ataxia telangiectasia"})
-    assert ways("ATM", definitions) == [
-        ("expanded", ("ataxia telangiectasia",)),
-        ("whole", ("atm",)),
-    ]
 
 
 def test_documents_say_all_definitions() -> None:
@@ -102,13 +74,10 @@ def test_documents_say_all_definitions() -> None:
 
 def test_options_switch_ways_off() -> None:
     whole = dataclasses.replace(OPTIONS, composites=False)
-    assert ways("breast and ovarian cancer", options=whole) == [
-        ("whole", ("breast and ovarian cancer",)),
-        ("shortened", ("ovarian cancer",)),
-    ]
-    written = dataclasses.replace(OPTIONS, abbreviations=False)
-    definitions = Definitions({"ATM": "ataxia telangiectasia"})
-    assert ways("ATM", definitions, written) == [("whole", ("atm",))]
+    assert ways("breast and ovarian cancer", whole) == (
+        "whole breast and ovarian cancer; shortened ovarian cancer"
+    )
+    assert ways("ATM", dataclasses.replace(OPTIONS, abbreviations=False)) == "whole atm"
 
 
 def test_without_rivals_there_is_one_way() -> None:
@@ -117,9 +86,8 @@ def test_without_rivals_there_is_one_way() -> None:
 
 
 def test_lookups_of_a_reading() -> None:
-    definitions = Definitions({"ATM": "Ataxia telangiectasia"})
     mention = Mention("ATM")
-    expanded, whole = of_mention("ATM", definitions, NAMES, OPTIONS)
+    expanded, whole = of_mention("ATM", DEFINITIONS, NAMES, OPTIONS)
     (lookup,) = expanded.lookups(mention)
     assert (lookup.text, lookup.expanded) == ("ATM", "Ataxia telangiectasia")
     assert lookup.normalized == "ataxia telangiectasia"
