@@ -6,11 +6,11 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import click
-
-from linker.cli import common, sheets
+from linker.cli import common
+from linker.cli import options as o
 from linker.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,39 +28,23 @@ _ONE_OF_SEVERAL = "skos:relatedMatch"  # of a part of a mention
 _FIRST = 1_000  # mappings by which their sides are told apart
 
 
-@click.command()
-@click.argument("source", metavar="FILE")
-@common.model_option
-@click.option(
-    "--id-column", metavar="NAME", help=f"Column of the ids. [default: {', '.join(_IDS[:3])} ...]"
+@o.command(
+    source=o.argument("FILE"),
+    model=o.MODEL,
+    id_column=o.option(f"Column of the ids. [default: {', '.join(_IDS[:3])} ...]", "NAME"),
+    label_column=o.option(f"Column of the labels. [default: {', '.join(_LABELS[:3])} ...]", "NAME"),
+    threshold=o.option(
+        "Call a pair mismatched where the label means another concept with this confidence.",
+        "P",
+        type=o.PROBABILITY,
+        default=0.5,
+        show_default=True,
+    ),
+    output=o.OUTPUT,
+    encoding=o.ENCODING,
+    on_error=o.ON_ERROR,
 )
-@click.option(
-    "--label-column",
-    metavar="NAME",
-    help=f"Column of the labels. [default: {', '.join(_LABELS[:3])} ...]",
-)
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    metavar="P",
-    default=0.5,
-    show_default=True,
-    help="Call a pair mismatched where the label means another concept with this confidence.",
-)
-@common.output_option
-@common.encoding_option
-@common.on_error_option
-@common.logs
-def check(
-    source: str,
-    model: str,
-    id_column: str | None,
-    label_column: str | None,
-    threshold: float,
-    output: str,
-    encoding: str | None,
-    on_error: str,
-) -> None:
+def check(options: SimpleNamespace) -> None:
     """Check the ids and labels of FILE, a table (tsv, csv or xlsx), against a model.
 
     Of mappings (SSSOM) the ids and labels of the side are checked that the model's dictionary has.
@@ -74,23 +58,24 @@ def check(
     from linker.linking.linker import Linker
     from linker.readers import sssom
 
-    handle = common.handler(on_error)
-    linker = Linker.load(model)
-    ids: Sequence[str] = [id_column] if id_column else _IDS
-    labels: Sequence[str] = [label_column] if label_column else _LABELS
-    table = tables.read(source, (*ids, *labels), encoding=encoding)
+    linker = Linker.load(options.model)
+    ids: Sequence[str] = [options.id_column] if options.id_column else _IDS
+    labels: Sequence[str] = [options.label_column] if options.label_column else _LABELS
+    table = tables.read(options.source, (*ids, *labels), encoding=options.encoding)
     rows = table.rows()
     titles = [title.strip() for title in table.header]
     predicate = titles.index(_PREDICATE) if _PREDICATE in titles else None
-    if predicate is not None and not (id_column or label_column):
+    if predicate is not None and not (options.id_column or options.label_column):
         rows, ids, labels = _side(table, rows, linker)
     id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
-    linked = linking.predicted(source, rows, label_place, linker.link_items, handle)
-    checker, counts = PairChecker(linker, threshold), Counter[str]()
+    linked = linking.predicted(
+        options.source, rows, label_place, linker.link_items, options.on_error
+    )
+    checker, counts = PairChecker(linker, options.threshold), Counter[str]()
 
     def checked() -> Iterator[tuple[TableRow, Checked]]:
         """Each row with what is said of it; the verdicts are counted."""
-        with common.progress("rows", output) as bar:
+        with common.bar("rows", options.output) as bar:
             for row, prediction in linked:
                 identifier, label = _cell(row, id_place), _cell(row, label_place)
                 if predicate is not None:
@@ -102,11 +87,9 @@ def check(
                 yield row, pair
                 bar.update()
 
-    sheets.write(table, output, COLUMNS, checked())
+    common.write_table(table, options.output, COLUMNS, checked())
     verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)
-    total = sum(counts.values())
-    common.say(f"{total:,} row{'s' * (total != 1)}: {verdicts}")
-    common.say_skipped(handle)
+    common.say(f"{common.counted(sum(counts.values()), 'row')}: {verdicts}")
 
 
 def _side(

@@ -39,8 +39,8 @@ _COMMANDS = {  # each command is a function of this name, in the module that is 
     "Inspect": {
         "dictionary": ("dictionary", "Look into dictionaries, convert and compare them."),
         "evaluate": ("evaluate", "Measure a model, or predictions, on annotated mentions."),
-        "verify": ("inspection", "Check every file of a model against its checksum."),
-        "encoders": ("inspection", "List the encoders."),
+        "verify": ("index", "Check every file of a model against its checksum."),
+        "encoders": ("train", "List the encoders."),
     },
 }
 
@@ -55,7 +55,8 @@ class _Commands(click.Group):
         for commands in _COMMANDS.values():
             if cmd_name in commands:
                 module = importlib.import_module(f"linker.cli.{commands[cmd_name][0]}")
-                return _with_help_all(getattr(module, cmd_name))
+                command: click.Command = getattr(module, cmd_name)
+                return command
         return None
 
     def resolve_command(
@@ -141,32 +142,6 @@ def run() -> int:
             "run again with --debug and report what it prints",
             1,
         )
-
-
-def _with_help_all(command: click.Command) -> click.Command:
-    """Add --help-all to a command and its own commands, where they have hidden options."""
-    for inner in getattr(command, "commands", {}).values():
-        _with_help_all(inner)
-    names = [option.name for option in command.params]
-    if any(getattr(o, "hidden", False) for o in command.params) and "help_all" not in names:
-        at_once = {"is_flag": True, "is_eager": True, "expose_value": False}
-        text = "Show all options, also those that few need."
-        option = click.Option(["--help-all"], **at_once, callback=_show_all, help=text)
-        command.params.append(option)
-    return command
-
-
-def _show_all(context: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the help of a command with the options that --help leaves out."""
-    if value:
-        options = [p for p in context.command.params if isinstance(p, click.Option)]
-        rare = [option for option in options if option.hidden]
-        for option in rare:
-            option.hidden = False
-        click.echo(context.get_help())
-        for option in rare:
-            option.hidden = True
-        context.exit()
 
 
 class _Formatter(logging.Formatter):

@@ -1,78 +1,24 @@
-"""Options that several commands share, and what commands say and write."""
+"""What commands say, and the outputs that they write."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import functools
 import io
 import logging
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from linker.errors import LinkerError, OnError, Skip, shown, stop
-from linker.types import Selection
+from linker.errors import LinkerError, Skip, UsageError, shown
 
 if TYPE_CHECKING:
     from collections import Counter
 
+    from linker.files.tables import Added, Table
     from linker.linking.linker import Linker
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-DEFAULT_MODEL = "linker-model"
-# as in linker.readers, which --help need not import
-MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
-MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept", "parquet")
-
-
-# ------------------------------------------------------------------------------ groups of options
-
-
-def chained(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """One decorator out of several, which --help shows in this order."""
-    return lambda command: functools.reduce(lambda inner, add: add(inner), options[::-1], command)
-
-
-def group(
-    name: str, record: type[Any], *options: Callable[[Any], Any]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add options to a command that gets their values as one record.
-
-    Args:
-        name: of the command's parameter for the record.
-        record: a dataclass whose fields are called as the options' parameters are.
-        options: decorators of click, in the order of --help.
-    """
-    fields = [field.name for field in dataclasses.fields(record)]
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_record(**values: Any) -> Any:
-            values[name] = record(**{field: values.pop(field) for field in fields})
-            return command(**values)
-
-        return chained(*options)(with_record)
-
-    return decorate
-
-
-# ----------------------------------------------------------------------------- how much is said
-
-
-def _verbose(_: click.Context, __: click.Parameter, value: bool) -> None:
-    if value:
-        logging.getLogger("linker").setLevel(logging.INFO)  # not the libraries
-
-
-def _quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
-    if value:
-        silence()
 
 
 def silence() -> None:
@@ -80,15 +26,6 @@ def silence() -> None:
     click.get_current_context().meta["linker.quiet"] = True
     for name in ("", "linker"):
         logging.getLogger(name).setLevel(logging.ERROR)
-
-
-_FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False}
-logs = chained(
-    click.option("-v", "--verbose", **_FLAG, callback=_verbose, help="Say what is being done."),
-    click.option("-q", "--quiet", **_FLAG, callback=_quiet, help="Say nothing but errors."),
-    click.option("--debug", **_FLAG, hidden=True, help="Show the traceback of a failure."),
-)
-"""Adds -v, -q and --debug."""
 
 
 def is_quiet() -> bool:
@@ -107,19 +44,14 @@ def say(message: str) -> None:
         click.echo("\n".join(map(shown, message.split("\n"))), err=True)
 
 
-def say_model(linker: Linker, folder: str) -> None:
-    """Say what the model holds that was written, and how well its index finds names."""
-    from linker.linking import folder as model_folder
-
-    concepts, names = len(linker.dictionary), len(linker.generator.table)
-    say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
-    if index := model_folder.described_index(Path(folder)):
-        say(index)
-
-
 def counted(count: int, what: str) -> str:
     """A number with a noun, which is given in the singular."""
     return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def were(count: int, what: str) -> str:
+    """A number with a noun and a verb in the past: "1 decision was", "2 decisions were"."""
+    return f"{counted(count, what)} {'was' if count == 1 else 'were'}"
 
 
 def say_outcomes(what: str, outcomes: Counter[str]) -> None:
@@ -133,7 +65,23 @@ def say_outcomes(what: str, outcomes: Counter[str]) -> None:
     say(f"{counted(sum(outcomes.values()), what)}: {counts}")
 
 
-def progress(unit: str, output: str) -> Any:
+def say_model(linker: Linker, folder: str) -> None:
+    """Say what the model holds that was written, and how well its index finds names."""
+    from linker.linking import folder as model_folder
+
+    concepts, names = len(linker.dictionary), len(linker.generator.table)
+    say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
+    if index := model_folder.described_index(Path(folder)):
+        say(index)
+
+
+def say_skipped(on_error: Any) -> None:
+    """Report how many records were skipped."""
+    if isinstance(on_error, Skip) and on_error.count:
+        say(f"{were(on_error.count, 'bad record')} skipped")
+
+
+def bar(unit: str, output: str) -> Any:
     """A bar of tqdm that counts on a terminal, where the output itself is not shown there.
 
     Args:
@@ -144,142 +92,6 @@ def progress(unit: str, output: str) -> Any:
 
     is_hidden = is_quiet() or (output == "-" and sys.stdout.isatty())
     return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
-
-
-def handler(on_error: str) -> OnError:
-    """Return what readers call for a bad record."""
-    return Skip() if on_error == "skip" else stop
-
-
-def say_skipped(on_error: OnError) -> None:
-    """Report how many records were skipped."""
-    if isinstance(on_error, Skip) and on_error.count:
-        say(f"{on_error.count:,} bad record{'s were' if on_error.count > 1 else ' was'} skipped")
-
-
-# ------------------------------------------------------------------------------------- options
-
-
-def choice(names: str, *words: str, **rest: Any) -> Callable[[_Command], _Command]:
-    """An option that takes one of some words, of which the first is the default."""
-    kind = click.Choice(words)
-    return click.option(*names.split(), type=kind, default=words[0], show_default=True, **rest)
-
-
-def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Read a comma-separated option."""
-    return tuple(item.strip() for item in (value or "").split(",") if item.strip())
-
-
-def list_option(flag: str, text: str, **rest: Any) -> Callable[[_Command], _Command]:
-    """An option that takes a list with commas."""
-    return click.option(flag, metavar="A,B", help=text, **{"callback": listed, **rest})
-
-
-def _named(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, ...]:
-    """Read a comma-separated option that restricts; one that names nothing is a mistake."""
-    texts = listed(context, parameter, value)
-    if value is not None and not texts:
-        raise click.BadParameter("names nothing; give one or more with commas between them")
-    return texts
-
-
-model_option = click.option(
-    "--model",
-    default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
-    metavar="DIR",
-    help=f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
-)
-precision_option = choice(
-    "--precision",
-    *("fp32", "bf16", "int8", "auto"),
-    help="Of encoding; on a CPU bf16 and int8 need the extra fast, int8 a model prepared for it, "
-    "too.",
-    hidden=True,
-)
-device_options = chained(
-    choice(
-        "--device",
-        *("auto", "cpu", "cuda"),
-        help="Where names are searched, and mentions encoded if torch does that; auto: on the CPU, "
-        "but a transformer encodes on a GPU if there is one.",
-    ),
-    precision_option,
-)
-"""Adds --device and --precision, in which a command links."""
-on_error_option = choice(
-    "--on-error",
-    *("stop", "skip"),
-    help="What to do with a bad record: stop there, or skip, report and count it.",
-)
-encoding_option = click.option(
-    "--encoding",
-    metavar="NAME",
-    help="Of a text, e.g. windows-1252. [default: UTF-8, else recognised where only one fits]",
-)
-selection_options = group(
-    "within",
-    Selection,
-    list_option(
-        "--under",
-        "Answer with these concepts, given by id, and those below them only.",
-        callback=_named,
-    ),
-    list_option(
-        "--not-under",
-        "Answer with no concept that is one of these or below them.",
-        callback=_named,
-        hidden=True,
-    ),
-    list_option(
-        "--types",
-        "Answer with concepts of these semantic types of the dictionary only, e.g. T047,T191.",
-        callback=_named,
-    ),
-    list_option(
-        "--namespaces",
-        "Answer with concepts of these id prefixes only, e.g. MESH,OMIM.",
-        callback=_named,
-    ),
-)
-"""Adds options that restrict the answers; they are handed over as a `Selection` named `within`."""
-output_option = click.option(
-    *("-o", "--output"),
-    metavar="PATH",
-    default="-",
-    help="Where to write; .gz compresses. [default: standard output]",
-)
-mentions_format_option = click.option(
-    "--mentions-format",
-    type=click.Choice(MENTION_FORMATS),
-    help="Format of the mentions. [default: recognised from the content]",
-)
-
-
-def decisions_option(text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """Add --decisions, the SQLite file of decisions; `text` is its help."""
-    return click.option("--decisions", metavar="FILE", required=required, help=text)
-
-
-def type_option(text: str) -> Callable[[_Command], _Command]:
-    """Add --type, a type of mentions, as opposed to --types of concepts; `text` is its help."""
-    return click.option("--type", "mention_type", metavar="T", help=text)
-
-
-def answer_options(k: int, *forms: str) -> Callable[[_Command], _Command]:
-    """Add -k, with its default, --output and --format, which also takes `forms`."""
-    text = "Concepts to return for each part of a mention."
-    number = click.IntRange(1, MOST)
-    return chained(
-        click.option("-k", default=k, show_default=True, type=number, metavar="N", help=text),
-        output_option,
-        choice("--format form", "tsv", "jsonl", "pubtator", "bioc", "sssom", *forms),
-    )
-
-
-# ------------------------------------------------------------------------------------- outputs
 
 
 @contextlib.contextmanager
@@ -297,6 +109,12 @@ def stdout(encoding: str = "utf-8") -> Iterator[TextIO]:
             yield text
         finally:
             text.detach()
+
+
+def show(text: str) -> None:
+    """Write text and the end of its line to standard output."""
+    with stdout() as file:
+        file.write(text + "\n")
 
 
 def writing(
@@ -319,6 +137,25 @@ def writing(
     if output in ("-", "/dev/stdout"):
         return stdout(encoding)
     return files.write_aside(output, encoding)
+
+
+def write_table(table: Table, output: str, names: Sequence[str], added: Added) -> None:
+    """Write a table with more columns to a file, or to standard output."""
+    from linker import files
+    from linker.files.tables import free_names
+
+    names = free_names(table.header, names)
+    if not table.is_binary:
+        if Path(output).suffix.lower() == ".xlsx":
+            raise UsageError(f"{output}: the table is a text; name a csv or tsv with -o")
+        with writing(output, [str(table.path)], table.encoding) as file:
+            table.write(file, names, added)
+        return
+    if Path(output).suffix.lower() != ".xlsx":
+        raise UsageError("the table is a workbook; name an xlsx file to write with -o")
+    refuse_input(output, [str(table.path)])
+    with files.write_binary_aside(output) as raw:
+        table.write(raw, names, added)
 
 
 def refuse_input(output: str, inputs: Iterable[str]) -> None:

@@ -7,38 +7,32 @@ import dataclasses
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common
-from linker.cli.reading import Reading, reading_options
+from linker.cli import common, reading
+from linker.cli import options as o
 
 if TYPE_CHECKING:
-    from linker.decisions import exchange
     from linker.types import Decision
 
-_file = common.decisions_option("SQLite file of the decisions.", required=True)
+_FILE = o.option("SQLite file of the decisions.", "FILE", required=True)
 
 
-@click.command()
-@click.argument("source", metavar="FILE")
-@common.decisions_option("SQLite file that remembers them; made if it is not there.", required=True)
-@common.model_option
-@click.option("--reviewer", default="", metavar="NAME", help="Reviewer of rows that name none.")
-@click.option("--column", metavar="NAME", help="Column of the mentions in a table. [mention]")
-@common.encoding_option
-@common.on_error_option
-@common.logs
-def decide(
-    source: str,
-    decisions: str,
-    model: str,
-    reviewer: str,
-    column: str | None,
-    encoding: str | None,
-    on_error: str,
-) -> None:
+@o.command(
+    source=o.argument("FILE"),
+    decisions=o.option(
+        "SQLite file that remembers them; made if it is not there.", "FILE", required=True
+    ),
+    model=o.MODEL,
+    reviewer=o.option("Reviewer of rows that name none.", "NAME", default=""),
+    column=o.option("Column of the mentions in a table. [mention]", "NAME"),
+    encoding=o.ENCODING,
+    on_error=o.ON_ERROR,
+)
+def decide(options: SimpleNamespace) -> None:
     """Store the decisions of a file; linker link --decisions then applies them.
 
     A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
@@ -49,52 +43,38 @@ def decide(
     decisions that stand in it, and in a table those of rows whose state a person set to accepted,
     rejected or "no concept". Of mappings (SSSOM), those that a person curated are taken.
     """
-    from linker.decisions import exchange
-    from linker.decisions.records import (
-        conflicts,
-        current,
-        identified,
-        in_force,
-        releases,
-        replaced,
-    )
+    from linker.decisions import exchange, records
     from linker.decisions.store import DecisionStore
     from linker.files import encodings
     from linker.jobs.linking import model_hash
 
-    handle = common.handler(on_error)
-    dictionary = Reading().read([model], handle)
-    fingerprint, release = model_hash(model), releases(dictionary)
+    dictionary = reading.read([options.model], options)
+    fingerprint, release = model_hash(options.model), records.releases(dictionary)
 
     def completed(decision: Decision) -> Decision:
-        return dataclasses.replace(
-            decision, model=decision.model or fingerprint, release=decision.release or release
-        )
+        model, of = decision.model or fingerprint, decision.release or release
+        return dataclasses.replace(decision, model=model, release=of)
 
-    table, _ = encodings.as_utf8(source, encoding)
-    known = partial(identified, dictionary=dictionary)
-    rows = list(
-        exchange.read(table, on_error=handle, check=known, column=column, reviewer=reviewer)
-    )
-    with DecisionStore(decisions) as store:
+    table, _ = encodings.as_utf8(options.source, options.encoding)
+    known = partial(records.identified, dictionary=dictionary)
+    named: dict[str, Any] = {"column": options.column, "reviewer": options.reviewer}
+    rows = list(exchange.read(table, on_error=options.on_error, check=known, **named))
+    with DecisionStore(options.decisions) as store:
         before = store.list()
         added = exchange.add_new(store, map(completed, rows))
-        disputed = conflicts(in_force(current(store.list(), dictionary)[0]))
-    common.say_skipped(handle)
+        current, _ = records.current(store.list(), dictionary)
     repeated = len(rows) - len(added)
-    common.say(
-        f"{len(added):,} decisions were taken"
-        + (f", {repeated:,} were there already, or are said twice" if repeated else "")
-    )
-    if contrary := replaced(before, added):
+    there = f", {repeated:,} were there already, or are said twice" if repeated else ""
+    common.say(f"{common.were(len(added), 'decision')} taken{there}")
+    if contrary := records.replaced(before, added):
         common.say(
             f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
             "no more; see linker decisions list --history"
         )
-    if disputed:
+    if disputed := records.conflicts(records.in_force(current)):
         common.say(
-            f"reviewers disagree on {len(disputed):,} mentions, which the model answers; "
-            "see linker decisions list --conflicts"
+            f"reviewers disagree on {common.counted(len(disputed), 'mention')}, which the model "
+            "answers; see linker decisions list --conflicts"
         )
 
 
@@ -104,150 +84,144 @@ def decisions() -> None:
     dictionary."""
 
 
-@decisions.command(name="list")
-@_file
-@click.option("--mention", metavar="TEXT", help="Only those on this mention.")
-@click.option("--scope", metavar="ID", help="Only those of this document.")
-@click.option("--reviewer", metavar="NAME", help="Only those of this person.")
-@click.option("-n", "limit", type=click.IntRange(1), metavar="N", help="Only the latest N.")
-@click.option("--conflicts", is_flag=True, help="Only those on which reviewers disagree.")
-@click.option(
-    "--history", is_flag=True, help="Also those that were withdrawn or replaced, in other columns."
+@o.command(
+    decisions,
+    "list",
+    decisions=_FILE,
+    mention=o.option("Only those on this mention.", "TEXT"),
+    scope=o.option("Only those of this document.", "ID"),
+    reviewer=o.option("Only those of this person.", "NAME"),
+    limit=o.option("Only the latest N.", "N", type=click.IntRange(1), flags="-n"),
+    conflicts=o.flag("Only those on which reviewers disagree."),
+    history=o.flag("Also those that were withdrawn or replaced, in other columns."),
 )
-@common.logs
-def list_(
-    decisions: str,
-    mention: str | None,
-    scope: str | None,
-    reviewer: str | None,
-    limit: int | None,
-    conflicts: bool,
-    history: bool,
-) -> None:
+def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
 
-    if history and conflicts:
+    if options.history and options.conflicts:
         raise click.UsageError("--conflicts are of decisions in force; leave out --history")
-    with DecisionStore(decisions, read_only=True) as store, common.stdout() as file:
-        if history:
-            past = store.history(mention=mention, scope=scope, reviewer=reviewer)
-            exchange.write_history(past[-(limit or 0) :], file)  # from 0: all
+    chosen = {name: getattr(options, name) for name in ("mention", "scope", "reviewer")}
+    latest = slice(-(options.limit or 0), None)  # from 0: all
+    with DecisionStore(options.decisions, read_only=True) as store, common.stdout() as file:
+        if options.history:
+            exchange.write_history(store.history(**chosen)[latest], file)
             return
-        rows = store.list(mention=mention, scope=scope, reviewer=reviewer)[-(limit or 0) :]
+        rows = store.list(**chosen)[latest]
         disputed = store.conflicts()
-        if conflicts:
+        if options.conflicts:
             ids = {decision.id for of_mention in disputed for decision in of_mention}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
-    if disputed and not conflicts:
-        common.say(f"reviewers disagree on {len(disputed):,} mentions; see them with --conflicts")
+    if disputed and not options.conflicts:
+        mentions = common.counted(len(disputed), "mention")
+        common.say(f"reviewers disagree on {mentions}; see them with --conflicts")
 
 
-@decisions.command()
-@_file
-@click.option(
-    "--id",
-    "ids",
-    type=click.IntRange(1, 2**53),
-    multiple=True,
-    required=True,
-    metavar="N",
-    help="Number of a decision, as list shows it; may be repeated.",
+@o.command(
+    decisions,
+    decisions=_FILE,
+    ids=o.option(
+        "Number of a decision, as list shows it; may be repeated.",
+        "N",
+        type=click.IntRange(1, 2**53),
+        multiple=True,
+        required=True,
+        flags="--id",
+    ),
+    reviewer=o.option("Who withdraws.", "NAME", default=""),
 )
-@click.option("--reviewer", default="", metavar="NAME", help="Who withdraws.")
-@common.logs
-def withdraw(decisions: str, ids: tuple[int, ...], reviewer: str) -> None:
+def withdraw(options: SimpleNamespace) -> None:
     """Take decisions out of force, which stay in the file; what they replaced holds again."""
     from linker.decisions.store import DecisionStore
     from linker.errors import LinkerError, shown
 
-    with DecisionStore(decisions, read_only=True) as store:
+    with DecisionStore(options.decisions, read_only=True) as store:
         there = {decision.id for decision in store.standing()}
-    if missing := [str(number) for number in ids if number not in there]:
+    if missing := [str(number) for number in options.ids if number not in there]:
         raise LinkerError(
-            f"{shown(decisions)}: no decision with the number {', '.join(missing)} can be "
+            f"{shown(options.decisions)}: no decision with the number {', '.join(missing)} can be "
             "withdrawn; see linker decisions list --history"
         )
-    with DecisionStore(decisions) as store:
-        count = store.withdraw(ids, reviewer)
-    common.say(f"{count:,} decisions were withdrawn")
+    with DecisionStore(options.decisions) as store:
+        count = store.withdraw(options.ids, options.reviewer)
+    common.say(f"{common.were(count, 'decision')} withdrawn")
 
 
-@decisions.command()
-@_file
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["tsv", "mentions", "sssom"]),
-    default="tsv",
-    show_default=True,
-    help="tsv: for linker decisions import; mentions: for linker train; sssom: mappings.",
+@o.command(
+    decisions,
+    decisions=_FILE,
+    form=o.choice(
+        ("tsv", "mentions", "sssom"),
+        "tsv: for linker decisions import; mentions: for linker train; sssom: mappings.",
+        flags="--format",
+    ),
+    dictionary=o.option("sssom: dictionary or model with the names.", "PATH", flags="--dict"),
+    output=o.OUTPUT,
 )
-@click.option("--dict", "path", metavar="PATH", help="sssom: dictionary or model with the names.")
-@common.output_option
-@common.logs
-def export(decisions: str, form: exchange.Form, path: str | None, output: str) -> None:
+def export(options: SimpleNamespace) -> None:
     """Write the decisions that are in force to a file."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
 
-    dictionary = Reading().read([path], common.handler("stop")) if path else None
-    with DecisionStore(decisions, read_only=True) as store:
+    path = options.dictionary
+    dictionary = reading.read([path], options) if path else None
+    with DecisionStore(options.decisions, read_only=True) as store:
         rows = store.list()
-    with common.writing(output, [decisions]) as file:
-        left_out = exchange.export(rows, form, file, dictionary)
+    with common.writing(options.output, [options.decisions]) as file:
+        left_out = exchange.export(rows, options.form, file, dictionary)
     if left_out:
-        common.say(f"{left_out:,} decisions were left out: {form} cannot express them")
+        count = common.were(left_out, "decision")
+        common.say(f"{count} left out: {options.form} cannot express them")
 
 
-@decisions.command(name="import")
-@click.argument("source", metavar="FILE.tsv")
-@_file
-@common.on_error_option
-@common.logs
-def import_(source: str, decisions: str, on_error: str) -> None:
+@o.command(
+    decisions,
+    "import",
+    source=o.argument("FILE.tsv"),
+    decisions=_FILE,
+    on_error=o.ON_ERROR,
+)
+def import_(options: SimpleNamespace) -> None:
     """Add the decisions of a table that linker decisions export wrote; those that are there already
     are passed over."""
     from linker.decisions import exchange
     from linker.decisions.store import DecisionStore
 
-    handle = common.handler(on_error)
-    rows = list(exchange.read(source, on_error=handle))
-    with DecisionStore(decisions) as store:
+    rows = list(exchange.read(options.source, on_error=options.on_error))
+    with DecisionStore(options.decisions) as store:
         added = len(exchange.add_new(store, rows))
-    common.say_skipped(handle)
-    common.say(f"{added:,} decisions were added, {len(rows) - added:,} were there already")
+    count = common.were(added, "decision")
+    common.say(f"{count} added, {len(rows) - added:,} were there already")
 
 
-@decisions.command()
-@_file
-@click.option("--dict", "path", metavar="PATH", required=True, help="The new release, or a model.")
-@reading_options
-@common.on_error_option
-@common.logs
-def check(decisions: str, path: str, reading: Reading, on_error: str) -> None:
+@o.command(
+    decisions,
+    decisions=_FILE,
+    dictionary=o.option("The new release, or a model.", "PATH", required=True, flags="--dict"),
+    **reading.READING,
+    on_error=o.ON_ERROR,
+)
+def check(options: SimpleNamespace) -> None:
     """Print the decisions that a release of the dictionary made merged, ambiguous or obsolete, and
     those with ids that it does not know, with the ids that stand for them now."""
-    from linker.decisions.records import check as checked
+    from linker.decisions import records
     from linker.decisions.store import DecisionStore
     from linker.outputs.tsv import row_writer
 
-    handle = common.handler(on_error)
-    with DecisionStore(decisions, read_only=True) as store:
+    with DecisionStore(options.decisions, read_only=True) as store:
         rows = store.list()
-    dictionary = reading.read([path], handle)
+    dictionary = reading.read([options.dictionary], options)
     counts: Counter[str] = Counter()
     with common.stdout() as file:
         write_row = row_writer(file)
         write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
-        for result in checked(rows, dictionary):
+        for result in records.check(rows, dictionary):
             counts[result.state] += 1
             d = result.decision
             if result.state != "current":
                 where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
                 write_row((result.state, str(d.id), *where, "|".join(result.now)))
-    common.say_skipped(handle)
     shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
-    common.say(f"{Path(decisions).name}: {', '.join(shown) or 'no decisions'}")
+    common.say(f"{Path(options.decisions).name}: {', '.join(shown) or 'no decisions'}")

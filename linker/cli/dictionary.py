@@ -7,22 +7,13 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common
-from linker.cli.reading import (
-    Reading,
-    dict_format_option,
-    is_saved,
-    languages_option,
-    lend_kinds_option,
-    lend_names,
-    prefix_option,
-    reading_options,
-    sources_option,
-)
+from linker.cli import common, reading
+from linker.cli import options as o
 
 if TYPE_CHECKING:
     from linker.types import Concept
@@ -36,22 +27,24 @@ def dictionary() -> None:
     """
 
 
-@dictionary.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@reading_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@common.on_error_option
-@common.logs
-def stats(paths: tuple[str, ...], as_json: bool, on_error: str, reading: Reading) -> None:
+_PATHS = o.argument("PATH...", nargs=-1, required=True)
+
+
+@o.command(
+    dictionary,
+    paths=_PATHS,
+    **reading.READING,
+    as_json=o.flag("Print JSON.", flags="--json"),
+    on_error=o.ON_ERROR,
+)
+def stats(options: SimpleNamespace) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
     from linker.dictionary import inspection
 
-    handle = common.handler(on_error)
-    dictionary, lending = reading.read_and_lend(paths, handle)
+    dictionary, lending = reading.read_and_lend(options.paths, options)
     figures = inspection.stats(dictionary)
-    common.say_skipped(handle)
     with common.stdout():
-        if as_json:
+        if options.as_json:
             reports = [dataclasses.asdict(report) for report in lending.lenders]
             figures |= {"lenders": reports} if reports else {}
             click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
@@ -75,68 +68,58 @@ def _shown(value: Any) -> str:
     return f"{value:,}"
 
 
-@dictionary.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@dict_format_option
-@languages_option
-@sources_option
-@prefix_option
-@common.output_option
-@common.on_error_option
-@common.logs
-def convert(
-    paths: tuple[str, ...],
-    dict_format: str | None,
-    languages: tuple[str, ...],
-    sources: tuple[str, ...],
-    prefix: str,
-    output: str,
-    on_error: str,
-) -> None:
+@o.command(
+    dictionary,
+    paths=_PATHS,
+    dict_format=reading.FORMAT,
+    languages=reading.LANGUAGES,
+    sources=reading.SOURCES,
+    prefix=reading.PREFIX,
+    output=o.OUTPUT,
+    on_error=o.ON_ERROR,
+)
+def convert(options: SimpleNamespace) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
-    from linker.readers import dictionaries, table
+    from linker.readers import dictionaries as readers
+    from linker.readers import table
 
-    handle = common.handler(on_error)
-    filters: dict[str, Any] = {
-        name: value
-        for name, value in (("languages", languages), ("sources", sources), ("prefix", prefix))
-        if value
-    }
+    form, on_error = options.dict_format, options.on_error
+    named = {name: getattr(options, name) for name in ("languages", "sources", "prefix")}
+    filters: dict[str, Any] = {name: value for name, value in named.items() if value}
 
     def read(path: str) -> Iterator[Concept]:
-        if is_saved(path):
-            saved = Reading().read([path], handle)
+        if reading.is_saved(path):
+            saved = reading.read([path], SimpleNamespace(on_error=on_error))
             return map(saved.concept, range(len(saved)))
-        return dictionaries.read(
-            path, dict_format or dictionaries.detect(path), on_error=handle, **filters
-        )
+        return readers.read(path, form or readers.detect(path), on_error=on_error, **filters)
 
-    concepts = itertools.chain.from_iterable(map(read, paths))
-    with common.writing(output, paths) as file:
+    concepts = itertools.chain.from_iterable(map(read, options.paths))
+    with common.writing(options.output, options.paths) as file:
         table.write(concepts, file)
-    common.say_skipped(handle)
 
 
-@dictionary.command()
-@click.argument("path", metavar="PATH")
-@click.argument("lenders", nargs=-1, required=True, metavar="LENDER...")
-@lend_kinds_option
-@common.output_option
-@common.on_error_option
-@common.logs
-def lend(
-    path: str, lenders: tuple[str, ...], lend_kinds: tuple[str, ...], output: str, on_error: str
-) -> None:
+@o.command(
+    dictionary,
+    path=o.argument("PATH"),
+    lenders=o.argument("LENDER...", nargs=-1, required=True),
+    lend_kinds=reading.LEND_KINDS,
+    output=o.OUTPUT,
+    on_error=o.ON_ERROR,
+)
+def lend(options: SimpleNamespace) -> None:
     """Write what becomes of each name that other vocabularies could lend to PATH.
 
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
+    from linker.dictionary import lending as rules
     from linker.outputs.tsv import row_writer
 
-    handle = common.handler(on_error)
-    dictionary, lending = lend_names(Reading().read([path], handle), lenders, lend_kinds, handle)
+    path, lenders = options.path, options.lenders
+    kinds, on_error = rules.chosen_kinds(options.lend_kinds), options.on_error
+    dictionary = reading.read([path], SimpleNamespace(on_error=on_error))
+    dictionary, lending = reading.lent(dictionary, lenders, kinds, on_error)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
-    with common.writing(output, [path, *lenders]) as file:
+    with common.writing(options.output, [path, *lenders]) as file:
         write_row = row_writer(file)
         write_row(("concept_id", "concept", "name", "kind", "lender_id", "file", "status"))
         for considered in lending.names:
@@ -144,24 +127,23 @@ def lend(
             concepts = "|".join(ids), "|".join(names[identifier] for identifier in ids)
             lender = name.concept_id, considered.file, considered.outcome
             write_row((*concepts, name.text, name.kind, *lender))
-    common.say_skipped(handle)
-    for report in lending.lenders:
-        common.say(f"names lent by {report.source.file}: {report.summary()}")
+    reading.say_lent(lending)
 
 
-@dictionary.command()
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
-@common.on_error_option
-@common.logs
-def diff(old: str, new: str, on_error: str) -> None:
+@o.command(
+    dictionary,
+    old=o.argument("OLD"),
+    new=o.argument("NEW"),
+    on_error=o.ON_ERROR,
+)
+def diff(options: SimpleNamespace) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change
     a line."""
     from linker.dictionary import inspection
     from linker.outputs.tsv import row_writer
 
-    handle = common.handler(on_error)
-    before, after = (Reading().read([path], handle) for path in (old, new))
+    paths = options.old, options.new
+    before, after = (reading.read([path], options) for path in paths)
     counts: Counter[str] = Counter()
     with common.stdout() as file:
         write_row = row_writer(file)
@@ -169,31 +151,23 @@ def diff(old: str, new: str, on_error: str) -> None:
         for change in inspection.diff(before, after):
             counts[change.what] += 1
             write_row((change.what, change.concept_id, change.name, "|".join(change.details)))
-    common.say_skipped(handle)
-    common.say(
-        "\n".join(f"{what:26}{count:,} concepts" for what, count in sorted(counts.items()))
-        or "no difference"
-    )
+    lines = (f"{what:26}{count:,} concepts" for what, count in sorted(counts.items()))
+    common.say("\n".join(lines) or "no difference")
 
 
-@dictionary.command()
-@click.argument("path", metavar="PATH")
-@click.argument("text", metavar="TEXT")
-@click.option(
-    "-n",
-    "limit",
-    default=10,
-    show_default=True,
-    type=click.IntRange(1, common.MOST),
-    help="Concepts to show.",
+@o.command(
+    dictionary,
+    path=o.argument("PATH"),
+    text=o.argument("TEXT"),
+    limit=o.number(10, "Concepts to show.", flags="-n"),
+    on_error=o.ON_ERROR,
 )
-@common.on_error_option
-@common.logs
-def search(path: str, text: str, limit: int, on_error: str) -> None:
+def search(options: SimpleNamespace) -> None:
     """Show the concepts with this id (also an old one), or with a name that holds this text."""
     from linker.dictionary import inspection
 
-    dictionary = Reading().read([path], common.handler(on_error))
+    text, limit = options.text, options.limit
+    dictionary = reading.read([options.path], options)
     rows = list(itertools.islice(inspection.search(dictionary, text), limit + 1))
     with common.stdout():
         for row in rows[:limit]:

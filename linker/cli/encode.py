@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import click
 
 from linker.cli import common, machines
+from linker.cli import options as o
 
 if TYPE_CHECKING:
-    from linker.encoders.base import Precision
-    from linker.jobs.machines import Machines
+    pass
 
 
-@click.command()
-@click.argument("names", metavar="NAMES")
-@common.model_option
-@click.option(
-    "-o",
-    "--output",
-    metavar="PATH",
-    required=True,
-    help="A file that ends in .npy or .safetensors; of several files of names a folder.",
+@o.command(
+    names=o.argument("NAMES"),
+    model=o.MODEL,
+    output=o.option(
+        "A file that ends in .npy or .safetensors; of several files of names a folder.",
+        "PATH",
+        required=True,
+        flags="-o --output",
+    ),
+    input_format=o.choice(("auto", *o.MENTION_FORMATS)),
+    column=o.COLUMN,
+    precision=o.PRECISION,
+    on_error=o.ON_ERROR,
+    **o.MACHINES,
 )
-@common.choice("--input-format", "auto", *common.MENTION_FORMATS)
-@machines.column_option
-@common.precision_option
-@common.on_error_option
-@machines.options
-@common.logs
-def encode(
-    names: str,
-    model: str,
-    output: str,
-    input_format: str,
-    column: str | None,
-    precision: Precision,
-    on_error: str,
-    places: Machines,
-) -> None:
+def encode(options: SimpleNamespace) -> None:
     """Write the dense vectors of NAMES, one name a line or any format of mentions ("-": standard
     input): a row for each name, float32.
 
@@ -48,42 +39,37 @@ def encode(
     """
     from linker.jobs.encoding import encode_files
 
-    places = machines.checked(places)
-    if places.engine == "ray" or machines.is_job(names, output, input_format):
-        work = encode_files(model, input_format, column, precision)
-        machines.run_job(names, output, work, on_error, places)
+    names, output, places = options.names, options.output, machines.chosen(options)
+    if places.engine == "ray" or machines.is_job(names, options.input_format):
+        work = encode_files(options.model, options.input_format, options.column, options.precision)
+        machines.run_job(names, output, work, options.on_error, places)
     elif (places.workers or 1) > 1:
         raise click.UsageError("--workers is for several files of names; split this one")
     else:
-        _encode_file(names, output, model, input_format, column, precision, on_error)
+        _encode_file(options)
 
 
-def _encode_file(
-    names: str,
-    output: str,
-    model: str,
-    input_format: str,
-    column: str | None,
-    precision: Precision,
-    on_error: str,
-) -> None:
+def _encode_file(options: SimpleNamespace) -> None:
     """Encode one file, or standard input."""
     from linker import files
     from linker.jobs import encoding
     from linker.linking.linker import Linker
     from linker.readers import mentions
 
+    names, output, kind = options.names, options.output, options.input_format
     suffix = Path(output).suffix
     if suffix not in encoding.SUFFIXES:
         expected = " or ".join(encoding.SUFFIXES)
         raise click.UsageError(f"{output}: name a file that ends in {expected} with -o")
     common.refuse_input(output, [names])
-    handle = common.handler(on_error)
-    linker = Linker.load(model)
-    encoding.generator(linker, model).encoder.use(precision)
+    linker = Linker.load(options.model)
+    encoding.generator(linker, options.model).encoder.use(options.precision)
     write = encoding.write if suffix == ".npy" else encoding.write_safetensors
-    kind = None if input_format == "auto" else input_format
-    items = mentions.read(names, kind, on_error=handle, column=column)
+    items = mentions.read(
+        names,
+        None if kind == "auto" else kind,
+        on_error=options.on_error,
+        column=options.column,
+    )
     with files.write_binary_aside(output) as file:
         write(linker, items, file)
-    common.say_skipped(handle)

@@ -2,55 +2,34 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-import click
-
 from linker.cli import common
+from linker.cli import options as o
+from linker.types import Selection
 
 if TYPE_CHECKING:
-    from linker.types import Document, Selection
+    from linker.types import Document
 
 
-@click.command()
-@click.argument("mention")
-@common.model_option
-@click.option("--concept", metavar="ID", help="Also say why this concept is not the first.")
-@click.option(
-    "--document",
-    "path",
-    metavar="FILE",
-    help="Text (-: standard input), PubTator or BioC with one document, which defines the short "
-    "forms of the mention.",
+@o.command(
+    mention=o.argument("MENTION"),
+    model=o.MODEL,
+    concept=o.option("Also say why this concept is not the first.", "ID"),
+    document=o.option(
+        "Text (-: standard input), PubTator or BioC with one document, which defines the short "
+        "forms of the mention.",
+        "FILE",
+    ),
+    k=o.number(5, "Concepts to explain for each part of the mention.", flags="-k"),
+    form=o.choice(
+        ("text", "json", "html"), "html: a piece of a page, without a script.", flags="--format"
+    ),
+    **o.WITHIN,
+    decisions=o.DECISIONS,
 )
-@click.option(
-    "-k",
-    default=5,
-    show_default=True,
-    type=click.IntRange(1, common.MOST),
-    help="Concepts to explain for each part of the mention.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    show_default=True,
-    help="html: a piece of a page, without a script.",
-)
-@common.selection_options
-@common.decisions_option("Decisions that win over the model; see linker decide.")
-@common.logs
-def explain(
-    mention: str,
-    model: str,
-    concept: str | None,
-    path: str | None,
-    k: int,
-    form: str,
-    within: Selection,
-    decisions: str | None,
-) -> None:
+def explain(options: SimpleNamespace) -> None:
     """Say why MENTION is linked as it is.
 
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
@@ -58,23 +37,23 @@ def explain(
     """
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
-    from linker.outputs import explanation as faces
-    from linker.outputs import explanation_html
+    from linker.outputs import explanation, explanation_html
 
-    mention = mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    document = _document(path) if path else None
-    linker = Linker.load(model).restricted(within)
-    if decided := Decided.of_file(decisions, linker):
+    mention = options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    concept, k = options.concept, options.k
+    document = _document(options.document) if options.document else None
+    linker = Linker.load(options.model).restricted(o.picked(Selection, options))
+    if decided := Decided.of_file(options.decisions, linker):
         explained = decided.explain(mention, concept, document, k)
     else:
         explained = linker.explain(mention, concept=concept, document=document, k=k)
     with common.stdout() as file:
-        if form == "json":
-            file.write(faces.to_json(explained) + "\n")
-        elif form == "html":
+        if options.form == "json":
+            file.write(explanation.to_json(explained) + "\n")
+        elif options.form == "html":
             file.write(explanation_html.to_html(explained) + "\n")
         else:
-            file.write(faces.to_text(explained))
+            file.write(explanation.to_text(explained))
 
 
 def _document(path: str) -> Document:

@@ -6,64 +6,54 @@ import dataclasses
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
 
-from linker.cli import common, machines, sheets
+from linker.cli import common, machines
+from linker.cli import options as o
+from linker.types import Selection
 
 if TYPE_CHECKING:
-    from linker.jobs.linking import LinkSettings, Written
-    from linker.jobs.machines import Machines
+    from linker.files.rows import TableRow
+    from linker.files.tables import Table
+    from linker.jobs.linking import LinkSettings
+    from linker.types import Prediction
 
 
-@click.command()
-@click.argument("source", metavar="INPUT")
-@common.model_option
-@common.answer_options(5, "parquet")
-@common.choice("--input-format", "auto", *common.MENTION_FORMATS)
-@machines.column_option
-@common.type_option("Link only mentions that are annotated with this type, e.g. Disease.")
-@click.option(
-    "--batch-size",
-    default=1024,
-    show_default=True,
-    type=click.IntRange(1, common.MOST),
-    metavar="N",
-    hidden=True,
-    help="Mentions linked together; 1 answers each line at once.",
+@o.command(
+    source=o.argument("INPUT"),
+    model=o.MODEL,
+    k=o.number(5, o.ANSWERS, flags="-k"),
+    output=o.OUTPUT,
+    form=o.choice((*o.FORMAT, "parquet"), flags="--format"),
+    input_format=o.choice(("auto", *o.MENTION_FORMATS)),
+    column=o.COLUMN,
+    mention_type=o.option(
+        "Link only mentions that are annotated with this type, e.g. Disease.", "T", flags="--type"
+    ),
+    batch_size=o.number(
+        1024, "Mentions linked together; 1 answers each line at once.", hidden=True
+    ),
+    **o.WITHIN,
+    threshold=o.option(
+        "Return no concept where the best one has a lower confidence; 0: always return one. "
+        "[default: return no concept where that is more probable than any concept]",
+        "P",
+        type=o.PROBABILITY,
+    ),
+    min_score=o.option("Leave out candidates with a lower score.", "X", type=float, hidden=True),
+    device=o.DEVICE,
+    precision=o.PRECISION,
+    decisions=o.DECISIONS,
+    encoding=o.ENCODING,
+    on_error=o.ON_ERROR,
+    **o.MACHINES,
 )
-@common.selection_options
-@click.option(
-    "--threshold",
-    type=click.FloatRange(0, 1),
-    metavar="P",
-    help="Return no concept where the confidence is lower; 0: return one always. "
-    "[default: none where that is the most probable]",
-)
-@click.option(
-    "--min-score",
-    type=float,
-    metavar="X",
-    hidden=True,
-    help="Leave out candidates with a lower score.",
-)
-@common.device_options
-@common.decisions_option("Decisions that win over the model; see linker decide.")
-@common.encoding_option
-@common.on_error_option
-@machines.options
-@common.logs
-def link(
-    source: str,
-    output: str,
-    encoding: str | None,
-    on_error: str,
-    places: Machines,
-    **given: Any,
-) -> None:
+def link(options: SimpleNamespace) -> None:
     """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
     says otherwise).
 
@@ -72,91 +62,117 @@ def link(
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
-    from linker.jobs.linking import LinkSettings
+    from linker.jobs.linking import LinkSettings, link_files
 
-    places = machines.checked(places)
-    settings = LinkSettings(**given)  # they are called as its fields
+    options.places = places = machines.chosen(options)
+    settings = o.picked(LinkSettings, options, within=o.picked(Selection, options))
+    source, output = options.source, options.output
     if source == "-" and sys.stdin.isatty():
         settings = dataclasses.replace(settings, batch_size=1)
     if settings.batch_size == 1 and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
     kind, form = settings.input_format, settings.form
-    if sheets.is_table(source, settings.column, kind):
-        sheets.link(source, output, settings, encoding, on_error, places)
-    elif places.engine == "ray" or form == "parquet" or machines.is_job(source, output, kind):
-        if encoding is not None:
+    if _is_table(source, settings.column, kind):
+        _link_table(options, settings)
+    elif places.engine == "ray" or form == "parquet" or machines.is_job(source, kind):
+        if options.encoding is not None:
             raise click.UsageError("--encoding is for a file; the files of a job must be UTF-8")
-        _link_parts(source, output, settings, on_error, places)
+        if not places.is_this_process:
+            machines.loaded(settings, places)  # what is wrong is said before any process is started
+        machines.run_job(source, output, link_files(settings), options.on_error, places)
     else:
-        _link_file(source, output, settings, encoding, on_error, places)
+        _link_file(options, settings)
 
 
-def _link_parts(
-    source: str, output: str, settings: LinkSettings, on_error: str, places: Machines
-) -> None:
-    """Link each file into one of its own."""
-    from linker.decisions.applying import Decided
-    from linker.jobs.linking import link_files
-
-    if not places.is_this_process:
-        # what is wrong is said before any process is started
-        Decided.of_file(settings.decisions, machines.loaded(settings, places))
-    machines.run_job(source, output, link_files(settings), on_error, places)
-
-
-def _link_file(
-    source: str,
-    output: str,
-    settings: LinkSettings,
-    encoding: str | None,
-    on_error: str,
-    places: Machines,
-) -> None:
+def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link one file, or standard input."""
     from linker.files import encodings
     from linker.jobs import linking
     from linker.readers import mentions as readers
 
-    handle = common.handler(on_error)
-    linker = machines.loaded(settings, places)
+    source, output, on_error = options.source, options.output, options.on_error
+    linker = machines.loaded(settings, options.places)
     kind = settings.input_format
-    content, _ = encodings.as_utf8(source, encoding)
+    content, _ = encodings.as_utf8(source, options.encoding)
     kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
     if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         common.say(
             f"{source}: is read as one mention a line; for a table, name the column with --column"
         )
-    items = readers.read(content, kind, on_error=handle, column=settings.column)
-    items = linking.selectable(items, linker, source, on_error=handle)
+    settings = dataclasses.replace(settings, input_format=kind)
+    items = readers.read(content, kind, on_error=on_error, column=settings.column)
+    items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
-    watch = partial(_watched, source=source, output=output, mention_type=settings.mention_type)
-    documents, paths = linking.has_documents(kind), (source, output)
-    machines.write_linked(linker, settings, chunks, documents, paths, places, watch)
-    common.say_skipped(handle)
-
-
-def _watched(
-    results: Iterable[Written], source: str, output: str, mention_type: str | None
-) -> Iterator[Written]:
-    """Count mentions on a terminal; with an output that is named, say at the end what they are.
-
-    Raises:
-        InputError: no mention is of the type that is wanted.
-    """
-    from linker.readers.mentions import no_mentions
-
-    outcomes, types = Counter[str](), set[str]()
-    with common.progress("mentions", output) as bar:
-        for written in results:
-            yield written
-            bar.update(written.mentions)
-            outcomes += written.outcomes
-            types |= written.types
-    if mention_type and not outcomes:
-        raise no_mentions(source, mention_type, types)
+    outcomes, _ = machines.write_linked(linker, settings, chunks, (source, output), options.places)
     if not outcomes:
         common.say(
             "the documents have no marked mentions, which link wants; linker annotate finds them"
         )
     elif output not in ("-", "/dev/stdout"):
         common.say_outcomes("mention", outcomes)
+
+
+def _is_table(source: str, column: str | None, input_format: str) -> bool:
+    """Whether a table is written back: a workbook, or a tsv or csv of which a column is named."""
+    from linker.files import tables
+    from linker.readers import mentions as readers
+
+    if tables.is_workbook(source):
+        return True
+    if column is None or machines.is_job(source, input_format) or Path(source).is_dir():
+        return False
+    if input_format != "auto":
+        return input_format == "tsv"
+    return readers.detect(source) in ("txt", "tsv")
+
+
+def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
+    """Link the mentions of a column, and write the answers beside them."""
+    from linker import outputs
+    from linker.decisions.applying import Decided
+    from linker.files import tables
+    from linker.jobs import linking
+    from linker.jobs import tables as linked
+
+    if settings.column is None:
+        raise click.UsageError("name the column of the mentions in the workbook with --column")
+    source, on_error = options.source, options.on_error
+    table = tables.read(source, [settings.column], encoding=options.encoding)
+    _check_table(table, options)
+    place = tables.place_of(table, settings.column)
+    linker = settings.load()
+    decisions = Decided.of_file(settings.decisions, linker)
+    link_mentions = settings.link(linker, decisions)
+    rows = linked.predicted(
+        source, table.rows(), place, link_mentions, on_error, settings.batch_size
+    )
+    outcomes = Counter[str]()
+
+    def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
+        with common.bar("rows", options.output) as bar:
+            for row, prediction in rows:
+                outcomes[outputs.outcome(prediction)] += 1
+                yield row, prediction
+                bar.update()
+
+    has_decisions = decisions is not None
+    sources = has_decisions or linking.lends(linker)
+    common.write_table(table, options.output, *linked.written(counted(), sources, has_decisions))
+    common.say_outcomes("row", outcomes)
+
+
+def _check_table(table: Table, given: SimpleNamespace) -> None:
+    """Check that no option is given that a table cannot follow."""
+    is_tabbed = getattr(table, "delimiter", "") == "\t"
+    keeps_format = given.form != "tsv" or (o.is_given("form") and not is_tabbed)
+    for flag, is_refused, reason in (
+        ("--format", keeps_format, "keeps its format"),
+        ("-k", o.is_given("k") and given.k > 1, "has a row for each mention, and no candidates"),
+        ("--type", given.mention_type is not None, "has mentions without types"),
+        ("--workers", (given.places.workers or 1) > 1, "is linked by one process"),
+        ("--engine", given.places.engine != "local", "is linked by one process"),
+        ("--encoding", table.is_binary and given.encoding is not None, "is a workbook"),
+        ("--input-format", table.is_binary and given.input_format != "auto", "is a workbook"),
+    ):
+        if is_refused:
+            raise click.UsageError(f"a table with --column {reason}; leave out {flag}")

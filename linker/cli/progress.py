@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _EVERY = 60  # seconds after which something is said of what goes on
 
 _LABELS = {
-    "loss": "loss",
     "gold_share": "lists with gold",
     "synonym_loss": "synonyms",
     "prototype_loss": "prototypes",
@@ -36,23 +35,23 @@ _LABELS = {
 
 
 @contextlib.contextmanager
-def shown(checkpoints: Path) -> Iterator[Progress]:
-    """Show the progress of a training; if it is interrupted, say how to go on."""
-    progress = Progress()
+def reported(checkpoints: Path) -> Iterator[TrainingReporter]:
+    """Report what a training does; if it is interrupted, say how to go on."""
+    reporter = TrainingReporter()
     try:
-        yield progress
+        yield reporter
     except KeyboardInterrupt:
-        progress.close()
+        reporter.close()
         if checkpoints.is_dir():
             common.say(
                 f"{checkpoints} holds the training up to its last checkpoint; go on with --resume"
             )
         raise
     finally:
-        progress.close()
+        reporter.close()
 
 
-class Progress:
+class TrainingReporter:
     """Reports each epoch once, and how far it is: a bar on a terminal, else a line a minute."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

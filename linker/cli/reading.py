@@ -2,120 +2,107 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common
-from linker.errors import LinkerError, OnError, UsageError
+from linker.cli import options as o
+from linker.errors import LinkerError, OnError, UsageError, stop
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.dictionary.lending import Lending
-    from linker.types import Document, Mention
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+    from linker.types import Document, Mention, NameKind
 
 # as in linker.readers, which --help need not import
-DICTIONARY_FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
+FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What of dictionary files is read, and how."""
-
-    dict_format: str | None = None
-    hierarchy: str | None = None
-    types: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    prefix: str = ""
-    lend: tuple[str, ...] = ()
-    lend_kinds: tuple[str, ...] = ()
-
-    def read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
-        """Read files into one dictionary, or load one saved folder of a dictionary or model.
-
-        Args:
-            paths: the files, or the folder.
-            on_error: what to do with a bad record.
-        """
-        return self.read_and_lend(paths, on_error)[0]
-
-    def read_and_lend(self, paths: Sequence[str], on_error: OnError) -> tuple[Dictionary, Lending]:
-        """Like `read`, with the account of the names that --lend lends."""
-        if self.lend_kinds and not self.lend:
-            raise click.UsageError("--lend-kinds chooses among the names of --lend; give that, too")
-        return lend_names(self._read(paths, on_error), self.lend, self.lend_kinds, on_error)
-
-    def read_and_say(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
-        """Like `read`, and say what the dictionary holds and which names are lent to it."""
-        dictionary, lending = self.read_and_lend(paths, on_error)
-        for source in dictionary.sources:
-            release = f", {source.release}" if source.release else ""
-            concepts = f"{source.concepts:,} concepts"
-            common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
-        for cycle in dictionary.hierarchy.cycles():
-            ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
-            common.say(
-                f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
-                "each is the others' ancestor"
-            )
-        for report in lending.lenders:
-            common.say(f"names lent by {report.source.file}: {report.summary()}")
-        return dictionary
-
-    def _read(self, paths: Sequence[str], on_error: OnError) -> Dictionary:
-        """The dictionary without lent names."""
-        from linker import persistence
-        from linker.dictionary import Dictionary
-
-        options = dataclasses.asdict(self)
-        if len(paths) == 1 and is_saved(paths[0]):
-            if given := [name for name, value in options.items() if value]:
-                names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-                raise LinkerError(
-                    f"{paths[0]}: is a saved dictionary; "
-                    f"{names} can be chosen only where its files are read, leave it out"
-                )
-            model = (Path(paths[0]) / "dictionary").is_dir()
-            kind, part = ("model", "dictionary") if model else ("dictionary", "")
-            return persistence.load(
-                paths[0], kind, lambda folder, _: Dictionary.open(folder / part)
-            )
-        del options["lend"], options["lend_kinds"]
-        options["format"] = options.pop("dict_format")
-        options["languages"] = self.languages or ("ENG",)
-        return Dictionary.read(*paths, on_error=on_error, **options)
+def given(options: SimpleNamespace) -> dict[str, Any]:
+    """The options of `READING` that were given to a command."""
+    return {name: value for name in READING if (value := getattr(options, name, None))}
 
 
-def lend_names(
-    dictionary: Dictionary, paths: Sequence[str], kinds: Sequence[str], on_error: OnError
-) -> tuple[Dictionary, Lending]:
-    """Lend names of files to a dictionary; nothing changes where there are none.
+def read(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
+    """Read files into one dictionary, or load one saved folder of a dictionary or model.
 
     Args:
-        dictionary: it borrows.
-        paths: of the files.
-        kinds: of the names that are lent; the default ones where empty.
-        on_error: what to do with a bad record.
+        paths: the files, or the folder.
+        options: of the command: those of `READING` and on_error, as far as it has them.
     """
+    return read_and_lend(paths, options)[0]
+
+
+def read_and_lend(paths: Sequence[str], options: SimpleNamespace) -> tuple[Dictionary, Lending]:
+    """Like `read`, with the account of the names that --lend lends."""
     from linker.dictionary import lending
 
-    try:
-        chosen = lending.chosen_kinds(kinds)
-    except UsageError as error:
-        raise click.UsageError(str(error)) from None
+    chosen, on_error = given(options), getattr(options, "on_error", stop)
+    lenders, kinds = chosen.get("lend", ()), chosen.get("lend_kinds", ())
+    if kinds and not lenders:
+        raise UsageError("--lend-kinds chooses among the names of --lend; give that, too")
+    kinds = lending.chosen_kinds(kinds)
+    return lent(_read(paths, chosen, on_error), lenders, kinds, on_error)
+
+
+def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
+    """Like `read`, and say what the dictionary holds and which names are lent to it."""
+    dictionary, lending = read_and_lend(paths, options)
+    for source in dictionary.sources:
+        release = f", {source.release}" if source.release else ""
+        concepts = f"{source.concepts:,} concepts"
+        common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
+    for cycle in dictionary.hierarchy.cycles():
+        ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
+        common.say(
+            f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
+            "each is the others' ancestor"
+        )
+    say_lent(lending)
+    return dictionary
+
+
+def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dictionary:
+    """The dictionary without lent names."""
+    from linker import persistence
+    from linker.dictionary import Dictionary
+
+    if len(paths) == 1 and is_saved(paths[0]):
+        if given:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise LinkerError(
+                f"{paths[0]}: is a saved dictionary; "
+                f"{names} can be chosen only where its files are read, leave it out"
+            )
+        model = (Path(paths[0]) / "dictionary").is_dir()
+        kind, part = ("model", "dictionary") if model else ("dictionary", "")
+        return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
+    of_files = {n: value for n, value in given.items() if n not in ("lend", "lend_kinds")}
+    format = of_files.pop("dict_format", None)
+    return Dictionary.read(*paths, format=format, on_error=on_error, **of_files)
+
+
+def lent(
+    dictionary: Dictionary, paths: Sequence[str], kinds: Collection[NameKind], on_error: OnError
+) -> tuple[Dictionary, Lending]:
+    """Lend names of files to a dictionary; nothing changes where there are none."""
+    from linker.dictionary import lending
+
     if not paths:
         return dictionary, lending.Lending()
     lenders = [lending.read(path, on_error=on_error) for path in paths]
-    account = lending.consider(dictionary.columns, dictionary.sources, lenders, chosen)
+    account = lending.consider(dictionary.columns, dictionary.sources, lenders, kinds)
     return dictionary.with_lent_names(account), account
+
+
+def say_lent(lending: Lending) -> None:
+    """Say how many names each file lends."""
+    for report in lending.lenders:
+        common.say(f"names lent by {report.source.file}: {report.summary()}")
 
 
 def is_saved(path: str) -> bool:
@@ -125,91 +112,56 @@ def is_saved(path: str) -> bool:
     return (Path(path) / persistence.MANIFEST).is_file()
 
 
-def read_annotated(
-    path: str,
-    form: str | None,
-    mention_type: str | None,
-    on_error: OnError,
-    dictionary: Dictionary,
+def annotated(
+    paths: Iterable[str], options: SimpleNamespace, dictionary: Dictionary
 ) -> list[Document | Mention]:
-    """Read a file, which must hold annotated mentions.
+    """Read files, each of which must hold annotated mentions.
 
     Args:
-        path: of the file.
-        form: its format; None: it is recognised.
-        mention_type: keep mentions of this type; None: all.
-        on_error: what to do with a bad record.
+        paths: of the files.
+        options: of the command: mentions_format, mention_type and on_error.
         dictionary: which the ids are of.
     """
-    from linker.readers import mentions as readers
+    from linker.readers import mentions
 
-    items = list(
-        readers.read(path, form, type=mention_type, on_error=on_error, identify=dictionary.identify)
-    )
-    if all(mention.gold is None for mention, _ in readers.flatten(items)):
-        raise LinkerError(
-            f"{path}: holds no annotated mentions; "
-            "give a file with gold ids, e.g. mention<TAB>id lines"
-        )
+    form, kind, on_error = options.mentions_format, options.mention_type, options.on_error
+    items: list[Document | Mention] = []
+    for path in paths:
+        read = mentions.read(path, form, type=kind, on_error=on_error, identify=dictionary.identify)
+        of_file = list(read)
+        if all(mention.gold is None for mention, _ in mentions.flatten(of_file)):
+            raise LinkerError(
+                f"{path}: holds no annotated mentions; "
+                "give a file with gold ids, e.g. mention<TAB>id lines"
+            )
+        items += of_file
     return items
 
 
-dict_format_option = click.option(
-    "--dict-format",
-    type=click.Choice(DICTIONARY_FORMATS),
-    help="Format of the dictionary. [default: recognised from the content]",
+DICTS = o.several("Dictionary file or UMLS folder; may be given again.", flags="--dict")
+FORMAT = o.option(
+    "Format of the dictionary. [default: recognised from the content]", type=click.Choice(FORMATS)
 )
-languages_option = common.list_option(
-    "--languages", "UMLS only: keep names in these languages. [default: ENG]", hidden=True
+LANGUAGES = o.commas("UMLS only: keep names in these languages. [default: ENG]", hidden=True)
+SOURCES = o.commas(
+    "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.", hidden=True
 )
-sources_option = common.list_option(
-    "--sources",
-    "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.",
-    hidden=True,
+PREFIX = o.option(
+    "Tables only: of ids that have none, e.g. SCTID.", "NAME", default="", hidden=True
 )
-prefix_option = click.option(
-    "--prefix",
-    default="",
-    metavar="NAME",
-    hidden=True,
-    help="Tables only: of ids that have none, e.g. SCTID.",
+LEND_KINDS = o.commas(
+    "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]", hidden=True
 )
-lend_kinds_option = common.list_option(
-    "--lend-kinds",
-    "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]",
-    hidden=True,
-)
-reading_options = common.group(
-    "reading",
-    Reading,
-    dict_format_option,
-    click.option(
-        "--hierarchy", metavar="PATH", help="Another dictionary file that lends its parents."
+READING = {
+    "dict_format": FORMAT,
+    "hierarchy": o.option("Another dictionary file that lends its parents.", "PATH"),
+    "types": o.commas("Keep concepts of these semantic types of the dictionary, e.g. T047,T191."),
+    "namespaces": o.commas("Keep concepts with these id prefixes, e.g. MESH,OMIM."),
+    "languages": LANGUAGES,
+    "sources": SOURCES,
+    "prefix": PREFIX,
+    "lend": o.several(
+        "Another dictionary that lends names, or mappings (SSSOM); may be given again."
     ),
-    common.list_option(
-        "--types",
-        "Keep concepts of these semantic types of the dictionary, e.g. T047,T191.",
-    ),
-    common.list_option("--namespaces", "Keep concepts with these id prefixes, e.g. MESH,OMIM."),
-    languages_option,
-    sources_option,
-    prefix_option,
-    click.option(
-        "--lend",
-        multiple=True,
-        metavar="PATH",
-        help="Another dictionary that lends names, or mappings (SSSOM); may be given again.",
-    ),
-    lend_kinds_option,
-)
-
-
-def dicts_option(*, required: bool = False) -> Callable[[_Command], _Command]:
-    """Add --dict, the files of a dictionary, as `dicts`."""
-    return click.option(
-        *("--dict", "dicts"),
-        multiple=True,
-        required=required,
-        metavar="PATH",
-        help="Dictionary file or UMLS folder; may be given again.",
-    )
+    "lend_kinds": LEND_KINDS,
+}

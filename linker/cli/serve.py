@@ -2,85 +2,62 @@
 
 from __future__ import annotations
 
+import errno
 import logging
-from collections.abc import Callable
+import os
+import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linker.cli import common
+from linker.cli import options as o
+from linker.errors import LinkerError
 
 if TYPE_CHECKING:
-    from linker.encoders.base import Device, Precision
+    pass
 
 logger = logging.getLogger(__name__)
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-
-def _limit(flag: str, default: float, text: str) -> Callable[[_Command], _Command]:
+def _limit(default: float, text: str, flags: str = "") -> Any:
     """An option for a limit; the default is that of `linker.service.settings.Limits`."""
-    kind = click.FloatRange(0.1, 3600) if "seconds" in flag else click.IntRange(1, 2**40)
-    text = f"{text} [default: {default:,}]"
-    return click.option(flag, default=default, type=kind, metavar="N", hidden=True, help=text)
+    kind = click.IntRange(1, 2**40) if isinstance(default, int) else click.FloatRange(0.1, 3600)
+    text = f"{text} [default: {default:,.0f}]"
+    return o.option(text, "N", flags=flags, default=default, type=kind, hidden=True)
 
 
-@click.command()
-@common.model_option
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; 0.0.0.0: all."
+@o.command(
+    model=o.MODEL,
+    host=o.option("Address to listen on; 0.0.0.0: all.", default="127.0.0.1", show_default=True),
+    port=o.option("0: any free.", default=8080, show_default=True, type=click.IntRange(0, 65535)),
+    decisions=o.option(
+        "Keep the decisions of reviewers here, and apply them.  [default: beside the model]", "FILE"
+    ),
+    no_decisions=o.flag("Take no decisions, and apply none."),
+    api_key_file=o.option("Require an API key; FILE has one on each line.", "FILE"),
+    cors=o.several(
+        "Allow this CORS origin, e.g. https://example.org; may be given again.", metavar="ORIGIN"
+    ),
+    device=o.DEVICE,
+    precision=o.PRECISION,
+    body=_limit(4_000_000, "Most bytes of a request.", flags="--max-body"),
+    mentions=_limit(10_000, "Most mentions of a request.", flags="--max-mentions"),
+    text=_limit(1_000_000, "Most characters of the documents of a request.", flags="--max-text"),
+    requests=_limit(
+        256, "Most requests worked on or waiting at the same time.", flags="--max-requests"
+    ),
+    batch=_limit(16_000, "Characters of mentions linked together; 1: no batches."),
+    seconds=_limit(60.0, "Time to answer a request."),
+    read_seconds=_limit(20.0, "Time to receive the head of a request, and its body."),
 )
-@click.option(
-    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0: any free."
-)
-@click.option(
-    "--decisions",
-    metavar="FILE",
-    help="Keep the decisions of reviewers here, and apply them.  [default: beside the model]",
-)
-@click.option("--no-decisions", is_flag=True, help="Take no decisions, and apply none.")
-@click.option(
-    "--api-key-file", metavar="FILE", help="Require an API key; FILE has one on each line."
-)
-@click.option(
-    "--cors",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Allow this CORS origin, e.g. https://example.org; may be given again.",
-)
-@common.device_options
-@_limit("--max-body", 4_000_000, "Most bytes of a request.")
-@_limit("--max-mentions", 10_000, "Most mentions of a request.")
-@_limit("--max-text", 1_000_000, "Most characters of the documents of a request.")
-@_limit("--max-requests", 256, "Most requests worked on or waiting at the same time.")
-@_limit("--batch", 16_000, "Characters of mentions linked together; 1: no batches.")
-@_limit("--seconds", 60, "Time to answer a request.")
-@_limit("--read-seconds", 20, "Time to receive the head of a request, and its body.")
-@common.logs
-def serve(
-    model: str,
-    host: str,
-    port: int,
-    decisions: str | None,
-    no_decisions: bool,
-    api_key_file: str | None,
-    cors: tuple[str, ...],
-    device: Device,
-    precision: Precision,
-    max_body: int,
-    max_mentions: int,
-    max_text: int,
-    max_requests: int,
-    batch: int,
-    seconds: float,
-    read_seconds: float,
-) -> None:
+def serve(options: SimpleNamespace) -> None:
     """Answer requests over HTTP, and show a page to link and decide on.
 
     SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew.
     """
-    from linker.errors import LinkerError
     from linker.version import install_hint
 
     try:
@@ -92,30 +69,45 @@ def serve(
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
-    if decisions and no_decisions:
+    host, port, decisions = options.host, options.port, options.decisions
+    if decisions and options.no_decisions:
         raise click.UsageError("give --decisions or --no-decisions, not both")
-    if not no_decisions:
-        decisions = decisions or f"{Path(model).absolute()}.decisions.sqlite"
+    keys = read_keys(options.api_key_file) if options.api_key_file else ()
+    names = own_names(host)
+    _check_free(host, port)
+    if not options.no_decisions:
+        decisions = decisions or f"{Path(options.model).absolute()}.decisions.sqlite"
         common.say(f"decisions are kept in {decisions}")
-    keys = read_keys(api_key_file) if api_key_file else ()
     if not keys and not is_loopback(host):
         logger.warning(
             "--host %s is reached from other computers, whose users may link and decide without "
             "a key; give --api-key-file, or --host 127.0.0.1",
             host,
         )
-    limits = Limits(
-        body=max_body,
-        mentions=max_mentions,
-        text=max_text,
-        requests=max_requests,
-        batch=batch,
-        read_seconds=read_seconds,
-        seconds=seconds,
+    limits, computing = o.picked(Limits, options), (options.precision, options.device)
+    service = Service(
+        Settings(options.model, decisions, keys, options.cors, names, limits, *computing)
     )
-    names = own_names(host)
-    service = Service(Settings(model, decisions, keys, cors, names, limits, precision, device))
     address = f"[{host}]" if ":" in host else host
     serving.serve(
         service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")
     )
+
+
+def _check_free(host: str, port: int) -> None:
+    """Check, before the model is loaded, that the port can be listened on.
+
+    Raises:
+        LinkerError: something else listens, or this user may not.
+    """
+    places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
+    for family, _, _, _, place in places:
+        try:
+            socket.create_server(place, family=family).close()
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                reason = os.strerror(error.errno).lower()
+                raise LinkerError(
+                    f"port {port} of {host} cannot be listened on: {reason}; "
+                    "stop what uses it, or choose another --port (0: any that is free)"
+                ) from None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linker.cli import common
+from linker.cli import options as o
 from linker.errors import LinkerError
 
 if TYPE_CHECKING:
@@ -18,31 +18,30 @@ Setting = tuple[str, str, Any]
 """The typed text, the option that it sets ("group.field"), and the value."""
 
 
-def _flag(name: str, metavar: str, text: str, *, rare: bool = True) -> Callable[[Any], Any]:
+def _flag(metavar: str, text: str, hidden: bool = True) -> Any:
     """A flag that sets an option of training, which alone knows what values fit."""
-    text = f"{text} [training.{name.replace('-', '_')}]"
-    return click.option(f"--{name}", metavar=metavar, hidden=rare, help=text)
+    return lambda name: o.option(f"{text} [training.{name}]", metavar, hidden=hidden)(name)
 
 
-flags = common.chained(
-    _flag("loss", "listwise|marginal", "Loss of the candidate lists."),
-    click.option(
-        "--hypernym-norm/--no-hypernym-norm",
+FLAGS: dict[str, Any] = {
+    "loss": _flag("listwise|marginal", "Loss of the candidate lists."),
+    "hypernym_norm": o.option(
+        "Add the norm loss. [training.hypernym_norm]",
         default=None,
         hidden=True,
-        help="Add the norm loss. [training.hypernym_norm]",
+        flags="--hypernym-norm/--no-hypernym-norm",
     ),
-    _flag("top-k", "N", "Names in a training list."),
-    _flag("dense-ratio", "X", "Share of them that are dense candidates."),
-    _flag("max-hypernyms", "N", "Hypernym names for the norm loss of a mention."),
-    _flag("epochs", "N", "Passes over the mentions, at most.", rare=False),
-    _flag("batch-size", "N", "Mentions of a training step.", rare=False),
-    _flag("learning-rate", "X", "Of the encoder, at its highest.", rare=False),
-    _flag("seed", "N", "Same seed, same machine, same model.", rare=False),
-    _flag("device", "auto|cpu|cuda", "Where a dense encoder is trained.", rare=False),
-    _flag("precision", "auto|fp32|bf16", "What it computes in."),
-)
-"""Adds the flags that each set one option of training."""
+    "top_k": _flag("N", "Names in a training list."),
+    "dense_ratio": _flag("X", "Share of them that are dense candidates."),
+    "max_hypernyms": _flag("N", "Hypernym names for the norm loss of a mention."),
+    "epochs": _flag("N", "Passes over the mentions, at most.", False),
+    "batch_size": _flag("N", "Mentions of a training step.", False),
+    "learning_rate": _flag("X", "Of the encoder, at its highest.", False),
+    "seed": _flag("N", "Same seed, same machine, same model.", False),
+    "device": _flag("auto|cpu|cuda", "Where a dense encoder is trained.", False),
+    "precision": _flag("auto|fp32|bf16", "What it computes in."),
+}
+"""Flags that each set one option of training, by whose names their values are given."""
 
 
 def flagged(values: Mapping[str, Any], model_name: str | None, encoder: str) -> list[Setting]:
@@ -58,9 +57,8 @@ def flagged(values: Mapping[str, Any], model_name: str | None, encoder: str) -> 
     from linker import registry
 
     settings = [(text, f"training.{name}", values[name]) for name, text in typed(values).items()]
-    if values.get("hypernym_norm") and hasattr(
-        getattr(registry.load(encoder), "Options", None), "normalize"
-    ):
+    kind = getattr(registry.load(encoder), "Options", None)
+    if values.get("hypernym_norm") and hasattr(kind, "normalize"):
         settings.append(("--hypernym-norm", "encoder.normalize", False))
     if model_name is not None:
         settings.append((f"--model-name {model_name}", "encoder.model", model_name))

@@ -1,4 +1,5 @@
-"""linker train: a model folder out of dictionaries and annotated mentions."""
+"""linker train: a model folder out of dictionaries and annotated mentions. linker encoders: what
+it can train."""
 
 from __future__ import annotations
 
@@ -6,131 +7,72 @@ import importlib.util
 import os
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from linker.cli import common, progress, settings
-from linker.cli.reading import Reading, dicts_option, read_annotated, reading_options
-from linker.errors import LinkerError, UsageError
+from linker.cli import common, progress, reading, settings
+from linker.cli import options as o
+from linker.errors import LinkerError
 from linker.version import install_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from linker.linking.linker import Linker
-    from linker.training.plan import TrainingPlan, TrainingRequest
+    from linker.training.plan import TrainingPlan
     from linker.types import Document, Mention
 
-_annotation_options = common.chained(
-    click.option(
-        "--mentions",
-        multiple=True,
-        metavar="PATH",
-        help="Annotated mentions: they become names, and train a dense encoder.",
+
+@o.command(
+    dicts=o.several(
+        "Dictionary file or UMLS folder; may be given again.", required=True, flags="--dict"
     ),
-    common.mentions_format_option,
-    common.type_option("Keep mentions that are annotated with this type, e.g. Disease."),
-    click.option(
-        "--dev",
-        metavar="PATH",
-        help="Annotated mentions to report accuracy on (protocol strict), "
+    **reading.READING,
+    mentions=o.several("Annotated mentions: they become names, and train a dense encoder."),
+    mentions_format=o.MENTIONS_FORMAT,
+    mention_type=o.ANNOTATED_TYPE,
+    dev=o.option(
+        "Annotated mentions to report accuracy on (protocol strict), "
         "and to choose the best epoch by.",
+        "PATH",
     ),
-    click.option(
-        "--refit",
-        is_flag=True,
-        help="After the report, train again on the mentions of --mentions and --dev.",
+    refit=o.flag("After the report, train again on the mentions of --mentions and --dev."),
+    no_extend=o.flag("Do not add the mentions to the dictionary's names.", hidden=True),
+    encoder=o.option("One of `linker encoders`. [default: static]", "NAME"),
+    model_name=o.option(
+        "The transformer to start from; implies --encoder transformer unless static is named.",
+        "PATH_OR_HUB_ID",
     ),
-    click.option(
-        "--no-extend",
-        is_flag=True,
-        hidden=True,
-        help="Do not add the mentions to the dictionary's names.",
+    words=o.option(
+        "Word vectors, for encoders that are made of words. [default: trained on the names]",
+        "DIR_OR_FILE",
     ),
-)
-_encoder_options = common.chained(
-    click.option(
-        "--encoder",
-        metavar="NAME",
-        help="One of `linker encoders`. [default: static]",
+    texts=o.several(
+        "Text to train word vectors on beside the names; may be given again.", flags="--text"
     ),
-    click.option(
-        "--model-name",
-        metavar="PATH_OR_HUB_ID",
-        help="The transformer to start from; implies --encoder transformer unless static is named.",
-    ),
-    click.option(
-        "--words",
-        metavar="DIR_OR_FILE",
-        help="Word vectors, for encoders that are made of words. [default: trained on the names]",
-    ),
-    click.option(
-        *("--text", "texts"),
-        multiple=True,
-        metavar="PATH",
-        help="Text to train word vectors on beside the names; may be given again.",
-    ),
-)
-_settings_options = common.chained(
-    click.option(
-        "--preset",
+    preset=o.option(
+        "default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, bne-words.",
+        "NAME",
         default="default",
         show_default=True,
-        metavar="NAME",
-        help="default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, "
-        "bne-words.",
     ),
-    settings.flags,
-    click.option("--config", metavar="FILE.toml", help="Options as tables of a TOML file."),
-    click.option(
-        *("--set", "changes"),
-        multiple=True,
-        metavar="GROUP.FIELD=VALUE",
-        help="One option, e.g. sparse.ngram_max=3.",
+    **settings.FLAGS,
+    config=o.option("Options as tables of a TOML file.", "FILE.toml"),
+    changes=o.several(
+        "One option, e.g. sparse.ngram_max=3.", metavar="GROUP.FIELD=VALUE", flags="--set"
+    ),
+    resume=o.flag("Go on with an interrupted training of the same --output."),
+    spelling=o.option(
+        "A list of wrong||right words, applied to names and mentions.", "PATH", hidden=True
+    ),
+    on_error=o.ON_ERROR,
+    output=o.option(
+        "Model folder to write.",
+        "DIR",
+        default=o.DEFAULT_MODEL,
+        show_default=True,
+        flags="-o --output",
     ),
 )
-
-
-@click.command()
-@dicts_option(required=True)
-@reading_options
-@_annotation_options
-@_encoder_options
-@_settings_options
-@click.option(
-    "--resume", is_flag=True, help="Go on with an interrupted training of the same --output."
-)
-@click.option(
-    "--spelling",
-    metavar="PATH",
-    hidden=True,
-    help="A list of wrong||right words, applied to names and mentions.",
-)
-@common.on_error_option
-@click.option(
-    *("-o", "--output"),
-    default=common.DEFAULT_MODEL,
-    show_default=True,
-    metavar="DIR",
-    help="Model folder to write.",
-)
-@common.logs
-def train(
-    dicts: tuple[str, ...],
-    reading: Reading,
-    mentions: tuple[str, ...],
-    mentions_format: str | None,
-    mention_type: str | None,
-    dev: str | None,
-    words: str | None,
-    texts: tuple[str, ...],
-    resume: bool,
-    spelling: str | None,
-    on_error: str,
-    output: str,
-    **choices: Any,
-) -> None:
+def train(options: SimpleNamespace) -> None:
     """Train a model and write its folder.
 
     Without --mentions the names of the dictionary are all there is to learn from. A dense encoder
@@ -139,46 +81,34 @@ def train(
     """
     from linker import files, persistence
     from linker.cli.words import for_training
-    from linker.text.spelling import read as read_spelling
     from linker.training import pipeline
     from linker.training.data import check_known
-    from linker.training.plan import TrainingRequest
     from linker.training.settings import RunSettings, remove_folder
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence()
+    output, dev = options.output, options.dev
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
-    handle = common.handler(on_error)
-    asked = partial(
-        TrainingRequest,
-        has_mentions=bool(mentions),
-        has_dev=dev is not None,
-        resume=resume,
-        has_words=words is not None,
-        has_texts=bool(texts),
-        corrections=read_spelling(spelling, handle) if spelling else {},
-    )
-    plan = _plan(asked, **choices)
+    plan = _plan(options)
     checkpoints = Path(f"{Path(output).absolute()}.training")
     if plan.is_trained:
-        _check_trained(checkpoints, resume)
-    dictionary = reading.read_and_say(dicts, handle)
-    _say_encoder(plan)
-
-    def annotated(path: str) -> list[Document | Mention]:
-        return read_annotated(path, mentions_format, mention_type, handle, dictionary)
-
-    examples = [item for path in mentions for item in annotated(path)]
-    held_out = annotated(dev) if dev else []
+        _check_trained(checkpoints, options.resume)
+    dictionary = reading.read_and_say(options.dicts, options)
+    if plan.device or plan.reason:
+        reason = f" ({plan.reason})" if plan.reason else ""
+        device = f", trained on {plan.device}" if plan.device else ""
+        common.say(f"encoder: {plan.encoder}{reason}{device}")
+    examples = reading.annotated(options.mentions, options, dictionary)
+    held_out = reading.annotated([dev] if dev else [], options, dictionary)
     check_known(dictionary, held_out, dev or "")
-    plan = for_training(plan, words, texts, dictionary, checkpoints, handle)
-    with progress.shown(checkpoints) as shown:
+    plan = for_training(plan, options, dictionary, checkpoints)
+    with progress.reported(checkpoints) as reporter:
         run = RunSettings(
             checkpoints,
-            resume,
+            options.resume,
             development=files.fingerprint(dev) if dev else "",
-            on_event=shown,
-            on_activity=shown.on_activity,
+            on_event=reporter,
+            on_activity=reporter.on_activity,
             on_trained=partial(_report, dev=held_out),
             say=common.say,
             progress=common.has_bars(),
@@ -189,43 +119,34 @@ def train(
         linker.save(output)
     if plan.is_trained:
         remove_folder(checkpoints)
-    common.say_skipped(handle)
     common.say_model(linker, output)
 
 
-def _plan(
-    asked: Callable[..., TrainingRequest],
-    *,
-    encoder: str | None,
-    model_name: str | None,
-    preset: str,
-    config: str | None,
-    changes: tuple[str, ...],
-    refit: bool,
-    no_extend: bool,
-    **flags: Any,
-) -> TrainingPlan:
-    """What the options ask for, as far as it fits together; `flags` each set one of training."""
+def _plan(options: SimpleNamespace) -> TrainingPlan:
+    """What the options ask for, as far as it fits together."""
+    from linker.text.spelling import read as read_spelling
     from linker.training import plan
 
-    def read(encoder: str) -> Any:
-        flagged = settings.flagged(flags, model_name, encoder)
-        return settings.read(preset, config, flagged, changes, encoder)
+    given = {name: getattr(options, name) for name in settings.FLAGS}
 
-    request = asked(
-        encoder=encoder,
-        model_name=model_name,
-        preset=preset,
+    def read(encoder: str) -> Any:
+        flags = settings.flagged(given, options.model_name, encoder)
+        return settings.read(options.preset, options.config, flags, options.changes, encoder)
+
+    path = options.spelling
+    request = o.picked(
+        plan.TrainingRequest,
+        options,
         options=read,
-        flags=list(settings.typed(flags).values()),
-        changes=changes,
-        refit=refit,
-        extend=not no_extend,
+        flags=list(settings.typed(given).values()),
+        has_mentions=bool(options.mentions),
+        has_dev=options.dev is not None,
+        has_words=options.words is not None,
+        has_texts=bool(options.texts),
+        extend=not options.no_extend,
+        corrections=read_spelling(path, options.on_error) if path else {},
     )
-    try:
-        return plan.make(request)
-    except UsageError as error:
-        raise click.UsageError(str(error)) from None
+    return plan.make(request)
 
 
 def _check_trained(checkpoints: Path, resume: bool) -> None:
@@ -239,14 +160,6 @@ def _check_trained(checkpoints: Path, resume: bool) -> None:
         common.say(message)
 
 
-def _say_encoder(plan: TrainingPlan) -> None:
-    """Say which encoder is trained, why, and where."""
-    if plan.device or plan.reason:
-        reason = f" ({plan.reason})" if plan.reason else ""
-        device = f", trained on {plan.device}" if plan.device else ""
-        common.say(f"encoder: {plan.encoder}{reason}{device}")
-
-
 def _report(linker: Linker, dev: list[Document | Mention]) -> None:
     """Print the accuracy on development mentions, where there are any."""
     from linker.evaluation import protocols, report
@@ -256,3 +169,20 @@ def _report(linker: Linker, dev: list[Document | Mention]) -> None:
         kept = f", with the weights of epoch {linker.best_epoch}" if linker.best_epoch else ""
         table = report.table(report.summary(outcomes, (1, 5, 10, 20), linker))
         common.say(f"development mentions, protocol strict{kept}:\n{table}")
+
+
+@o.command()
+def encoders(_: SimpleNamespace) -> None:
+    """List the encoders, with one line each."""
+    from linker import registry
+
+    with common.stdout() as file:
+        for name in sorted(registry.encoders()):
+            try:
+                line = registry.describe(name)
+            except LinkerError as error:
+                if name not in registry.ENCODERS:
+                    common.say(str(error))
+                    continue
+                line = f"({error})"
+            file.write(f"{name:14}{line}\n")

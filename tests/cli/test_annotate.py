@@ -131,25 +131,6 @@ def test_nothing_found(annotate: Run, tmp_path: Path, text: str) -> None:
     assert annotate(path, "-q").err == ""
 
 
-def test_markup_and_control_characters(annotate: Run, tmp_path: Path) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text("<b>gout</b>\x07\x1b[31m & asthma", encoding="utf-8")
-    result = annotate(path, "--format", "bioc")
-    assert result.code == 0
-    output = tmp_path / "x.xml"
-    output.write_text(result.out, encoding="utf-8")
-    (document,) = bioc.read(output)
-    assert [(m.text, m.spans) for m in document.mentions] == [
-        ("gout", ((3, 7),)),
-        ("asthma", ((20, 26),)),
-    ]
-
-
-def test_a_part_of_the_dictionary(annotate: Run, article: Path) -> None:
-    result = annotate(article, "--not-under", "MESH:D001260")
-    assert [place[2] for place in places(result.out)] == ["gout"]
-
-
 def test_bad_texts_of_a_folder_are_skipped(annotate: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"gout \xff")
     (tmp_path / "b.txt").write_bytes(b"gout")
@@ -157,35 +138,6 @@ def test_bad_texts_of_a_folder_are_skipped(annotate: Run, tmp_path: Path) -> Non
     result = annotate(tmp_path, "--on-error", "skip")
     assert (result.code, places(result.out)) == (0, [("b", "0-4", "gout")])
     assert "1 bad record was skipped" in result.err
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--mentions-by", "flair:x"], 1, "spacy:MODEL or gliner:MODEL"),
-        (["--labels", "A"], 2, "--labels is for --mentions-by"),
-        (["--threshold", "1.5"], 2, "--threshold"),
-        (["--threshold", "nan"], 1, "the threshold is nan"),
-        (["--overlaps", "some"], 2, "--overlaps"),
-        (["--input-format", "jsonl"], 2, "--input-format"),
-        (["-k", "0"], 2, "-k"),
-    ],
-)
-def test_options_that_are_refused(
-    annotate: Run, article: Path, options: list[str], code: int, message: str
-) -> None:
-    result = annotate(article, *options)
-    assert (result.code, result.out.count("\n") <= 1) == (code, True)
-    assert message in result.err
-
-
-def test_no_such_input(annotate: Run, tmp_path: Path) -> None:
-    result = annotate(tmp_path / "none.txt")
-    assert result.code == 1
-    assert "there is no such file" in result.err
-    result = annotate(tmp_path)
-    assert result.code == 1
-    assert "has no texts" in result.err
 
 
 def test_evaluate_by_document(run: Run, trained: Path, sample: Path, tmp_path: Path) -> None:
@@ -197,5 +149,3 @@ def test_evaluate_by_document(run: Run, trained: Path, sample: Path, tmp_path: P
     record = json.loads((tmp_path / "out" / "metrics.json").read_text(encoding="utf-8"))
     assert (record["protocol"], record["span"]["annotated"] > 0) == ("document", True)
     assert (tmp_path / "out" / "documents.tsv").exists()
-    refused = run("evaluate", marked, *options, "--predictions", marked)
-    assert (refused.code, "--predictions" in refused.err) == (2, True)

@@ -181,35 +181,6 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     assert (wrong.code, "keeps its format" in wrong.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--format", "tsv"), "keeps its format; leave out --format"),
-        (("--format", "parquet"), "keeps its format; leave out --format"),
-        (("-k", 5), "no candidates; leave out -k"),
-        (("--type", "Disease"), "mentions without types; leave out --type"),
-        (("--workers", 2), "is linked by one process; leave out --workers"),
-        (("--engine", "ray"), "is linked by one process; leave out --engine"),
-        (("--input-format", "txt"), "is txt; a column can be named in Parquet files and tables"),
-        (("--input-format", "jsonl"), "is jsonl; a column can be named in Parquet files and"),
-    ],
-)
-def test_options_that_a_table_cannot_follow(
-    run: Run,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[Any, ...],
-    message: str,
-) -> None:
-    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
-    path = tmp_path / "t.csv"
-    path.write_text("disease,n\ngout,1\n")
-    result = run("link", path, "--model", trained, "--column", "disease", *options)
-    assert (result.code, result.out) == (1 if "a column" in message else 2, "")
-    assert message in result.err
-
-
 def test_options_that_a_table_follows(run: Run, trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("disease\tn\ngout\t1\nbreast cancer\t2\n" + "x" * 1001 + "\t3\n")
@@ -240,16 +211,3 @@ def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> Non
     named = ["--column", "disease", "-o", out]
     for arguments in (named[:2], named[2:], [*named, "--input-format", "tsv"]):
         assert run("link", path, "--model", trained, *arguments).code == 2
-
-
-def test_link_and_annotate_write_mappings(
-    run: Run, trained: Path, sample: Path, tmp_path: Path
-) -> None:
-    text = tmp_path / "t.txt"
-    text.write_text("A child with Louis-Bar syndrome.")
-    documents = sample.with_name("sample_documents.pubtator.txt")
-    for command, path in (("link", documents), ("annotate", text)):
-        result = run(command, path, "--model", trained, "--format", "sssom")
-        assert result.code == 0
-        assert "#object_source: local:sample_medic.tsv\n" in result.out
-        assert "\tMESH:D" in result.out

@@ -51,21 +51,6 @@ def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert run(*link, "--workers", 2).out == result.out
 
 
-def test_link_tables(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
-    path = tmp_path / "t.tsv"
-    path.write_text("n\tdisease\n1\tBreast cancer\n2\tgout\n3\tovarian cancer\n4\t\n", "utf-8")
-    link = ("link", path, "--model", trained, "--column", "disease")
-    assert "source" not in run(*link).out
-    read = rows(run(*link, "--decisions", file).out)
-    assert [(r["n"], r["concept_id"], r["source"]) for r in read] == [
-        ("1", OVARIAN, "decision"),
-        ("2", "", "decision"),
-        ("3", OVARIAN, ""),
-        ("4", "", ""),
-    ]
-    assert read[0]["confidence"] == "1.0000"
-
-
 def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
@@ -136,15 +121,13 @@ def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert metrics["decisions"] == str(file)
     sources = [r["source"] for r in rows((tmp_path / "out" / "outcomes.tsv").read_text("utf-8"))]
     assert sources[0] == "decision"
-    wrong = run(*evaluate, "--decisions", file, "--protocol", "biosyn")
-    assert (wrong.code, "--decisions is for a model under" in wrong.err) == (2, True)
 
 
 def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
     result = run("decide", other, "--model", trained, "--decisions", file, "--reviewer", "bob")
-    assert "reviewers disagree on 1 mentions" in result.err
+    assert "reviewers disagree on 1 mention," in result.err
     result = run("decisions", "list", "--decisions", file)
     assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
     assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
@@ -237,7 +220,7 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     assert not file.exists()
     result = run(*decide, "--on-error", "skip")
     assert result.code == 0
-    assert "2 bad records were skipped\n1 decisions were taken\n" in result.err
+    assert "1 decision was taken\n2 bad records were skipped\n" in result.err
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -38,7 +38,7 @@ def commands(sample: Path, tmp_path: Path) -> list[list[Any]]:
         ["link", mentions, "--workers", "2"],
         ["annotate", text],
         ["evaluate", mentions],
-        ["serve", "--no-decisions"],
+        ["serve", "--no-decisions", "--port", "0"],
     ]
 
 
@@ -68,13 +68,6 @@ def test_without_torch_they_say_how_to_install_it(
         assert "the device cuda needs torch, which is not installed: pip install" in result.err
 
 
-def test_a_model_of_characters_is_told(link: Run, sample: Path) -> None:
-    mentions = sample.with_name("sample_mentions.tsv")
-    result = link(mentions, "--device", "cuda")
-    assert result.code == 1
-    assert "the model links by characters, which have no vectors to search on a GPU" in result.err
-
-
 def test_files_of_a_job_are_linked_by_workers_that_want_a_gpu(
     run: Run, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,16 +82,6 @@ def test_files_of_a_job_are_linked_by_workers_that_want_a_gpu(
     assert NO_GPU in result.err
 
 
-@pytest.mark.parametrize("command", ["link", "annotate"])
-def test_the_cpu_is_what_there_is_by_default(
-    run: Run, vectors: Path, tmp_path: Path, command: str
-) -> None:
-    (tmp_path / "text.txt").write_text("breast cancer\n", encoding="utf-8")
-    plain = run(command, tmp_path / "text.txt", "--model", vectors)
-    assert plain.code == 0
-    assert run(command, tmp_path / "text.txt", "--model", vectors, "--device", "cpu") == plain
-
-
 def test_an_evaluation_says_where_it_was_made(
     run: Run, vectors: Path, sample: Path, tmp_path: Path
 ) -> None:
@@ -107,13 +90,3 @@ def test_an_evaluation_says_where_it_was_made(
     assert run("evaluate", mentions, *options).code == 0
     model = json.loads((tmp_path / "metrics.json").read_text("utf-8"))["model"]
     assert (model["device"], model["precision"]) == ("cpu", "fp32")
-
-
-@pytest.mark.parametrize("option", [("--device", "cpu"), ("--precision", "bf16")])
-def test_predictions_are_not_computed(
-    run: Run, sample: Path, tmp_path: Path, option: tuple[str, str]
-) -> None:
-    mentions = sample.with_name("sample_mentions.tsv")
-    result = run("evaluate", mentions, "--predictions", tmp_path / "p.jsonl", *option)
-    assert result.code == 2
-    assert f"{option[0]} is for a model, not for --predictions; leave it out" in result.err

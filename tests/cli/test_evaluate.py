@@ -116,21 +116,6 @@ def test_our_own_predictions_are_judged_as_the_model_is(
         assert rows(alone.out) == {k: v for k, v in expected if not k.startswith(only_with_model)}
 
 
-def test_predictions_for_other_mentions(
-    run: Run, trained: Path, mentions: Path, tmp_path: Path
-) -> None:
-    predictions = tmp_path / "p.jsonl"
-    run("link", mentions, "--model", trained, "--format", "jsonl", "-o", predictions)
-    lines = predictions.read_text("utf-8").splitlines(keepends=True)
-    predictions.write_text("".join(lines[::-1]), encoding="utf-8")
-    result = run("evaluate", mentions, "--predictions", predictions)
-    message = "line 1: is for other mentions: 'asthma'; expected 'breast cancer'; give the mentions that were linked, in the same order"
-    assert (result.code, result.err) == (1, f"linker: {predictions}, {message}\n")
-    result = run("evaluate", mentions, "--predictions", mentions, "--protocol", "biosyn")
-    assert result.code == 1
-    assert f"{mentions}: these are no predictions (" in result.err
-
-
 def test_types(evaluate: Run, tmp_path: Path) -> None:
     path = tmp_path / "d.txt"
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t18\taspirin\tChemical\tD001241\n"
@@ -146,24 +131,7 @@ def test_types(evaluate: Run, tmp_path: Path) -> None:
     assert evaluate(path).err == ""
 
 
-def test_a_model_of_another_dictionary_is_not_judged(
-    run: Run, evaluate: Run, trained: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "gold.tsv"
-    path.write_text("asthma\tHP:0002099\ngout\tHP:0001997|DOID:999\ngouts\tHP:0001997\nx\t-1\n")
-    message = (
-        r"linker: the model has none of the 3 annotated ids \(HP 2, DOID 1; it has MESH \d+, OMIM \d+"
-        r"\); name a model that has them, .*\n"
-    )
-    for options in ((), ("--protocol", "biosyn")):
-        result = evaluate(path, *options)
-        assert (result.code, result.out) == (1, "")
-        assert re.fullmatch(message, result.err)
-    run("link", path, "--model", trained, "--format", "jsonl", "-o", tmp_path / "p.jsonl")
-    assert run("evaluate", path, "--predictions", tmp_path / "p.jsonl").code == 0
-
-
-def test_selections(run: Run, evaluate: Run, tmp_path: Path) -> None:
+def test_selections(evaluate: Run, tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     path.write_text(
         '{"mention": "ovarian cancer", "gold": "D010051"}\n'
@@ -185,10 +153,6 @@ def test_selections(run: Run, evaluate: Run, tmp_path: Path) -> None:
     assert selection == [None, ["D061325"], None, ["mesh"]]
     result = evaluate(path, "--namespaces", "omim")
     assert "the model has none of the 2 annotated ids (MESH 2; it has OMIM " in result.err
-    for flag in ("--under", "--not-under", "--types", "--namespaces"):
-        result = run("evaluate", path, "--predictions", "x", flag, "A")
-        assert result.code == 2
-        assert f"{flag} is for a model, not for --predictions; leave it out" in result.err
 
 
 def test_a_threshold_withholds_answers_with_a_lower_confidence(
@@ -200,21 +164,6 @@ def test_a_threshold_withholds_answers_with_a_lower_confidence(
     for threshold, accuracy in (("0", "0.5000"), ("0.5", "1.0000"), ("1", "0.5000")):
         result = evaluate(path, "-k", "1", "--threshold", threshold)
         assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", accuracy])
-    for options in (("--protocol", "biosyn"), ("--predictions", path)):
-        result = evaluate(path, "--threshold", "0.9", *options)
-        assert result.code == 2
-        assert "--threshold is for a model under --protocol strict; leave it out" in result.err
-
-
-def test_what_is_refused(evaluate: Run, mentions: Path) -> None:
-    result = evaluate(mentions, "-o", mentions)
-    message = f"{mentions}: cannot be written: File exists; name another output with -o"
-    assert (result.code, result.err) == (1, f"linker: {message}\n")
-    for ks in ("0", "1,x", "-1", ",", "1.5", "1,1000001", "99999999999999999999"):
-        result = evaluate(mentions, "--k", ks)
-        expected = f"'{ks}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20"
-        assert result.code == 2
-        assert f"Invalid value for '-k' / '--k': {expected}" in " ".join(result.err.split())
 
 
 @pytest.mark.data

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +23,6 @@ from linker.version import VERSION
 from .conftest import typed
 
 Run = Callable[..., Any]
-HUGE = "99999999999999999999"
 
 
 @pytest.fixture
@@ -79,54 +76,6 @@ def test_options_that_few_need_are_shown_on_request(run: Run, command: str, rare
     assert again == short
     shown = set(re.findall(r"^  (?:-\w, )?--[\w-]+", short.out, re.MULTILINE))
     assert shown < set(re.findall(r"^  (?:-\w, )?--[\w-]+", whole.out, re.MULTILINE))
-
-
-def test_version(run: Run) -> None:
-    assert run("--version") == (0, f"linker, version {VERSION}\n", "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("lnik",), "No such command 'lnik'. Did you mean link?"),
-        (("zzz",), "No such command 'zzz'."),
-        (("words", "tarin"), "No such command 'tarin'"),
-        (("link",), "Missing argument 'INPUT'"),
-        (("link", "x", "--modle", "y"), "Did you mean"),
-        (("link", "x", "-k", "0"), "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
-        (
-            ("link", "x", "-k", HUGE),
-            f"Invalid value for '-k': {HUGE} is not in the range 1<=x<=1000000",
-        ),
-        (
-            ("link", "x", "--batch-size", HUGE),
-            f"'--batch-size': {HUGE} is not in the range 1<=x<=1000000",
-        ),
-        (("link", "x", "-k", "many"), "Invalid value for '-k': 'many' is not a valid integer"),
-        (
-            ("link", "x", "--threshold", "high"),
-            "Invalid value for '--threshold': 'high' is not a valid float",
-        ),
-        (
-            ("link", "x", "--format", "xml"),
-            "Invalid value for '--format': 'xml' is not one of 'tsv', 'jsonl', 'pubtator', 'bioc'",
-        ),
-        (("link", "x", "y"), "Got unexpected extra argument (y)"),
-        (("train",), "Missing option '--dict'"),
-        (("train", "--dict", "x", "--on-error", "ignore"), "'ignore' is not one of 'stop', 'skip'"),
-        (("evaluate", "x", "--protocol", "lenient"), "'lenient' is not one of 'strict', 'biosyn'"),
-        (("dictionary", "search", "x", "y", "-n", "0"), "0 is not in the range 1<=x<=1000000"),
-        (
-            ("dictionary", "search", "x", "y", "-n", HUGE),
-            f"{HUGE} is not in the range 1<=x<=1000000",
-        ),
-    ],
-)
-def test_wrong_command_lines(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    result = run(*arguments)
-    assert (result.code, result.out) == (2, "")
-    assert message in " ".join(result.err.split())
-    assert result.err.startswith("Usage: linker ")
 
 
 def test_verbose_says_what_linker_does_and_not_what_others_do(
@@ -211,25 +160,6 @@ def test_a_missing_model(
             )
 
 
-def test_a_dictionary_is_no_model(run: Run, mentions: Path, model: Path) -> None:
-    result = run("link", mentions, "--model", model / "dictionary")
-    assert (result.code, result.err.split(";")[0]) == (
-        1,
-        f"linker: {model / 'dictionary'}: there is no model here (no config.json)",
-    )
-
-
-def test_a_model_of_another_version(run: Run, mentions: Path, model: Path) -> None:
-    config = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps(config | {"format_version": 99}))
-    result = run("link", mentions, "--model", model)
-    remedy = "train it again, or use the release of linker that wrote it"
-    message = (
-        f"{model / 'config.json'}: format_version is 99, this release ({VERSION}) reads 1; {remedy}"
-    )
-    assert result == (1, "", f"linker: {message}\n")
-
-
 def test_a_model_with_one_byte_changed(run: Run, mentions: Path, model: Path) -> None:
     paths = sorted(path for path in model.rglob("*") if path.is_file() and path.stat().st_size)
     assert len(paths) > 30
@@ -245,21 +175,6 @@ def test_a_model_with_one_byte_changed(run: Run, mentions: Path, model: Path) ->
         assert str(model) in result.err
         path.write_bytes(content)
     assert run("link", mentions, "--model", model).code == 0
-
-
-def test_a_model_with_a_file_less_or_more(run: Run, mentions: Path, model: Path) -> None:
-    for name in ("postings/data.npy", "seen.json", "manifest.json", "config.json"):
-        content = (model / name).read_bytes()
-        (model / name).unlink()
-        result = run("link", mentions, "--model", model)
-        assert (result.code, result.out) == (1, "")
-        assert name in result.err
-        assert "train" in result.err
-        (model / name).write_bytes(content)
-    shutil.copy(model / "postings" / "data.npy", model / "names" / "more.npy")
-    result = run("link", mentions, "--model", model)
-    reason = "is not in manifest.json; move the file away if it is yours, else train or save the folder again"
-    assert result == (1, "", f"linker: {model / 'names' / 'more.npy'}: {reason}\n")
 
 
 # ------------------------------------------------------------------------------------------------- full disks, signals

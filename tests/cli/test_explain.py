@@ -49,18 +49,6 @@ def test_a_text_defines_short_forms(run: Run, trained: Path, tmp_path: Path) -> 
     assert TEXT[start:end] == "Familial amyloid polyneuropathy"
 
 
-def test_a_text_may_come_from_standard_input(trained: Path) -> None:
-    options = ("--document", "-", "--model", trained, "--format", "json")
-    done = subprocess.run(
-        [sys.executable, "-m", "linker.cli", "explain", "FAP", *options],
-        input=TEXT.encode(),
-        capture_output=True,
-        check=True,
-    )
-    first, *_ = json.loads(done.stdout)["readings"]
-    assert first["lookups"][0]["text"] == "Familial adenomatous polyposis"
-
-
 def test_a_document_of_a_corpus_defines_short_forms(
     run: Run, trained: Path, tmp_path: Path, sample: Path
 ) -> None:
@@ -85,23 +73,6 @@ def test_a_selection_filters(run: Run, trained: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["  "], "the mention is blank"),
-        (["fever", "--concept", "MESH:D999999"], "MESH:D999999 is not in the dictionary"),
-        (["fever", "--under", "MESH:D999999"], "MESH:D999999 is not in the dictionary"),
-        (["fever", "--document", "nowhere.txt"], "nowhere.txt"),
-        (["fever", "--model", "nowhere"], "nowhere"),
-    ],
-)
-def test_refused(run: Run, trained: Path, arguments: list[str], message: str) -> None:
-    result = run("explain", "--model", trained, *arguments)
-    assert (result.code, result.out) == (1, "")
-    assert message in result.err
-    assert result.err.count("\n") == 1
-
-
 def test_bytes_that_are_no_text_are_explained(trained: Path) -> None:
     command = [sys.executable, "-m", "linker.cli", "explain", "--model", str(trained)]
     for form in ("text", "json", "html"):
@@ -111,13 +82,3 @@ def test_bytes_that_are_no_text_are_explained(trained: Path) -> None:
         assert (done.returncode, done.stderr) == (0, b"")
         assert "fever" in done.stdout.decode("utf-8")
         assert b"\x1b" not in done.stdout
-
-
-def test_explaining_by_characters_loads_no_torch(trained: Path) -> None:
-    code = (
-        "import sys; from linker.cli import commands; "
-        f"sys.argv = ['linker', 'explain', 'fever', '--model', {str(trained)!r}]; "
-        "assert commands.run() == 0; assert 'torch' not in sys.modules"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")

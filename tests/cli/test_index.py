@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 from collections.abc import Callable
@@ -11,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker, persistence
+from linker import Dictionary, Linker
 from linker.candidates import ann
 from linker.candidates.ann import IvfIndex
-from linker.files import sha256
 
 Run = Callable[..., Any]
 
@@ -74,16 +72,6 @@ def test_another_folder_is_written_with_o(run: Run, model: Path, tmp_path: Path)
     assert before == {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
 
 
-def test_several_dictionaries_with_options_of_reading(
-    run: Run, model: Path, tmp_path: Path
-) -> None:
-    files = write(tmp_path / "a.tsv", NEW[:1]), write(tmp_path / "b.tsv", ["E:1\tfever\tpyrexia"])
-    dicts = [argument for path in files for argument in ("--dict", path)]
-    result = run("index", "--model", model, *dicts, "--namespaces", "E", "-q")
-    assert (result.code, result.err) == (0, "")
-    assert Linker.load(model).dictionary.ids[:] == ["E:1"]
-
-
 def test_corrections(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "m.tsv").write_text("mention\tid\nsore big toe\tD3\n")
     result = run("index", "--model", model, "--mentions", tmp_path / "m.tsv")
@@ -93,34 +81,7 @@ def test_corrections(run: Run, model: Path, tmp_path: Path) -> None:
     assert "sore big toe" in Linker.load(model).seen.mentions
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ([], 2, "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"),
-        (["--namespaces", "E"], 2, "options of reading are for a dictionary; give --dict, too"),
-        (
-            ["--set", "index.kind=tree"],
-            2,
-            "index.kind is 'tree'; expected: 'auto', 'exact' or 'ivf'",
-        ),
-        (["--set", "index.x=1"], 2, "there is no option index.x; index has: kind, lists"),
-        (["--set", "sparse.ngram_max=4"], 2, "a trained model keeps its options; only those of"),
-        (["--set", "kind"], 2, "expected GROUP.FIELD=VALUE"),
-        (["--dict", "no.tsv"], 1, "no.tsv: there is no such file"),
-    ],
-)
-def test_what_is_refused(
-    run: Run, model: Path, arguments: list[str], code: int, message: str
-) -> None:
-    result = run("index", "--model", model, *arguments)
-    assert result.code == code
-    assert message in result.err
-
-
-def test_mentions_without_ids_and_a_folder_of_others(run: Run, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.txt").write_text("fever\n")
-    result = run("index", "--model", model, "--mentions", tmp_path / "m.txt")
-    assert (result.code, "holds no annotated mentions" in result.err) == (1, True)
+def test_a_folder_of_others_is_not_replaced(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("mine")
     arguments = ["--set", "index.kind=exact", "-o", tmp_path / "thesis"]
@@ -165,20 +126,6 @@ def test_an_index_that_stands_is_kept(
     assert files == {p.name: p.read_bytes() for p in (tmp_path / "copy" / "index").iterdir()}
 
 
-def test_a_new_release_has_a_new_index(indexed: Path, run: Run, tmp_path: Path) -> None:
-    result = run("index", "--model", indexed, "--dict", write(tmp_path / "n.tsv", [*NEW, *MANY]))
-    assert result.code == 0
-    assert first(indexed, "podagra") == "D4"
-    assert "index: ivf" in result.err
-
-
-def test_training_with_an_index(run: Run, sample: Path, tmp_path: Path) -> None:
-    options = ["--encoder", "static", "--set", "index.kind=ivf"]
-    result = run("train", "--dict", sample, *options, "-o", tmp_path / "model")
-    assert result.code == 0
-    assert "index: ivf, 128 lists of which a search reads " in result.err.splitlines()[-1]
-
-
 def test_a_low_recall_is_refused_and_the_model_stays(run: Run, model: Path) -> None:
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     options = ["--set", "index.kind=ivf", "--set", "index.probes=1", "--set", "index.lists=40"]
@@ -204,45 +151,3 @@ def test_a_large_dictionary_gets_an_index_that_is_good_or_none(
     assert not (model / "index").exists()
     assert run("index", "--model", model, *options, "--set", "index.recall=0.01").code == 0
     assert (model / "index").is_dir()
-
-
-def test_no_space_is_left(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    def full(path: Path, *_: Any) -> None:
-        path.write_bytes(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(ann, "_write_codes", full)
-    result = run("index", "--model", model, "--set", "index.kind=ivf")
-    assert (result.code, "No space left on device" in result.err) == (1, True)
-    assert [path.name for path in model.parent.iterdir()] == ["model"]
-    assert not (model / "index").exists()
-
-
-def test_a_truncated_index(run: Run, indexed: Path) -> None:
-    path = indexed / "index" / "lists.npy"
-    path.write_bytes(path.read_bytes()[:-8])
-    result = run("verify", "--model", indexed)
-    assert (result.code, f"{path}: differs from its checksum" in result.err) == (1, True)
-
-
-def test_the_index_of_another_dictionary_is_refused_though_it_was_signed_again(
-    run: Run, indexed: Path, tmp_path: Path
-) -> None:
-    dictionary = write(tmp_path / "n.tsv", [*NEW, *MANY])
-    other = tmp_path / "other"
-    assert run("index", "--model", indexed, "--dict", dictionary, "-o", other).code == 0
-    shutil.rmtree(other / "index")
-    shutil.copytree(indexed / "index", other / "index")
-    sign(other)
-    result = run("link", "-", "--model", other)
-    assert result.code == 1
-    message = f"{other / 'index'}: is no index of this model (it is of other names or of another"
-    assert message in result.err
-
-
-def sign(folder: Path) -> None:
-    """Write the manifest anew."""
-    names = [p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != "manifest.json"]
-    sums = {path.relative_to(folder).as_posix(): sha256(path) for path in names}
-    persistence.save_json(folder / "manifest.json", {"sha256": sums})

@@ -39,12 +39,6 @@ def test_what_is_remembered_is_checked_all_the_same(
     )
 
 
-def test_there_is_no_model(tmp_path: Path, run: Run) -> None:
-    result = run("verify", "--model", tmp_path / "none")
-    assert (result.code, result.out) == (1, "")
-    assert "there is no model here" in result.err
-
-
 def test_ours(run: Run) -> None:
     result = run("encoders")
     assert (result.code, result.err) == (0, "")
@@ -68,17 +62,3 @@ def test_a_plug_in_that_cannot_be_loaded_says_why(
         "encoder 'theirs': the package no_such_package names no_such_package.encoder:Encoder, "
         "and the module no_such_package is missing; ask its authors",
     ]
-
-
-def test_each_has_a_line_of_its_own(run: Run) -> None:
-    lines = [line.split(None, 1) for line in run("encoders").out.splitlines()]
-    assert {name for name, _ in lines} >= {
-        "tfidf",
-        "transformer",
-        "dan",
-        "dan-higher",
-        "fewshot",
-        "bne",
-        "bne-words",
-    }
-    assert len({text for _, text in lines}) == len(lines)

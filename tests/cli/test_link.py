@@ -20,9 +20,8 @@ from typing import Any
 import pytest
 
 from linker import Linker
-from linker.outputs import jsonl
 from linker.readers import bioc, pubtator
-from linker.types import Document, GoldGroup, Lookup
+from linker.types import Lookup
 
 from .conftest import typed
 
@@ -83,22 +82,6 @@ def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
         }, form
 
 
-def test_documents_in_tsv_keep_their_place(link: Run, documents: Path) -> None:
-    lines = link(documents, "-k", "1").out.splitlines()
-    assert lines[0].endswith("\tconfidence\tdocument_id\tspans\trejected")
-    assert lines[1].endswith("\t900001\t35-56\t")
-
-
-def test_loose_mentions_have_no_documents_to_write(link: Run, mentions: Path) -> None:
-    for form in ("pubtator", "bioc"):
-        result = link(mentions, "--format", form)
-        assert result.code == 1
-        assert (
-            result.err
-            == f"linker: the format {form} holds documents, and the input has loose mentions; choose tsv or jsonl\n"
-        )
-
-
 def test_k_and_a_least_score(link: Run, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
     for k in ("1", "3", "7"):
@@ -144,36 +127,6 @@ def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
     assert link(mentions, "-o", "-").out == expected
 
 
-def test_outputs_that_cannot_be_written(link: Run, mentions: Path, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    result = link(mentions, "-o", tmp_path / "folder")
-    assert (result.code, result.err) == (
-        1,
-        f"linker: {tmp_path / 'folder'}: is a folder; name a file with -o\n",
-    )
-    output = mentions / "out.tsv"
-    result = link(mentions, "-o", output)
-    assert (result.code, result.err) == (
-        1,
-        f"linker: {output}: cannot be written: File exists; name another output with -o\n",
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "m.txt"]
-
-
-def test_folders_of_an_output_are_made(link: Run, mentions: Path, tmp_path: Path) -> None:
-    output = tmp_path / "new" / "deep" / "out.tsv"
-    assert link(mentions, "-o", output, "-q") == (0, "", "")
-    assert output.read_text("utf-8").startswith("mention\tpart\t")
-
-
-def test_input_formats(link: Run, tmp_path: Path) -> None:
-    (tmp_path / "m").write_text("breast cancer\tMESH:D001943\n")
-    told = link(tmp_path / "m", "-k", "1").out
-    assert told.splitlines()[1].startswith("breast cancer\tbreast cancer\tMESH:D001943")
-    as_text = link(tmp_path / "m", "-k", "1", "--input-format", "txt").out
-    assert as_text.splitlines()[1].startswith("breast cancer MESH:D001943\t")
-
-
 def test_types(link: Run, tmp_path: Path) -> None:
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\n1\t11\t18\taspirin\tChemical\n"
     (tmp_path / "d.txt").write_text(text)
@@ -190,34 +143,6 @@ def test_other_types_stand_as_read_in_pubtator(link: Run, tmp_path: Path) -> Non
     assert chemical in result.out
     assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4}\n", result.out)
     assert "D999999" not in result.out
-
-
-def test_other_types_stand_as_read_in_bioc(link: Run, tmp_path: Path) -> None:
-    annotation = (
-        '<annotation id="{}"><infon key="type">{}</infon><infon key="identifier">{}</infon>'
-        '<location offset="{}" length="{}"/><text>{}</text></annotation>'
-    )
-    chemical = annotation.format("c", "Chemical", "MESH:D001241", 11, 7, "aspirin")
-    disease = annotation.format("d", "Disease", "MESH:D999999", 0, 6, "Asthma")
-    text = (
-        f"<passage><offset>0</offset><text>Asthma and aspirin</text>{chemical}{disease}</passage>"
-    )
-    document = f"<document><id>1</id>{text}</document>"
-    (tmp_path / "d.xml").write_text(f"<collection><source/><date/><key/>{document}</collection>")
-    result = link(
-        tmp_path / "d.xml", *typed("--type Disease --format bioc -o"), tmp_path / "out.xml"
-    )
-    assert (result.code, result.err) == (0, "1 mention: 1 linked, 0 unsure, 0 empty\n")
-    (read,) = bioc.read(tmp_path / "out.xml")
-    assert isinstance(read, Document)
-    found = {
-        m.text: (m.annotation_id, m.type, m.spans, m.gold, m.metadata.get("score"))
-        for m in read.mentions
-    }
-    assert found == {
-        "aspirin": ("c", "Chemical", ((11, 18),), (GoldGroup(("MESH:D001241",)),), None),
-        "Asthma": ("d", "Disease", ((0, 6),), (GoldGroup(("MESH:D001249",)),), "1.0000"),
-    }
 
 
 def test_documents_without_mentions_are_told(link: Run, tmp_path: Path) -> None:
@@ -245,22 +170,6 @@ def test_standard_input_and_the_model_of_the_environment(
     assert [record["mention"] for record in records] == ["β-thalassaemia", "Sjögren’s syndrome"]
     assert records[0]["parts"][0]["candidates"][0]["concept_id"] == "MESH:D017086"
     assert "\\u" not in result.out
-
-
-def test_predictions_of_standard_input_can_be_read_back(
-    process: Run, trained: Path, documents: Path, tmp_path: Path
-) -> None:
-    options = (
-        *typed("--input-format pubtator --format jsonl --model"),
-        trained,
-        "-o",
-        tmp_path / "p.jsonl",
-    )
-    assert process("link", "-", *options, "-q", input=documents.read_bytes()) == (0, "", "")
-    given = [mention for document in pubtator.read(documents) for mention in document.mentions]
-    assert [p.mention.spans for p in jsonl.read(tmp_path / "p.jsonl")] == [
-        mention.spans for mention in given
-    ]
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly(trained: Path, tmp_path: Path) -> None:
@@ -360,39 +269,6 @@ def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: P
     assert "document_id" not in again
 
 
-def test_an_empty_list_of_documents_has_the_columns_of_documents(link: Run, tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n")
-    assert link(tmp_path / "d.txt").out.split() == [
-        *(
-            "mention",
-            "part",
-            "concept_id",
-            "name",
-            "score",
-            "matched_name",
-            "rank",
-            "confidence",
-            "document_id",
-            "spans",
-            "rejected",
-        )
-    ]
-
-
-def test_namespaces(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.txt").write_text("breast cancer\n")
-    options = (tmp_path / "m.txt", "--model", trained, "-k", "1", "--format", "jsonl")
-    options += ("--threshold", "0")
-    line = json.loads(run("link", *options, "--namespaces", "omim:").out)
-    assert line["parts"][0]["candidates"][0]["concept_id"].startswith("OMIM:")
-    result = run("link", *options, "--namespaces", "MESH,HP")
-    assert (result.code, result.out) == (1, "")
-    assert re.fullmatch(
-        r"linker: the model has no concept with the prefix HP; it has: MESH \d+, OMIM \d+\n",
-        result.err,
-    )
-
-
 def answers(run: Run, *options: object) -> list[str]:
     result = run("link", *options, "-k", "1", "--format", "jsonl", "--threshold", "0")
     assert result.code == 0
@@ -409,39 +285,6 @@ def test_branches(run: Run, trained: Path, tmp_path: Path) -> None:
     assert answers(run, *options, "--under", "D001943, D010051") == ["MESH:D010051"]
     both = ("--under", "D001943", "--not-under", "D061325")
     assert answers(run, *options, *both) == ["OMIM:604370"]
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (
-            ("--under", "D99"),
-            1,
-            "linker: D99 is not in the dictionary; select by the id of a concept",
-        ),
-        (("--not-under", "HP:1"), 1, "linker: HP:1 is not in the dictionary; select by the id of"),
-        (
-            ("--types", "cancers"),
-            1,
-            "linker: the model has no concept of type cancers; it has: none",
-        ),
-        (
-            ("--under", "D001943", "--not-under", "D001943"),
-            1,
-            "linker: the selection is empty: of ",
-        ),
-        (("--under", ""), 2, "Invalid value for '--under': names nothing"),
-        (("--namespaces", " , "), 2, "Invalid value for '--namespaces': names nothing"),
-    ],
-)
-def test_selections_that_are_refused_at_once(
-    link: Run, tmp_path: Path, options: tuple[str, ...], code: int, message: str
-) -> None:
-    (tmp_path / "m.txt").write_text("gout\n")
-    output = tmp_path / "out.tsv"
-    result = link(tmp_path / "m.txt", "-o", output, *options)
-    assert (result.code, result.out, message in result.err) == (code, "", True)
-    assert not output.exists()
 
 
 def test_lines_with_selections_of_their_own(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 
-from linker.cli.progress import Progress
+from linker.cli.progress import TrainingReporter
 from linker.types import Activity
 
 
@@ -45,7 +45,9 @@ def step(epoch: int, number: int, steps: int = 100) -> Any:
     return SimpleNamespace(epoch=epoch, step=number, steps=steps, loss=0.5)
 
 
-def run(progress: Progress, clock: Clock, epoch: int, first: int = 1, seconds: float = 1.0) -> None:
+def run(
+    progress: TrainingReporter, clock: Clock, epoch: int, first: int = 1, seconds: float = 1.0
+) -> None:
     """The steps of an epoch of 100, each as long."""
     for number in range(first, 101):
         clock.now += seconds
@@ -55,7 +57,7 @@ def run(progress: Progress, clock: Clock, epoch: int, first: int = 1, seconds: f
 def test_an_epoch_tells_how_long_the_phase_took_and_still_takes_at_most(
     clock: Clock, said: Callable[[], list[str]]
 ) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("rank", epochs=3))
     clock.now += 30  # until the first step
     run(progress, clock, 1, seconds=0.1)
@@ -73,7 +75,7 @@ def test_an_epoch_tells_how_long_the_phase_took_and_still_takes_at_most(
 def test_a_long_epoch_tells_each_minute_where_it_is(
     clock: Clock, said: Callable[[], list[str]]
 ) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("align", epochs=2))
     run(progress, clock, 1, seconds=30)
     lines = said()
@@ -90,7 +92,7 @@ def test_a_long_epoch_tells_each_minute_where_it_is(
 
 def test_what_was_done_before_is_not_counted(clock: Clock, said: Callable[[], list[str]]) -> None:
     """A resumed training tells its earlier epochs again, and goes on within one."""
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("rank", epochs=2))
     progress({"phase": "rank", "epoch": 1, "loss": 0.5})
     assert said() == ["rank, epoch 1 of 2: loss 0.5000"]
@@ -106,7 +108,7 @@ def test_what_was_done_before_is_not_counted(clock: Clock, said: Callable[[], li
 def test_an_epoch_that_comes_again_is_said_once(
     clock: Clock, said: Callable[[], list[str]]
 ) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     for _ in range(2):
         progress.on_activity(Activity("align", epochs=1))
         progress({"phase": "align", "epoch": 1, "loss": 0.5})
@@ -116,7 +118,7 @@ def test_an_epoch_that_comes_again_is_said_once(
 def test_what_has_no_steps_tells_each_minute_how_far_it_is(
     clock: Clock, said: Callable[[], list[str]]
 ) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("training word vectors", at="epoch 1 of 5"))
     clock.now += 59
     progress.on_activity(Activity("training word vectors", 0.3, "epoch 2 of 5"))
@@ -128,21 +130,8 @@ def test_what_has_no_steps_tells_each_minute_how_far_it_is(
     assert said() == ["training word vectors, epoch 2 of 5, 1:10 so far, about 1:45 left"]
 
 
-def test_each_encoding_of_the_names_is_timed_anew(
-    clock: Clock, said: Callable[[], list[str]]
-) -> None:
-    progress = Progress(clock)
-    progress.on_activity(Activity("rank", epochs=1))
-    for _ in range(2):
-        clock.now += 100
-        progress.on_activity(Activity("encoding names", 0.0, "0 of 400"))
-        clock.now += 60
-        progress.on_activity(Activity("encoding names", 0.25, "100 of 400"))
-    assert said() == ["encoding names, 100 of 400, 1:00 so far, about 3:00 left"] * 2
-
-
 def test_what_has_no_known_end(clock: Clock, said: Callable[[], list[str]]) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("reading a.txt"))
     clock.now += 3723
     progress.on_activity(Activity("reading a.txt", None, "5,000 lines"))
@@ -155,7 +144,7 @@ def test_quiet_and_terminals(
     command: click.Context,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    progress = Progress(clock)
+    progress = TrainingReporter(clock)
     progress.on_activity(Activity("rank", epochs=1))
     command.meta["linker.quiet"] = True
     run(progress, clock, 1, seconds=60)

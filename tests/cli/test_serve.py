@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,22 +34,33 @@ def test_decisions_are_beside_the_model_or_where_the_user_says(
     model = tmp_path / "model"
     model.symlink_to(trained)
     beside = tmp_path / "model.decisions.sqlite"  # where the link is, not what it leads to
-    assert run("serve", "--model", model).err == f"decisions are kept in {beside}\n"
+    assert run("serve", "--port", 0, "--model", model).err == f"decisions are kept in {beside}\n"
     named = tmp_path / "mine.sqlite"
-    run("serve", "--model", model, "--decisions", named)
-    run("serve", "--model", model, "--no-decisions")
+    run("serve", "--port", 0, "--model", model, "--decisions", named)
+    run("serve", "--port", 0, "--model", model, "--no-decisions")
     assert [s.store and s.store.path for s in started] == [beside, named, None]
-    both = run("serve", "--model", model, "--decisions", named, "--no-decisions")
-    assert (both.code, len(started)) == (2, 3)
 
 
 def test_a_place_that_cannot_be_written_is_named(
     run: Run, trained: Path, tmp_path: Path, started: list[Any]
 ) -> None:
     place = tmp_path / "none" / "decisions.sqlite"
-    result = run("serve", "--model", trained, "--decisions", place)
+    result = run("serve", "--port", 0, "--model", trained, "--decisions", place)
     assert result.code == 1
     assert str(place) in result.err
+    assert not started
+
+
+def test_a_port_in_use_is_told_before_the_model_is_loaded(run: Run, started: list[Any]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--model", "nowhere", "--port", port)
+    assert result == (
+        1,
+        "",
+        f"linker: port {port} of 127.0.0.1 cannot be listened on: address already in use; "
+        "stop what uses it, or choose another --port (0: any that is free)\n",
+    )
     assert not started
 
 
@@ -57,15 +69,6 @@ def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyP
     for name in [name for name in sys.modules if name.startswith("linker.service.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    result = run("serve", "--model", trained, "--no-decisions")
+    result = run("serve", "--port", 0, "--model", trained, "--no-decisions")
     assert result.code == 1
     assert "fastapi is not installed, which linker serve needs: pip install" in result.err
-
-
-def test_a_precision_that_the_model_has_not_is_refused(
-    run: Run, trained: Path, started: list[Any]
-) -> None:
-    result = run("serve", "--model", trained, "--no-decisions", "--precision", "int8")
-    assert result.code == 1
-    assert "the model links by characters, which have no int8" in result.err
-    assert not started

@@ -21,7 +21,6 @@ from linker import Linker, LinkerOptions
 from linker.cli import settings
 from linker.cli.commands import cli
 from linker.errors import LinkerError
-from linker.options import PRESETS, preset, presets
 from linker.version import install_hint
 
 from .conftest import typed
@@ -148,18 +147,6 @@ def options(
     )
 
 
-def test_flags_that_are_not_given_change_nothing() -> None:
-    for name in PRESETS:
-        assert options(name) == preset(name, "transformer")
-
-
-def test_a_former_name_of_an_option_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "o.toml").write_text('[ground]\nstop_by = "loss"\n')
-    read = settings.read("default", str(tmp_path / "o.toml"), [], [], "transformer")
-    assert read.ground.monitor == "loss"
-    assert options(changes=["ground.stop_by=loss"]).ground.monitor == "loss"
-
-
 def test_flags_change_a_preset_and_set_changes_flags() -> None:
     both = options("paper-bcnh", hypernym_norm=False, epochs=3, seed=5)
     assert (
@@ -183,83 +170,6 @@ def test_flags_change_a_preset_and_set_changes_flags() -> None:
     assert options(model_name="folder=with=signs ").encoder.model == "folder=with=signs "
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *(
-            (
-                (flag, value),
-                f"{flag} {value}: training.{flag[2:].replace('-', '_')} is {value!r}; "
-                f"expected: {expected}",
-            )
-            for flag, value, expected in [
-                ("--epochs", "two", "a whole number"),
-                ("--epochs", "2.5", "a whole number"),
-                ("--learning-rate", "slow", "a number"),
-                ("--learning-rate", "nan", "less than or equal to 100"),
-                ("--loss", "hinge", "'listwise' or 'marginal'"),
-                ("--device", "tpu", "'auto', 'cpu' or 'cuda'"),
-                ("--top-k", "1", "greater than or equal to 2"),
-                ("--batch-size", "0", "greater than or equal to 1"),
-                ("--dense-ratio", "1.5", "less than or equal to 1"),
-            ]
-        ),
-        (
-            ("--epochs", "3", "--seed", "-1", "--set", "align.epochs=1"),
-            "--seed -1: training.seed is '-1'; expected: greater than or equal to 0",
-        ),
-        (
-            ("--preset", "best", "--hypernym-norm"),
-            "--preset best: there is no preset 'best'; choose one of: " + ", ".join(presets()),
-        ),
-        (
-            ("--model-name", "x", "--encoder", "tfidf"),
-            "--model-name is for --encoder transformer or static, not tfidf; leave one of them out",
-        ),
-        (
-            ("--encoder", "tfidf", "--no-hypernym-norm", "--epochs", "3"),
-            "--no-hypernym-norm, --epochs 3: only an encoder with weights is trained, not tfidf; choose --encoder transformer, dan or static-tuned, or do without",
-        ),
-        (
-            ("--resume",),
-            "--resume: only an encoder with weights is trained, not static; choose --encoder transformer, dan or static-tuned, or do without",
-        ),
-        (
-            ("--encoder", "transformer", "--set", "training.hypernym_norm=true"),
-            "the norm loss (training.hypernym_norm) needs vectors of any length; add --set transformer.normalize=false",
-        ),
-        *(
-            (
-                ("--encoder", encoder, "--set", change),
-                f"--set {change}: the encoder {encoder} makes nothing of the options {change.partition('.')[0]}; leave it out",
-            )
-            for encoder, change in [
-                ("tfidf", "training.epochs=5"),
-                ("tfidf", "words.dim=20"),
-                ("static", "words.dim=20"),
-                ("static", "align.epochs=1"),
-                ("tfidf", "static.dim=64"),
-                ("transformer", "dan.hidden=8"),
-                ("transformer", "ground.epochs=2"),
-                ("dan", "transformer.pooling=cls"),
-                ("fewshot", "transformer.pooling=cls"),
-            ]
-        ),
-    ],
-)
-def test_a_wrong_command_line_is_one_sentence(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    if "--model-name" not in arguments and "--encoder" not in arguments and "training." in message:
-        arguments += ("--encoder", "dan")
-    result = run("train", "--dict", "nowhere", *arguments, "-o", tmp_path / "model")
-    assert (result.code, result.out) == (2, "")
-    assert (
-        result.err
-        == f"Usage: linker train [OPTIONS]\nTry 'linker train --help' for help.\n\nError: {message}\n"
-    )
-
-
 # ----------------------------------------------------------------------------- what is refused before anything is read
 
 
@@ -273,49 +183,6 @@ def refused(run: Run, tmp_path: Path, *arguments: object) -> str:
     return result.err.removeprefix("linker: ").rstrip("\n")
 
 
-def test_a_model_folder_that_is_no_encoder(run: Run, sample: Path, tmp_path: Path) -> None:
-    for model, expected in (
-        (
-            sample.parent,
-            f"is no encoder (no config.json in {sample.parent}); expected: a folder that transformers' save_pretrained wrote",
-        ),
-        (
-            sample,
-            "is a file; expected: the folder of an encoder, or its id on the Hugging Face hub",
-        ),
-        (
-            "no/such/folder",
-            "there is no such folder, and an id on the Hugging Face hub looks like NAME or OWNER/NAME",
-        ),
-    ):
-        assert refused(run, tmp_path, "--model-name", model) == f"{model}: {expected}"
-
-
-def test_a_model_of_the_hub_without_a_network(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    message = refused(run, tmp_path, "--model-name", "owner/name")
-    assert message.startswith(
-        "owner/name: there is no such folder, and the Hugging Face hub cannot be reached ("
-    )
-    assert message.endswith(
-        "; where there is a network, run hf download owner/name --local-dir DIR, and give --model-name DIR here"
-    )
-
-
-def test_a_gpu_where_there_is_none(
-    run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    message = refused(run, tmp_path, "--model-name", tiny_bert, "--device", "cuda")
-    assert (
-        message
-        == "the device is cuda, but torch finds no GPU; take auto or cpu, or install a torch that was built for your GPU"
-    )
-
-
 @pytest.mark.parametrize("package", ["matplotlib", "accelerate"])
 def test_a_package_that_only_training_needs(
     run: Run, tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
@@ -323,51 +190,6 @@ def test_a_package_that_only_training_needs(
     monkeypatch.setitem(sys.modules, package, None)
     message = refused(run, tmp_path, "--model-name", tiny_bert)
     assert message == f"training needs {package}, which is not installed: {install_hint('dense')}"
-
-
-BLOCKED = """\
-import sys
-class Blocker:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Blocker())
-from linker.cli import main
-main()
-"""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [(("train", "--dict", "nowhere", "--encoder", "transformer"), 1), (("encoders",), 0)],
-)
-def test_torch_is_not_installed(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
-    message = "encoder {!r} needs torch, which is not installed: " + install_hint("dense")
-    assert done.returncode == code
-    if code:
-        assert (done.stdout, done.stderr) == ("", f"linker: {message.format('transformer')}\n")
-    else:  # dan and transformer link without torch
-        assert f"bne           ({message.format('bne')})" in done.stdout.splitlines()
-        assert done.stderr == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_sparse_training_loads_no_torch(sample: Path, tmp_path: Path) -> None:
-    arguments = ["train", "--dict", str(sample), "--encoder", "tfidf", "-o", str(tmp_path / "m")]
-    code = (
-        f"import sys; from linker.cli.commands import cli; cli.main({arguments!r}, "
-        "standalone_mode=False)\n"
-        "print({'torch', 'transformers', 'accelerate', 'matplotlib'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "set()\n"), done.stderr
 
 
 def test_checkpoints_do_not_go_where_others_have_files(
@@ -380,7 +202,6 @@ def test_checkpoints_do_not_go_where_others_have_files(
     file = "is a file, and checkpoints are written there"
     for name, options, problem in (
         ("model", (), notes),
-        ("model", ("--resume",), notes),
         ("file", (), file),
     ):
         given = ("--dict", "nowhere", "--model-name", tiny_bert, *options)
@@ -472,25 +293,6 @@ def test_development_mentions_choose_the_epoch_that_refit_repeats(
     assert (
         weight == found[-1]["sparse_weight"] / 20
     )  # scores of unit vectors are cosines, in training 20 times that
-
-
-def test_without_a_hierarchy_the_norm_loss_is_switched_off(
-    train: Run, tiny_bert: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "flat.txt").write_text(
-        "D1||fever\nD1||pyrexia\nD1||high temperature\nD2||asthma\nD2||bronchial asthma\n"
-    )
-    options = ("--model-name", tiny_bert, *QUICK, "--epochs", "1", "--hypernym-norm")
-    result = train("--dict", tmp_path / "flat.txt", *options)
-    assert result.code == 0
-    message = "linker: the dictionary has no hierarchy: the norm loss is switched off, and no candidate counts as hypernym\n"
-    assert result.err.count(message) == 1
-    assert "norm_loss" not in records(tmp_path / "model")[-1]
-
-
-def test_quiet_says_nothing(train: Run, common: tuple[object, ...], folder: Path) -> None:
-    dev = ("--dev", folder / "dev.tsv", "--refit")
-    assert train(*common, "--epochs", "1", *dev, "-q") == (0, "", "")
 
 
 # ------------------------------------------------------------------------------------------------------- interruptions
@@ -597,7 +399,7 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     epochs, steps = map(int, checkpoint.split("-"))
     assert 1 <= epochs < 8
     made: list[tuple[int, int]] = []
-    progress = importlib.import_module("linker.cli.progress").Progress
+    progress = importlib.import_module("linker.cli.progress").TrainingReporter
     monkeypatch.setattr(progress, "_step", lambda self, step: made.append((step.epoch, step.step)))
     assert run("train", *arguments, "--resume").code == 0
     every = [(epoch, step) for epoch in range(1, 9) for step in (1, 2)]  # 6 mentions, 4 at once

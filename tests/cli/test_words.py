@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,8 +93,6 @@ def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
     assert run(*train, *given, "-o", folder / "w").code == 0
     found = set(WordVectors.read(folder / "w").words)
     assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= found
-    refused = run(*train, "-o", folder / "x")
-    assert (refused.code, "name it with --dict" in refused.err) == (2, True)
 
 
 def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder: Path) -> None:
@@ -106,41 +103,6 @@ def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder:
     ):
         assert run("words", "convert", folder / "v.txt", *options, "-o", folder / "w").code == 0
         assert list(WordVectors.read(folder / "w").words) == kept
-    assert run("words", "convert", folder / "v.txt", "--frequent", 0, "-o", folder / "q").code == 2
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "problem"),
-    [
-        ("t.txt", "\n", "t.txt: holds no words"),
-        ("t.txt", None, "t.txt: there is no such file"),
-        ("t.txt", "\x00\x01", "t.txt"),
-    ],
-)
-def test_bad_texts(run: Run, folder: Path, file: str, content: str | None, problem: str) -> None:
-    if content is not None:
-        (folder / file).write_text(content)
-    done = run("words", "train", folder / file, "-o", folder / "w")
-    assert done.code == 1
-    assert problem in done.err
-    assert not (folder / "w").exists()
-
-
-def test_a_broken_line_is_named(run: Run, folder: Path) -> None:
-    (folder / "v.txt").write_text("2 2\nfever 1 0\ncold 0\n")
-    done = run("words", "convert", folder / "v.txt", "-o", folder / "w")
-    assert done.code == 1
-    assert (
-        "v.txt, line 3: the line is no word vector: 'cold 0'; expected a word and 2 numbers, on 2 lines"
-        in done.err
-    )
-
-
-def test_a_truncated_gzip_is_no_interruption(run: Run, folder: Path) -> None:
-    (folder / "v.gz").write_bytes(gzip.compress(b"1 2\nfever 1 0\n")[:-9])
-    done = run("words", "convert", folder / "v.gz", "-o", folder / "w")
-    assert done.code == 1
-    assert done.err.startswith(f"linker: {folder / 'v.gz'}: the gzip data is broken (")
 
 
 def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
@@ -152,13 +114,6 @@ def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
     assert done.code == 0
     assert "line 11: byte 0xef is not UTF-8" in done.err
     assert "1 bad record was skipped" in done.err
-
-
-def test_a_folder_with_other_files_is_not_replaced(run: Run, folder: Path) -> None:
-    (folder / "w").mkdir()
-    (folder / "w" / "mine").write_text("")
-    assert run("words", "train", folder / "text.txt", "-o", folder / "w").code == 1
-    assert (folder / "w" / "mine").exists()
 
 
 @pytest.mark.parametrize("words", ["names", "text", "file", "folder"])
@@ -184,7 +139,7 @@ def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> No
     assert linked.out.splitlines()[1].split("\t")[2] == "D1"
 
 
-def test_what_does_not_fit_together_is_refused(run: Run, dan: Run, folder: Path) -> None:
+def test_what_does_not_fit_together_is_refused(dan: Run, folder: Path) -> None:
     words, text = ("--words", folder / "v.txt"), ("--text", folder / "text.txt")
     for options, message in (
         (("--encoder", "tfidf", *words), "made of words (dan and its kind), not tfidf"),
@@ -198,8 +153,6 @@ def test_what_does_not_fit_together_is_refused(run: Run, dan: Run, folder: Path)
     ):
         result = dan(*options)
         assert (result.code, message in result.err) == (2, True), result.err
-    other = run("words", "train", folder / "text.txt", "--set", "dan.hidden=3", "-o", folder / "w")
-    assert (other.code, "only the options of word vectors" in other.err) == (2, True)
 
 
 def test_words_that_were_trained_are_found_again(
@@ -228,15 +181,6 @@ def test_words_of_another_text_or_of_other_options_are_trained_again(
     (folder / "text.txt").write_text(TEXT + "something else\n")
     assert stopped(*options, "--set", "words.dim=6").code == 130
     assert "else" in WordVectors.read(folder / "m.training" / "words").row
-
-
-def test_the_norm_loss_has_vectors_of_any_length(dan: Run) -> None:
-    assert dan(*QUICK, "--hypernym-norm").code == 0
-
-
-def test_the_preset_of_the_paper_means_its_encoder(dan: Run) -> None:
-    done = dan("--preset", "paper-dan", *SMALL, *FEW[:-4])
-    assert (done.code, "encoder: dan" in done.err) == (0, True)
 
 
 @pytest.mark.parametrize("flag", [("--words", "v.txt"), ("--text", "text.txt")])

@@ -190,7 +190,7 @@ def test_after_a_sudden_end_decisions_are_there(serve: Any, model: Path, tmp_pat
 
 def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path) -> None:
     def run(*options: str) -> str:
-        command = [sys.executable, "-m", "linker.cli", "serve", *options]
+        command = [sys.executable, "-m", "linker.cli", "serve", "--port", "0", *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1
         return done.stderr

@@ -1,0 +1,163 @@
+"""Command lines that are refused: exit code 2 where they are written wrongly, 1 where they name what is not there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+NO_WEIGHTS = "only an encoder with weights is trained, not {}; choose --encoder transformer, dan or static-tuned, or do without"
+PREDICTIONS = "is for a model, not for --predictions; leave it out"
+STRICT = "is for a model under --protocol strict; leave it out"
+KS = "'-k' / '--k': '{}'; expected whole numbers from 1 to 1000000, e.g. 1,5,10,20"
+
+WRONG = [  # exit code 2
+    ("lnik", "No such command 'lnik'. Did you mean link?"),
+    ("words tarin", "No such command 'tarin'"),
+    ("link", "Missing argument 'INPUT'"),
+    ("link {m} --modle y", "Did you mean"),
+    ("link {m} y", "Got unexpected extra argument (y)"),
+    ("link {m} -k 0", "Invalid value for '-k': 0 is not in the range 1<=x<=1000000"),
+    ("link {m} --under ''", "Invalid value for '--under': names nothing"),
+    ("link {m} --workers 0", "Invalid value for '--workers'"),
+    ("link {m} --address a:1", "--address is for --engine ray; leave it out, or give that"),
+    ("link {m} --engine ray", "m.txt: each file that is read becomes one in a folder; name the fo"),
+    ("link {m} --format parquet", "becomes one in a folder; name the folder with -o"),
+    ("link {folder}", "folder: each file that is read becomes one in a folder; name the folder"),
+    ("link '{folder}/*.txt' --encoding cp850 -o o", "--encoding is for a file; the files of a job"),
+    ("link {t} --column disease --format tsv", "keeps its format; leave out --format"),
+    ("link {t} --column disease -k 5", "no candidates; leave out -k"),
+    ("link {t} --column disease --type A", "mentions without types; leave out --type"),
+    ("link {t} --column disease --workers 2", "by one process; leave out --workers"),
+    ("link {t} --column disease --engine ray", "by one process; leave out --engine"),
+    ("link {t} --column disease -o o.xlsx", "the table is a text; name a csv or tsv with -o"),
+    ("annotate {m} --labels A", "--labels is for --mentions-by"),
+    ("annotate {m} --input-format jsonl", "--input-format"),
+    ("evaluate {t} --under A --predictions x", f"--under {PREDICTIONS}"),
+    ("evaluate {t} --not-under A --predictions x", f"--not-under {PREDICTIONS}"),
+    ("evaluate {t} --device cpu --predictions x", f"--device {PREDICTIONS}"),
+    ("evaluate {t} --precision bf16 --predictions x", f"--precision {PREDICTIONS}"),
+    ("evaluate {t} --protocol document --predictions x", "not for --predictions"),
+    ("evaluate {t} --threshold 1 --protocol biosyn", f"--threshold {STRICT}"),
+    ("evaluate {t} --threshold 1 --predictions x", f"--threshold {STRICT}"),
+    ("evaluate {t} --decisions d --protocol biosyn", f"--decisions {STRICT}"),
+    *((f"evaluate {{t}} --k {ks}", KS.format(ks)) for ks in ("0", "1,x", "1,1000001", "9" * 20)),
+    ("compare a", "Missing argument 'B'"),
+    ("decisions list --decisions d --history --conflicts", "leave out --history"),
+    ("dictionary search x y -n 0", "0 is not in the range 1<=x<=1000000"),
+    ("dictionary lend {dict} {dict} --lend-kinds funny", "'funny' is no kind of names to lend"),
+    ("dictionary stats {dict} --lend-kinds exact", "--lend-kinds chooses among the names of"),
+    ("encode {m} -o v.txt", "v.txt: name a file that ends in .npy or .safetensors"),
+    ("encode {m} -o w.npy --workers 2", "--workers is for several files"),
+    ("index", "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"),
+    ("index --namespaces E", "options of reading are for a dictionary; give --dict, too"),
+    ("index --set sparse.ngram_max=4", "a trained model keeps its options; only those of"),
+    ("index --set index.kind=tree", "index.kind is 'tree'; expected: 'auto', 'exact' or 'ivf'"),
+    ("serve --decisions d --no-decisions", "give --decisions or --no-decisions, not both"),
+    ("words train {m} --set dan.hidden=3 -o w", "only the options of word vectors"),
+    ("words train {m} --set words.tokens=names -o w", "name it with --dict"),
+    ("words convert {m} --frequent 0 -o w", "--frequent goes with --dict"),
+    ("train", "Missing option '--dict'"),
+    ("train --dict x --set dense.dim=3", "--set dense.dim=3: there is no option group 'dense'"),
+    ("train --dict x --set ngram_max", "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse."),
+    (
+        "train --dict x --preset best",
+        "--preset best: there is no preset 'best'; choose one of: def",
+    ),
+    ("train --dict x --preset best --encoder dan", "--preset best: there is no preset 'best'"),
+    ("train --dict x --encoder x", "--encoder x: there is no such encoder; choose one of: bne, "),
+    ("train --dict x --refit", "of --mentions and --dev; name some with --dev"),
+    ("train --dict x --resume", f"--resume: {NO_WEIGHTS.format('static')}"),
+    (
+        "train --dict x --encoder tfidf --no-hypernym-norm --epochs 3",
+        f"--no-hypernym-norm, --epochs 3: {NO_WEIGHTS.format('tfidf')}",
+    ),
+    (
+        "train --dict x --encoder dan --epochs two",
+        "--epochs two: training.epochs is 'two'; expected: a whole number",
+    ),
+    (
+        "train --dict x --encoder dan --epochs 3 --seed -1 --set align.epochs=1",
+        "--seed -1: training.seed is '-1'; expected: greater than or equal to 0",
+    ),
+    (
+        "train --dict x --encoder tfidf --set static.dim=64",
+        "--set static.dim=64: the encoder tfidf makes nothing of the options static; leave it out",
+    ),
+]
+MISSING = [  # exit code 1
+    ("link {m} --under D99", "D99 is not in the dictionary; select by the id of a concept"),
+    ("link {m} --under D001943 --not-under D001943", "the selection is empty: of "),
+    ("link {m} --namespaces HP", "the model has no concept with the prefix HP; it has: MESH "),
+    ("link {t} --column disease --input-format jsonl", "is jsonl; a column can be named in"),
+    ("link {m} -o {folder}", "folder: is a folder; name a file with -o"),
+    ("link {m} -o {m}/out.tsv", "out.tsv: cannot be written: File exists; name another output"),
+    ("link {m} -o {m}", "m.txt: is read and would be replaced; name another output with -o"),
+    ("link {m} --device cuda", "links by characters, which have no vectors to search on a GPU"),
+    ("link '{folder}/*.xml' -o out", "*.xml: no file has such a name"),
+    ("annotate {m} --mentions-by flair:x", "spacy:MODEL or gliner:MODEL"),
+    ("annotate {folder}", "has no texts"),
+    ("explain '  '", "the mention is blank"),
+    ("explain fever --concept MESH:D999999", "MESH:D999999 is not in the dictionary"),
+    ("explain fever --document nowhere.txt", "nowhere.txt"),
+    ("compare {model} {model}", "is no folder that linker evaluate -o wrote"),
+    ("evaluate {t} -o {m}", "m.txt: cannot be written: File exists; name another output with -o"),
+    ("encode {m} -o w.npy", "links by characters alone (tfidf)"),
+    ("index --dict no.tsv", "no.tsv: there is no such file"),
+    ("index --mentions {m}", "m.txt: holds no annotated mentions; give a file with gold ids"),
+    ("train --dict {dict} --mentions {m}", "m.txt: holds no annotated mentions; give a file with"),
+    ("evaluate {m}", "m.txt: holds no annotated mentions; give a file with gold ids"),
+    ("dictionary stats {folder}", "is not a dictionary in a format that linker knows"),
+    ("dictionary stats {model} --types T047", "is a saved dictionary; --types can be chosen only"),
+    ("serve --port 0 --no-decisions --precision int8", "links by characters, which have no int8"),
+    *(
+        (f"{command} nowhere", "nowhere: there is no such file; check the path")
+        for command in (
+            *("link", "annotate", "evaluate", "dictionary stats", "dictionary diff {dict}"),
+            *("evaluate {t} --predictions", "train --dict", "train --dict {dict} --mentions"),
+            *("train --dict {dict} --hierarchy", "train --dict {dict} --spelling"),
+            *("train --dict {dict} --config", "words train -o w"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "message", "code"),
+    [*((*case, 2) for case in WRONG), *((*case, 1) for case in MISSING)],
+)
+def test_a_command_line_is_refused_in_one_sentence(
+    run: Run,
+    sample: Path,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    message: str,
+    code: int,
+) -> None:
+    monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LINKER_MODEL", str(trained))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "m.txt").write_text("gout\n")
+    (tmp_path / "t.csv").write_text("disease,n\ngout,1\n")
+    if command.startswith("serve"):
+        pytest.importorskip("fastapi")
+    places = {"m": "m.txt", "t": "t.csv", "folder": "folder", "dict": sample, "model": trained}
+    before = sorted(tmp_path.iterdir())
+    if command.startswith("index"):  # which writes where the model is
+        command += " -o other"
+    result = run(*shlex.split(command.format(**places)))
+    assert (result.code, result.out) == (code, "")
+    assert message in " ".join(result.err.split())
+    if code == 2:
+        assert result.err.startswith("Usage: linker ")
+    else:
+        assert result.err.splitlines()[-1].startswith("linker: ")
+    assert sorted(path for path in tmp_path.iterdir() if path.suffix != ".sqlite") == before
