@@ -112,7 +112,7 @@ def split_ids(
     """
     return [
         [identify(i) or spell(i) for i in part if i.lower() not in NO_CONCEPT]
-        for part in _written(text, identify)
+        for part in _split_parts(text, identify)
     ]
 
 
@@ -121,7 +121,7 @@ def part_ids(text: str) -> list[str]:
     return [identifier for part in split_ids(text) for identifier in part or [""]]
 
 
-def _written(text: str, identify: Identify) -> list[list[str]]:
+def _split_parts(text: str, identify: Identify) -> list[list[str]]:
     """The ids of each part as they are written."""
     if not _SIGN.search(text):  # as nearly all texts
         return [[text.strip()]]

@@ -154,29 +154,12 @@ def _floats(values: ArrayLike) -> Values:
 def mean_interval(
     values: ArrayLike, *, samples: int = 2000, level: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
-    """The mean of per-mention values and its percentile bootstrap interval.
-
-    Args:
-        values: (mentions,) one value per mention.
-        samples: how often as many mentions are sampled with replacement.
-        level: the share of the samples' means that the interval holds.
-        seed: of the sampling.
-
-    Returns:
-        (mean, lower, upper); all NaN without values.
-    """
-    return run_interval([_floats(values)], samples=samples, level=level, seed=seed)
-
-
-def run_interval(
-    values: ArrayLike, *, samples: int = 10_000, level: float = 0.95, seed: int = 0
-) -> tuple[float, float, float]:
     """The mean over runs and mentions and its percentile bootstrap interval.
 
     Runs and mentions are both sampled with replacement, which `scipy.stats.bootstrap` cannot do.
 
     Args:
-        values: (runs, mentions) one value per mention of each training run.
+        values: (mentions,) or (runs, mentions), one value per mention of each training run.
         samples: how often they are sampled.
         level: the share of the samples' means that the interval holds.
         seed: of the sampling.
@@ -184,7 +167,7 @@ def run_interval(
     Returns:
         (mean, lower, upper); all NaN without values.
     """
-    runs = _floats(values)
+    runs = np.atleast_2d(_floats(values))
     if not runs.size:
         return (float("nan"),) * 3
     return float(runs.mean()), *interval(_sampled_means([runs], samples, seed)[0], level)

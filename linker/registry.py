@@ -59,37 +59,25 @@ def load(name: str) -> Any:
             f"there is no encoder {name!r}; choose one of: {', '.join(sorted(encoders()))}"
         )
     module, _, attribute = where.partition(":")
-    if name not in ENCODERS:
-        return _of_another_package(name, module, attribute)
     try:
         return getattr(importlib.import_module(module), attribute)
     except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"encoder {name!r} needs {error.name}, which is not installed: {install_hint('dense')}"
-        ) from error
-
-
-def _of_another_package(name: str, module: str, attribute: str) -> Any:
-    """The class that an entry point names."""
+        if name in ENCODERS:
+            hint = install_hint("dense")
+            problem = f"needs {error.name}, which is not installed: {hint}"
+            raise LinkerError(f"encoder {name!r} {problem}") from error
+        reason: Exception = error
+    except Exception as error:  # another package may raise anything
+        if name in ENCODERS:
+            raise
+        reason = error
     points = importlib.metadata.entry_points(group="linker.encoders")
     distribution = next((point.dist for point in points if point.name == name), None)
     package = distribution.name if distribution else module.partition(".")[0]
-    try:
-        loaded = importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
-            raise LinkerError(
-                f"encoder {name!r} needs {error.name}, which is not installed: "
-                f"install what {package} asks for"
-            ) from error
-        problem = f"names {module}:{attribute}, and the module {error.name} is missing"
-    except Exception as error:
-        problem = f"cannot be imported ({type(error).__name__}: {error})"
-    else:
-        if hasattr(loaded, attribute):
-            return getattr(loaded, attribute)
-        problem = f"names {module}:{attribute}, which is not there"
-    raise LinkerError(f"encoder {name!r}: the package {package} {problem}; ask its authors")
+    raise LinkerError(
+        f"encoder {name!r}: {where} of the package {package} cannot be imported "
+        f"({type(reason).__name__}: {reason}); install what {package} asks for, or ask its authors"
+    ) from reason
 
 
 def options_group(name: str) -> str:

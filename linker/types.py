@@ -79,7 +79,7 @@ class Source:
     """A file or folder that concepts of a dictionary were read from."""
 
     file: str  # name without its folder
-    format: str  # a name of `readers.dictionaries.FORMATS`
+    format: str  # a name of `linker.formats.DICTIONARIES`
     namespace: str  # the most frequent CURIE prefix
     release: str  # as the file states it; empty where it does not
     sha256: str  # checksum of the file, or of the files of the folder

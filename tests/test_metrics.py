@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import metrics
-from linker.metrics import hits, mean_interval, paired_difference, reciprocal_ranks, run_interval
+from linker.metrics import hits, mean_interval, paired_difference, reciprocal_ranks
 
 RANKS = [1, 0, 3, 2, 20, 21]
 
@@ -90,7 +90,7 @@ def test_difference_the_slow_way() -> None:
 
 def test_interval_of_runs_the_slow_way() -> None:
     exact = np.quantile([mean for (mean,) in all_draws(A)], [0.1, 0.9])
-    mean, lower, upper = run_interval(A, samples=40_000, level=0.8)
+    mean, lower, upper = mean_interval(A, samples=40_000, level=0.8)
     assert mean == pytest.approx((0.9 + 0.1 + 0.5 + 0.8 + 0.35 + 0.2) / 6)
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
@@ -115,14 +115,14 @@ def test_better_by_one_mention() -> None:
 
 def test_intervals_are_the_same_for_the_same_seed() -> None:
     values = np.random.default_rng(0).random((3, 40))
-    once, again, other = (run_interval(values, seed=seed) for seed in (1, 1, 2))
+    once, again, other = (mean_interval(values, seed=seed) for seed in (1, 1, 2))
     assert once == again != other
     assert paired_difference(values, values, seed=1) == paired_difference(values, values, seed=1)
 
 
 @pytest.mark.parametrize("values", [np.empty((3, 0)), np.empty((0, 3))])
 def test_without_values_there_is_no_interval(values: np.ndarray) -> None:
-    assert all(map(math.isnan, run_interval(values)))
+    assert all(map(math.isnan, mean_interval(values)))
     assert all(map(math.isnan, paired_difference(values, np.ones((1, values.shape[1])))))
     assert all(map(math.isnan, mean_interval(values[:0].ravel())))
 

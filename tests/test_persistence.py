@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import pickle
 import re
@@ -103,12 +102,8 @@ def test_offsets_that_cut_no_texts_are_refused(
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     config = check(folder)
-    assert config == {
-        "format_version": 1,
-        "kind": "model",
-        "code_version": persistence.VERSION,
-        "encoder": "tfidf",
-    }
+    version = {"format_version": 1, "code_version": persistence.VERSION}
+    assert config == version | {"kind": "model", "encoder": "tfidf"}
     arrays = persistence.load_arrays(folder)
     assert sorted(arrays) == ["empty", "whole"]
     assert arrays["whole"].tolist() == [0, 1, 2]
@@ -127,7 +122,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
 def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
     folder = save(tmp_path / "m")
     data = (folder / name).read_bytes()
-    for at in range(0, len(data), 4):
+    for at in range(0, len(data), 8):
         (folder / name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         message = refusal(folder)
         assert name in message or (
@@ -137,18 +132,19 @@ def test_a_changed_byte_is_found(tmp_path: Path, name: str) -> None:
     check(folder)
 
 
-def test_missing_files_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("deep/half.npy", "named in manifest.json but missing"),
+        ("manifest.json", "there is no such"),
+    ],
+)
+def test_missing_files_are_named(tmp_path: Path, name: str, problem: str) -> None:
     folder = save(tmp_path / "m")
-    (folder / "deep" / "half.npy").unlink()
-    assert refusal(folder) == (
-        f"{folder / 'deep' / 'half.npy'}: named in manifest.json but missing; "
-        "the folder is incomplete, train or save it again"
-    )
-    (folder / "manifest.json").unlink()
-    assert refusal(folder) == (
-        f"{folder / 'manifest.json'}: there is no such file; "
-        "the folder is incomplete, train or save it again"
-    )
+    (folder / name).unlink()
+    said = refusal(folder)
+    assert said.startswith(f"{folder / name}: {problem}")
+    assert said.endswith("; the folder is incomplete, train or save it again")
 
 
 @pytest.mark.parametrize(
@@ -194,23 +190,24 @@ def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(
     assert check(folder)["encoder"] == "tfidf"
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
-def test_another_format_version_is_refused_by_number(tmp_path: Path, version: object) -> None:
+@pytest.mark.parametrize(
+    ("file", "value", "message"),
+    [
+        *(
+            ("config.json", {"format_version": version}, f"format_version is {version!r}, this rel")
+            for version in (0, 2, "1", None)
+        ),
+        ("config.json", [], "format_version is None, this release"),
+        ("manifest.json", [], "holds no checksums; train or save it again"),
+        ("manifest.json", {"sha256": []}, "holds no checksums; train or save it again"),
+    ],
+)
+def test_configurations_and_manifests_of_others(
+    tmp_path: Path, file: str, value: object, message: str
+) -> None:
     folder = save(tmp_path / "m")
-    config = json.loads((folder / "config.json").read_text()) | {"format_version": version}
-    persistence.save_json(folder / "config.json", config)
-    said = f"format_version is {version!r}, this release ({persistence.VERSION}) reads 1; "
-    assert f"config.json: {said}" in refusal(folder)
-    (folder / "config.json").write_text("[]")
-    assert "format_version is None" in refusal(folder)
-
-
-@pytest.mark.parametrize("content", ["[]", '{"sha256": []}'])
-def test_a_manifest_without_checksums_is_refused(tmp_path: Path, content: str) -> None:
-    folder = save(tmp_path / "m")
-    (folder / "manifest.json").write_text(content)
-    said = f"{folder / 'manifest.json'}: holds no checksums; train or save it again"
-    assert refusal(folder) == said
+    persistence.save_json(folder / file, value)
+    assert refusal(folder).startswith(f"{folder / file}: {message}")
 
 
 def test_the_manifest_names_no_file_outside_the_folder(tmp_path: Path) -> None:
@@ -267,9 +264,7 @@ def test_what_is_no_plain_array_is_refused_though_signed(tmp_path: Path, forge) 
     forge(folder / "whole.npy")
     sign(folder)
     check(folder)
-    with pytest.raises(
-        LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the folder was changed"
-    ):
+    with pytest.raises(LinkerError, match=r"whole\.npy: is no array of plain values \(.*\); the f"):
         persistence.load_arrays(folder)
 
 
@@ -328,6 +323,10 @@ def test_what_cannot_be_read_again_takes_nobody_s_place(tmp_path: Path, error: E
 
 def test_saving_again_replaces_all(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    for path in (folder, tmp_path / "empty", tmp_path / "link", tmp_path / "nowhere"):
+        persistence.check_replaceable(path)
     with persistence.saving(folder, "model", {}, lambda *_: None) as aside:
         persistence.save_arrays(aside, {"new": np.arange(1)})
     assert sorted(contents(folder)) == ["config.json", "manifest.json", "new.npy"]
@@ -365,14 +364,6 @@ def test_a_file_of_the_user_inside_our_folder_is_not_replaced(tmp_path: Path, na
     assert foreign(folder).startswith(f"{folder}: holds {name}, which linker did not write there; ")
 
 
-def test_what_may_be_replaced(tmp_path: Path) -> None:
-    folder = save(tmp_path / "m")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "link").symlink_to(folder)
-    for path in (folder, tmp_path / "empty", tmp_path / "link", tmp_path / "nowhere"):
-        persistence.check_replaceable(path)
-
-
 @pytest.mark.parametrize("content", [b'{"a": ', b"[" * 100_000, b'"\xff"', b"1" * 5000])
 def test_broken_json_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.json").write_bytes(content)
@@ -385,10 +376,8 @@ def test_numbers_in_half_precision(numbers: list[float]) -> None:
     values = np.array(numbers, np.float32)
     half = persistence.to_fp16(values)
     assert half.dtype == np.float32
-    if np.abs(values).max(initial=0) < 65_504:  # the largest number of half precision
-        assert np.abs(half - values).max(initial=0) <= max(
-            2**-25, np.abs(values).max(initial=0) * 2**-11
-        )
+    if (largest := np.abs(values).max(initial=0)) < 65_504:  # that of half precision
+        assert np.abs(half - values).max(initial=0) <= max(2**-25, largest * 2**-11)
         assert persistence.to_storage(half).dtype == np.float16
     for kept in (half, values):
         assert persistence.from_storage(persistence.to_storage(kept)).tolist() == kept.tolist()
@@ -421,20 +410,16 @@ def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path) -> None
     folder = tmp_path / "m"
     number(folder, 1)
     values = iter([2, 3, 4])
-    assert halves(folder, lambda: [number(folder, v) for v in itertools.islice(values, 1)]) == (
-        4,
-        4,
-    )
+    seen = halves(folder, lambda: [number(folder, v) for v in itertools.islice(values, 1)])
+    assert seen == (4, 4)
 
 
 def test_where_a_folder_is_moved_away_while_it_is_read_the_new_one_is_read(tmp_path: Path) -> None:
     folder, other, old = tmp_path / "m", tmp_path / "other", tmp_path / "old"
     number(folder, 1)
     number(other, 2)
-    assert halves(folder, lambda: old.exists() or (folder.rename(old), other.rename(folder))) == (
-        2,
-        2,
-    )
+    seen = halves(folder, lambda: old.exists() or (folder.rename(old), other.rename(folder)))
+    assert seen == (2, 2)
 
 
 def test_a_folder_that_is_replaced_for_ever_is_given_up(
@@ -450,22 +435,12 @@ def test_a_folder_that_is_replaced_for_ever_is_given_up(
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (
-            lambda path, _: persistence.load_json(path / "none.json"),
-            "{}/none.json: there is no such file; the folder is incomplete, train or save it again",
-        ),
-        (
-            lambda path, _: (path / "none").read_bytes(),
-            "{}/none: cannot be read: No such file or directory",
-        ),
-        (
-            lambda _, config: config["options"],
-            "{}: is not a model that linker wrote (KeyError: 'options'); train or save it again",
-        ),
+        (lambda path, _: persistence.load_json(path / "none"), "{}/none: there is no such file;"),
+        (lambda path, _: (path / "none").read_bytes(), "{}/none: cannot be read: No such file or"),
+        (lambda _, config: config["options"], "{}: is not a model that linker wrote"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, read: Any, message: str) -> None:
     folder = save(tmp_path / "m")
-    with pytest.raises(LinkerError) as caught:
+    with pytest.raises(LinkerError, match=f"^{re.escape(message.format(folder))}"):
         persistence.load(folder, "model", read)
-    assert str(caught.value) == message.format(folder)

@@ -147,19 +147,12 @@ class IvfIndex(VectorIndex):
             checksum: SHA-256 of the file of the vectors.
 
         Raises:
-            LinkerError: the index is damaged, or of other vectors.
+            ValueError: the index is of other vectors; a damaged one raises other errors, too.
         """
-        values, arrays = persistence.load_json(folder / _RECORD), persistence.load_arrays(folder)
-        try:
-            record = IndexRecord(**values)
-            if record.vectors != checksum:
-                raise ValueError("it is of other names or of another encoder")
-            return cls(vectors, arrays, record, folder / "lists.npy")
-        except (KeyError, TypeError, ValueError) as error:
-            raise LinkerError(
-                f"{folder}: is no index of this model ({error}); "
-                "make it again: linker index --set index.kind=ivf"
-            ) from None
+        record = IndexRecord(**persistence.load_json(folder / _RECORD))
+        if record.vectors != checksum:
+            raise ValueError("the index is of other names or of another encoder")
+        return cls(vectors, persistence.load_arrays(folder), record, folder / "lists.npy")
 
 
 def save_record(folder: Path, record: IndexRecord) -> None:

@@ -206,25 +206,16 @@ class HybridGenerator(Generator):
         sparse_encoder: type[SparseEncoder],
         dense_encoder: type[Encoder],
     ) -> HybridGenerator:
-        """Read what `save` wrote; the arrays stay memory-mapped.
-
-        Raises:
-            LinkerError: an array or a number does not fit the others.
-        """
+        """Read what `save` wrote; the arrays stay memory-mapped."""
         sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
         arrays = persistence.load_arrays(folder / "dense_names")
         numbers = persistence.load_json(folder / "hybrid.json")
-        try:
-            encoder = dense_encoder.load(folder / "dense")
-            vectors: NDArray[Any] | VectorIndex = arrays["vectors"]
-            if (folder / INDEX).is_dir():
-                checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
-                vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
-            return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])
-        except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise LinkerError(
-                f"{folder}: the dense vectors do not fit the names ({error}); train again"
-            ) from None
+        encoder = dense_encoder.load(folder / "dense")
+        vectors: NDArray[Any] | VectorIndex = arrays["vectors"]
+        if (folder / INDEX).is_dir():
+            checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
+            vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
+        return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])
 
 
 def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:

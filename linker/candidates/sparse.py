@@ -16,7 +16,6 @@ from linker.candidates.index import AUTO, LARGE, Floats, Hits, IndexOptions, Int
 from linker.candidates.sparse_index import ExactPostings, WordLists, encoded, pair_products
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import SparseEncoder
-from linker.errors import LinkerError
 
 
 class SparseGenerator(Generator):
@@ -126,14 +125,10 @@ class SparseGenerator(Generator):
         cls, folder: Path, dictionary: Dictionary, encoder: type[SparseEncoder]
     ) -> SparseGenerator:
         """Read what `save` wrote; the arrays stay memory-mapped."""
-        try:  # compiled code trusts what is checked here
-            table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
-            table.check(len(dictionary), len(dictionary.names))
-            sparse = encoder.load(folder / "sparse")
-            index = ExactPostings if (folder / "postings").is_dir() else WordLists
-            vectors = index.load(folder, sparse.encode([""]).shape[1], len(table))
-        except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise LinkerError(
-                f"{folder}: the names and their vectors do not fit together ({error}); train again"
-            ) from None
+        # compiled code trusts what is checked here
+        table = NameTable.from_arrays(persistence.load_arrays(folder / "names"))
+        table.check(len(dictionary), len(dictionary.names))
+        sparse = encoder.load(folder / "sparse")
+        index = ExactPostings if (folder / "postings").is_dir() else WordLists
+        vectors = index.load(folder, sparse.encode([""]).shape[1], len(table))
         return cls(table, dictionary.id_rank, dictionary.entry_rank, sparse, vectors)

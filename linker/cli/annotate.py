@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linker import formats
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.types import Selection
@@ -24,7 +25,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     model=o.MODEL,
     k=o.number(1, o.ANSWERS, flags="-k"),
     output=o.OUTPUT,
-    form=o.choice(o.FORMAT, flags="--format"),
+    form=o.choice((*formats.PREDICTIONS,), flags="--format"),
     read_as=o.choice(("auto", "text", "pubtator", "bioc"), flags="--input-format"),
     threshold=o.option(
         "Leave out mentions found with a lower confidence. [default: chosen in training]",

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import click
 
+from linker import formats
 from linker.cli import common, machines
 from linker.cli import options as o
-
-if TYPE_CHECKING:
-    pass
 
 
 @o.command(
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
         required=True,
         flags="-o --output",
     ),
-    input_format=o.choice(("auto", *o.MENTION_FORMATS)),
+    input_format=o.choice(("auto", *formats.MENTIONS)),
     column=o.COLUMN,
     precision=o.PRECISION,
     on_error=o.ON_ERROR,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linker import formats
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.types import Selection
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     model=o.MODEL,
     k=o.number(5, o.ANSWERS, flags="-k"),
     output=o.OUTPUT,
-    form=o.choice((*o.FORMAT, "parquet"), flags="--format"),
-    input_format=o.choice(("auto", *o.MENTION_FORMATS)),
+    form=o.choice((*formats.PREDICTIONS, "parquet"), flags="--format"),
+    input_format=o.choice(("auto", *formats.MENTIONS)),
     column=o.COLUMN,
     mention_type=o.option(
         "Link only mentions that are annotated with this type, e.g. Disease.", "T", flags="--type"

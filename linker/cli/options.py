@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from linker import formats
 from linker.cli import common
 from linker.errors import Skip, UsageError, stop
 
@@ -27,8 +28,6 @@ _Record = TypeVar("_Record", bound="DataclassInstance")
 
 DEFAULT_MODEL = "linker-model"
 MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
-# as in linker.readers, which --help need not import
-MENTION_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept", "parquet")
 PROBABILITY = click.FloatRange(0, 1)
 
 
@@ -193,7 +192,6 @@ OUTPUT = option(
     default="-",
     flags="-o --output",
 )
-FORMAT = ("tsv", "jsonl", "pubtator", "bioc", "sssom")
 ANSWERS = "Concepts to return for each part of a mention."
 DEVICE = choice(
     ("auto", "cpu", "cuda"),
@@ -233,7 +231,7 @@ WITHIN = {  # of a `Selection`
 }
 MENTIONS_FORMAT = option(
     "Format of the mentions. [default: recognised from the content]",
-    type=click.Choice(MENTION_FORMATS),
+    type=click.Choice(formats.MENTIONS),
 )
 EVALUATED_TYPE = option("Evaluate mentions of this type only, e.g. Disease.", "T", flags="--type")
 ANNOTATED_TYPE = option(

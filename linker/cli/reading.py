@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from linker import formats
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError, OnError, UsageError, stop
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.dictionary.lending import Lending
     from linker.types import Document, Mention, NameKind
-
-# as in linker.readers, which --help need not import
-FORMATS = ("medic", "obo", "rrf", "biosyn", "table")
 
 
 def given(options: SimpleNamespace) -> dict[str, Any]:
@@ -140,7 +138,8 @@ def annotated(
 
 DICTS = o.several("Dictionary file or UMLS folder; may be given again.", flags="--dict")
 FORMAT = o.option(
-    "Format of the dictionary. [default: recognised from the content]", type=click.Choice(FORMATS)
+    "Format of the dictionary. [default: recognised from the content]",
+    type=click.Choice([*formats.DICTIONARIES]),
 )
 LANGUAGES = o.commas("UMLS only: keep names in these languages. [default: ENG]", hidden=True)
 SOURCES = o.commas(

@@ -280,11 +280,8 @@ def source_of(
         prefixes: how many of its concepts have each prefix.
         concepts: how many were taken from it.
     """
-    checksum = ""
-    if Path(path).is_dir():
-        checksum = files.sha256_of_folder(path)
-    elif Path(path).is_file():
-        checksum = files.sha256(path)
+    is_there = Path(path).is_dir() or Path(path).is_file()
+    checksum = files.fingerprint(path) if is_there else ""
     most = max(prefixes, key=prefixes.__getitem__, default="")
     return Source(shown(Path(path).name), format, most, release, checksum, concepts)
 

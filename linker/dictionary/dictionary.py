@@ -26,10 +26,10 @@ from linker.dictionary.columns import (
 from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import KINDS, Lending
 from linker.dictionary.names import NameTable
-from linker.errors import LinkerError, OnError, stop
+from linker.errors import OnError, stop
 from linker.explanation import Rule
 from linker.ids import curie, namespace, normalized
-from linker.outputs import Vocabulary
+from linker.outputs import ObjectSource
 from linker.readers import dictionaries
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
@@ -80,7 +80,7 @@ class Dictionary:
 
         Args:
             paths: files (or a UMLS folder); the format is recognised from the content.
-            format: a name of `readers.dictionaries.FORMATS`, for all paths, where they are not
+            format: a name of `linker.formats.DICTIONARIES`, for all paths, where they are not
                 recognised.
             hierarchy: another dictionary file that lends its parents, joined by id or alternative
                 id.
@@ -111,11 +111,11 @@ class Dictionary:
         return dictionary.with_parents(cls.read(hierarchy, prefix=given, on_error=on_error))
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> ObjectSource:
         """What files of mappings say of it; files that only lent parents or names are not named."""
         own = [source for source in self.sources if ", " not in source.format]
         releases = [source.release or f"sha256:{source.sha256}" for source in own]
-        return Vocabulary(
+        return ObjectSource(
             "+".join(source.file for source in own),
             "; ".join(releases),
             tuple(sorted(set(map(namespace, self.ids)) - {""})),
@@ -414,17 +414,13 @@ class Dictionary:
         """Memory-map the arrays of a folder that was checked already."""
         arrays = persistence.load_arrays(folder)
         labels = persistence.load_json(folder / "labels.json")
-        try:  # what was signed is as its maker wrote it, and may be no dictionary
-            if not isinstance(labels, list) or not all(isinstance(text, str) for text in labels):
-                raise ValueError("the labels are no list of texts")
-            columns = Columns.from_arrays(arrays)
-            columns.check(len(labels))
-            sources = persistence.load_json(folder / "sources.json")
-            return cls(columns, labels, [Source(**source) for source in sources])
-        except (KeyError, TypeError, ValueError) as error:
-            raise LinkerError(
-                f"{folder}: holds no dictionary as linker writes it ({error}); make it again"
-            ) from None
+        # what was signed is as its maker wrote it, and may be no dictionary
+        if not isinstance(labels, list) or not all(isinstance(text, str) for text in labels):
+            raise ValueError("the labels are no list of texts")
+        columns = Columns.from_arrays(arrays)
+        columns.check(len(labels))
+        sources = persistence.load_json(folder / "sources.json")
+        return cls(columns, labels, [Source(**source) for source in sources])
 
 
 def _same_concept(dictionary: Dictionary, other: Dictionary, row: int) -> tuple[int, ...]:

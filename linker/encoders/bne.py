@@ -22,8 +22,8 @@ from linker.encoders.layers import (
     ANCHORED,
     FIVEZ,
     OF_WORDS,
+    read_options,
     read_weights,
-    reading,
     write_weights,
 )
 from linker.encoders.trainable import Batch, Tokens, pick_device
@@ -298,16 +298,12 @@ class BneEncoder(GroundedEncoder):
 
     @classmethod
     def load(cls, folder: Path) -> BneEncoder:
-        """Read a saved encoder, onto a GPU if there is one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that the files no longer fit.
-        """
-        with reading(folder, cls) as saved:
-            words, options = WordVectors.open(folder / _WORDS), BneOptions(**saved["options"])
-            encoder = cls(words, saved["alphabet"], options)
-            shapes = {name: tuple(values.shape) for name, values in encoder.state_dict().items()}
-            weights = read_weights(folder, shapes)
+        """Read a saved encoder, onto a GPU if there is one."""
+        saved = read_options(folder)
+        words, options = WordVectors.open(folder / _WORDS), BneOptions(**saved["options"])
+        encoder = cls(words, saved["alphabet"], options)
+        shapes = {name: tuple(values.shape) for name, values in encoder.state_dict().items()}
+        weights = read_weights(folder, shapes)
         encoder.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
         return encoder.eval().to(pick_device("auto"))
 

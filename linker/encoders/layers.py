@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load, save_file
 
 from linker import persistence
@@ -113,14 +111,9 @@ class NumpyEncoder(Encoder):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read a saved encoder, with its base encoder if it has one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that the files no longer fit.
-        """
-        with reading(folder, cls) as saved:
-            encoder = cls._read(folder, saved)
-            encoder.weights = read_weights(folder, encoder.shapes())
+        """Read a saved encoder, with its base encoder if it has one."""
+        encoder = cls._read(folder, read_options(folder))
+        encoder.weights = read_weights(folder, encoder.shapes())
         return encoder
 
 
@@ -131,19 +124,9 @@ def write_weights(folder: Path, saved: object, weights: Mapping[str, Floats]) ->
     persistence.save_json(folder / _OPTIONS, saved)
 
 
-@contextlib.contextmanager
-def reading(folder: Path, kind: type) -> Iterator[Any]:
-    """Give the values that `write_weights` wrote, to make an encoder of them.
-
-    Raises:
-        LinkerError: the folder does not hold such an encoder, as a `with` block finds out.
-    """
-    try:
-        yield persistence.load_json(folder / _OPTIONS)
-    except (SafetensorError, OSError, RuntimeError, TypeError, LookupError) as error:
-        raise LinkerError(
-            f"{folder}: holds no {kind.__name__} as linker writes it ({error}); train again"
-        ) from None
+def read_options(folder: Path) -> Any:
+    """The values that `write_weights` wrote beside the weights."""
+    return persistence.load_json(folder / _OPTIONS)
 
 
 def read_weights(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:

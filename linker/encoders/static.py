@@ -183,14 +183,9 @@ class WordPieces:
     def open(cls, folder: Path) -> WordPieces:
         """Memory-map what `write` wrote."""
         arrays = persistence.load_arrays(folder)
-        try:
-            pieces = Strings.from_arrays(arrays, "piece")
-            pieces.check()
-            return cls(list(pieces), arrays["vectors"], arrays["scales"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise LinkerError(
-                f"{folder}: holds no sub-words as linker writes them ({error}); make it again"
-            ) from None
+        pieces = Strings.from_arrays(arrays, "piece")
+        pieces.check()
+        return cls(list(pieces), arrays["vectors"], arrays["scales"])
 
     def save(self, folder: files.Pathlike, config: Mapping[str, Any]) -> None:
         """Write the table to a folder of its own.
@@ -297,13 +292,9 @@ class StaticEncoder(Encoder):
 
     @classmethod
     def load(cls, folder: Path) -> StaticEncoder:
-        options = persistence.load_json(folder / _OPTIONS)
-        try:
-            return cls(WordPieces.open(folder), StaticOptions(**options))
-        except (TypeError, ValueError) as error:
-            raise LinkerError(
-                f"{folder / _OPTIONS}: holds no options of static vectors ({error}); train again"
-            ) from None
+        return cls(
+            WordPieces.open(folder), StaticOptions(**persistence.load_json(folder / _OPTIONS))
+        )
 
 
 def _fit(table: WordPieces, names: NameTable, options: StaticOptions) -> Floats:

@@ -47,6 +47,11 @@ class Subwords:
     max_n: int
     buckets: int
 
+    def __post_init__(self) -> None:
+        numbers = self.min_n, self.max_n, self.buckets
+        if any(type(number) is not int for number in numbers) or self.buckets < 1:
+            raise ValueError(f"n-grams of {numbers}; expected: lengths and buckets, whole numbers")
+
     def hashes(self, word: str) -> list[int]:
         """The bucket of each n-gram of `<word>`; n-grams are counted in characters.
 
@@ -85,7 +90,8 @@ class WordVectors:
         buckets: sorted hashes of the n-grams that have a vector.
 
     Raises:
-        LinkerError: the arrays do not fit each other, or a number is not finite.
+        ValueError: the arrays do not fit each other.
+        LinkerError: there is no word, or a number is not finite.
     """
 
     def __init__(
@@ -108,7 +114,7 @@ class WordVectors:
             or vectors.dtype not in (np.float32, np.float16)
         ):
             shape = f"({len(words)} words + {len(self.buckets)} n-grams, dim)"
-            raise LinkerError(
+            raise ValueError(
                 f"the word vectors are {vectors.dtype} {vectors.shape}, expected: float32 {shape}"
             )
         if not len(words):
@@ -244,19 +250,10 @@ class WordVectors:
     def open(cls, folder: Path) -> WordVectors:
         """Read what `write` wrote; the vectors stay memory-mapped."""
         arrays = persistence.load_arrays(folder)
-        subwords = persistence.load_json(folder / "subwords.json")
-        try:
-            words = list(Strings.from_arrays(arrays, "word"))
-            return cls(
-                words,
-                arrays["vectors"],
-                subwords and Subwords(**subwords),
-                arrays["buckets"],
-            )
-        except (KeyError, TypeError, ValueError, LinkerError) as error:
-            raise LinkerError(
-                f"{folder}: holds no word vectors as linker writes them ({error}); make them again"
-            ) from None
+        saved = persistence.load_json(folder / "subwords.json")
+        subwords = None if saved is None else Subwords(**saved)
+        words = list(Strings.from_arrays(arrays, "word"))
+        return cls(words, arrays["vectors"], subwords, arrays["buckets"])
 
     def save(self, folder: files.Pathlike, provenance: str = "") -> None:
         """Write the vectors to a folder of their own; an existing one is replaced at the end.

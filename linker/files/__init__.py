@@ -308,8 +308,10 @@ def sha256(path: Pathlike) -> str:
     return digest.hexdigest()
 
 
-def sha256_of_folder(path: Pathlike) -> str:
-    """One SHA-256 for the names and checksums of a folder's files."""
+def fingerprint(path: Pathlike) -> str:
+    """The SHA-256 of a file, or one for the names and checksums of a folder's files."""
+    if not Path(path).is_dir():
+        return sha256(path)
     members = sorted(file for file in Path(path).iterdir() if file.is_file())
     listed = "".join(f"{file.name} {sha256(file)}\n" for file in members)
     return hashlib.sha256(listed.encode()).hexdigest()
@@ -431,8 +433,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def fingerprint(path: Pathlike) -> str:
-    """The sha256 of a file, or of the files of a folder."""
-    return sha256_of_folder(path) if Path(path).is_dir() else sha256(path)

@@ -15,7 +15,7 @@ from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
-from linker.files import arrow
+from linker.formats import FORMATS, pyarrow_for
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
@@ -30,8 +30,6 @@ Item = Document | Mention
 
 _Item = TypeVar("_Item", bound=Item)
 Link = Callable[[Iterable[Any]], Iterator[Linked]]
-
-_SUFFIXES = {"sssom": ".sssom.tsv"}  # of files, where the name of the format is not the suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ class Written:
 
 def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     """Write predictions into texts."""
-    format = outputs.format_of(form)
+    format = outputs.writer_of(form)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
@@ -211,7 +209,7 @@ def link_files(settings: LinkSettings) -> Work:
         LinkerError: there is no model, or the format needs what is not installed.
     """
     if settings.form == "parquet":
-        arrow.libraries("--format parquet")
+        pyarrow_for("--format parquet")
     model = str(Path(settings.model).absolute())
     decisions = settings.decisions and str(Path(settings.decisions).absolute())
     settings = replace(settings, model=model, decisions=decisions)
@@ -223,7 +221,7 @@ def link_files(settings: LinkSettings) -> Work:
         del options["device"]
     if of_decisions:
         options["decisions"] = of_decisions
-    suffix = _SUFFIXES.get(settings.form, f".{settings.form}")
+    suffix = FORMATS[settings.form].suffix or f".{settings.form}"
     return Work(partial(_load, settings, of_model, of_decisions), suffix, options)
 
 

@@ -10,23 +10,15 @@ from itertools import chain
 from typing import Any, Literal, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
+from linker.formats import FORMATS, PREDICTIONS
 from linker.types import Decision, Document, Mention, Part, Prediction
 
-Item = tuple[Document | None, Sequence[Prediction]]
+Predicted = tuple[Document | None, Sequence[Prediction]]
 """A document with the predictions for its mentions; None with predictions for loose mentions."""
-
-FORMATS = {
-    "tsv": "linker.outputs.tsv",
-    "jsonl": "linker.outputs.jsonl",
-    "pubtator": "linker.outputs.pubtator",
-    "bioc": "linker.outputs.bioc",
-    "sssom": "linker.outputs.sssom",
-}
-"""The module of each format."""
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class ObjectSource:
     """What a file of mappings says of the dictionary that its concepts are from."""
 
     name: str = ""  # the names of its files
@@ -43,10 +35,10 @@ class Layout:
     # has a column for the source of an answer
     sources: bool = False
     decisions: bool = False  # whether decisions of people were applied, for which it has columns
-    vocabulary: Vocabulary | None = None  # the dictionary, which files of mappings name
+    vocabulary: ObjectSource | None = None  # the dictionary, which files of mappings name
 
 
-class Format(Protocol):
+class Writer(Protocol):
     """The module of a format; a file is a header, items and a footer."""
 
     FOOTER: str
@@ -64,20 +56,20 @@ class Format(Protocol):
         """
 
 
-def format_of(name: str) -> Format:
-    """The format with a name.
+def writer_of(name: str) -> Writer:
+    """The module that writes a format.
 
     Raises:
         LinkerError: there is no such format.
     """
-    if name not in FORMATS:
+    if name not in PREDICTIONS:
         raise LinkerError(
-            f"{name!r} is not a format of predictions; choose one of {', '.join(FORMATS)}"
+            f"{name!r} is not a format of predictions; choose one of {', '.join(PREDICTIONS)}"
         )
-    return cast(Format, importlib.import_module(FORMATS[name]))
+    return cast(Writer, importlib.import_module(FORMATS[name].writer))
 
 
-def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layout()) -> int:
+def write(name: str, items: Iterable[Predicted], file: TextIO, layout: Layout = Layout()) -> int:
     """Write a file of predictions, and return how many these are.
 
     Args:
@@ -89,13 +81,13 @@ def write(name: str, items: Iterable[Item], file: TextIO, layout: Layout = Layou
     Raises:
         LinkerError: there is no such format, or it cannot hold an item.
     """
-    format, items = format_of(name), iter(items)
+    writer, items = writer_of(name), iter(items)
     first, count = next(items, None), 0
-    file.write(format.header(first and first[0], layout))
+    file.write(writer.header(first and first[0], layout))
     for document, predictions in chain([first] if first else [], items):
-        file.write(format.item(document, predictions, layout))
+        file.write(writer.item(document, predictions, layout))
         count += len(predictions)
-    file.write(format.FOOTER)
+    file.write(writer.FOOTER)
     return count
 
 
@@ -103,7 +95,7 @@ def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
     """The text of one file, of whose chunks each has a header and its items."""
     for number, (header, items) in enumerate(chunks):
         yield items if number else header + items
-    yield format_of(name).FOOTER
+    yield writer_of(name).FOOTER
 
 
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column

@@ -58,7 +58,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
     `-`. For a mention on which people decided, `state` says what, and `decisions` has them as JSON.
     Sentences, relations and other infons stand as they were read. A character that XML cannot hold
-    becomes a blank. For the arguments see `linker.outputs.Format`.
+    becomes a blank. For the arguments see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: there is no document, or it has no text.

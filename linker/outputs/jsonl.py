@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from linker.errors import InputError, OnError, stop
+from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.outputs import Layout, decision_from_json, decision_to_json
 from linker.types import (
@@ -25,15 +25,16 @@ from linker.types import (
 
 SCHEMA = 1
 FOOTER = ""
+_EXPECTED = "an object as linker link --format jsonl writes it"
 
 
 def header(first: Document | None, layout: Layout) -> str:
-    """Nothing; see `linker.outputs.Format`."""
+    """Nothing; see `linker.outputs.Writer`."""
     return ""
 
 
 def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
-    """One object a line, in the order of the mentions; see `linker.outputs.Format`.
+    """One object a line, in the order of the mentions; see `linker.outputs.Writer`.
 
     A candidate has the key `source` where another vocabulary lent the matched name, or where a
     person chose or rejected the concept ("decision"). The `confidence` of a part is that of its
@@ -54,17 +55,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
             prediction = from_json(parse_json(line))
         except ValueError as error:
             problem = f"the line is no prediction ({error})"
-            expected = "an object as linker link --format jsonl writes it"
-            on_error(
-                InputError(
-                    path,
-                    problem,
-                    line=number,
-                    value=line,
-                    expected=expected,
-                    remedy="write the file again",
-                )
-            )
+            bad = RecordError(problem, line, expected=_EXPECTED, remedy="write the file again")
+            on_error(bad.at(path, number))
         else:
             yield prediction
 
@@ -169,30 +161,28 @@ def _of(choices: tuple[Any, ...], value: Any, what: str) -> Any:
 
 
 def _part_from_json(record: Mapping[str, Any]) -> Part:
-    candidates = tuple(map(_candidate_from_json, record["candidates"]))
-    expanded = _text_or_none(record, "expanded")
+    rejected = record.get("rejected")
     return Part(
         _text(record, "text"),
-        expanded,
+        _text_or_none(record, "expanded"),
         parse_spans(record["spans"]),
-        candidates,
+        tuple(map(_candidate_from_json, record["candidates"])),
         bool(record["nil"]),
-        None if (rejected := record.get("rejected")) is None else _candidate_from_json(rejected),
+        None if rejected is None else _candidate_from_json(rejected),
     )
 
 
 def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
-    identifier, name, matched = (
-        _text(record, key) for key in ("concept_id", "name", "matched_name")
+    return Candidate(
+        _text(record, "concept_id"),
+        _text(record, "name"),
+        _text(record, "matched_name"),
+        _score(record, "score"),
+        None if record["sparse_score"] is None else _score(record, "sparse_score"),
+        None if record["dense_score"] is None else _score(record, "dense_score"),
+        _text(record, "source") if "source" in record else "",
+        _confidence(record),
     )
-    sparse, dense = (
-        None if record[key] is None else _score(record, key)
-        for key in ("sparse_score", "dense_score")
-    )
-    source = _text(record, "source") if "source" in record else ""
-    confidence = _confidence(record)
-    score = _score(record, "score")
-    return Candidate(identifier, name, matched, score, sparse, dense, source, confidence)
 
 
 def _confidence(record: Mapping[str, Any]) -> float | None:

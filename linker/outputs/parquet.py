@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from linker.files.arrow import libraries
-from linker.outputs import Item
+from linker.formats import pyarrow_for
+from linker.outputs import Predicted
 from linker.outputs.tsv import ALL_COLUMNS, cells
 
 _TYPES = {"score": "float64", "confidence": "float64", "rank": "int32"}  # the others are strings
@@ -20,7 +20,7 @@ COLUMNS = (("number", "int64"), *((name, _TYPES.get(name, "string")) for name in
 _ROWS = 50_000  # of a group
 
 
-def write(items: Iterable[Item], file: BinaryIO) -> int:
+def write(items: Iterable[Predicted], file: BinaryIO) -> int:
     """Write a row for each candidate of each part of each mention, best first.
 
     The columns are those of `linker.outputs.tsv`, all of them always there, with null for what is
@@ -34,7 +34,7 @@ def write(items: Iterable[Item], file: BinaryIO) -> int:
     Returns:
         The number of mentions.
     """
-    pyarrow, parquet = libraries("--format parquet")
+    pyarrow, parquet = pyarrow_for("--format parquet")
     schema = pyarrow.schema([(n, pyarrow.type_for_alias(kind)) for n, kind in COLUMNS])
     predictions = ((d, prediction) for d, of_item in items for prediction in of_item)
     count = 0

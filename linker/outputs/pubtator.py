@@ -22,7 +22,7 @@ _LINE_BREAKS = str.maketrans("\r\n\0", "   ")  # what cannot stand in a text
 
 
 def header(first: Document | None, layout: Layout) -> str:
-    """Nothing; see `linker.outputs.Format`."""
+    """Nothing; see `linker.outputs.Writer`."""
     return ""
 
 
@@ -38,7 +38,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     Mentions without a prediction, relations and lines that were not understood stand as they
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
-    For the arguments see `linker.outputs.Format`.
+    For the arguments see `linker.outputs.Writer`.
 
     Raises:
         LinkerError: there is no document, or it has no text, or a mention has no span.

@@ -15,7 +15,7 @@ from typing import TextIO
 from urllib.parse import quote
 
 from linker.ids import namespace, part_ids
-from linker.outputs import BREAKS, Layout, Vocabulary, owner_of, spans_text
+from linker.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.outputs.tsv import text_of
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import NAME, VERSION
@@ -66,7 +66,7 @@ _IRIS = {
     "SNOMEDCT": "http://snomed.info/id/",
     **{name: f"{_OBO}{name}_" for name in ("DOID", "HP", "MONDO", "NCIT", "CHEBI", "GO", "MP")},
 }
-_UNKNOWN = Vocabulary(prefixes=tuple(_IRIS))
+_UNKNOWN = ObjectSource(prefixes=tuple(_IRIS))
 _PREFIX = re.compile(r"(?!https?\Z|urn\Z|file\Z)[A-Za-z_][\w.-]*", re.ASCII)
 _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
@@ -76,7 +76,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?=T|\Z| )", re.ASCII)
 
 
 def header(first: Document | None, layout: Layout) -> str:
-    """The metadata and the names of the columns; see `linker.outputs.Format`."""
+    """The metadata and the names of the columns; see `linker.outputs.Writer`."""
     columns = MIXED_COLUMNS if layout.decisions else COLUMNS
     return _metadata(layout.vocabulary or _UNKNOWN) + text_of([columns])
 
@@ -94,7 +94,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     they accepted a concept or none. A part that is open has the mappings of its rejected concepts
     alone, since nobody found that it has none.
 
-    For the arguments see `linker.outputs.Format`.
+    For the arguments see `linker.outputs.Writer`.
     """
     columns = MIXED_COLUMNS if layout.decisions else COLUMNS
     prefixes = (layout.vocabulary or _UNKNOWN).prefixes
@@ -107,7 +107,7 @@ def write_curated(
     file: TextIO,
     *,
     name: Callable[[str], str] = lambda _: "",
-    vocabulary: Vocabulary | None = None,
+    vocabulary: ObjectSource | None = None,
 ) -> None:
     """Write a mapping for each concept that people accepted or rejected.
 
@@ -123,7 +123,7 @@ def write_curated(
     rows = list(rows)
     ids = (identifier for row in rows for identifier in part_ids(row.concept_id))
     prefixes = tuple(dict.fromkeys(map(namespace, ids)))
-    file.write(_metadata(Vocabulary(vocabulary.name if vocabulary else "", "", prefixes)))
+    file.write(_metadata(ObjectSource(vocabulary.name if vocabulary else "", "", prefixes)))
     mappings = (cells for row in rows for cells in _curated_rows(row, prefixes, name))
     table = [[cells[column] for column in CURATED_COLUMNS] for cells in mappings]
     file.write(text_of([CURATED_COLUMNS, *table]))
@@ -161,7 +161,7 @@ def _curated_rows(
         }
 
 
-def _metadata(vocabulary: Vocabulary) -> str:
+def _metadata(vocabulary: ObjectSource) -> str:
     """The metadata. The id of the set depends on them alone, so that it can be repeated."""
     declared = {_LOCAL, *filter(_PREFIX.fullmatch, vocabulary.prefixes)}
     iris = {prefix: _IRIS.get(prefix, f"https://bioregistry.io/{prefix}:") for prefix in declared}

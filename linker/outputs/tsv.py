@@ -56,7 +56,7 @@ def text_of(rows: Iterable[Iterable[str]]) -> str:
 
 
 def header(first: Document | None, layout: Layout) -> str:
-    """The names of the columns; see `linker.outputs.Format`."""
+    """The names of the columns; see `linker.outputs.Writer`."""
     return text_of([compress(ALL_COLUMNS, _has_columns(layout))])
 
 
@@ -72,7 +72,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     the column `source`: the file that lent the matched name, or "decision" where a person chose the
     concept, or rejected it; empty for the dictionary's own names. `Layout.decisions` adds
     `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`.
-    For the arguments see `linker.outputs.Format`.
+    For the arguments see `linker.outputs.Writer`.
     """
     has_columns = _has_columns(layout)
     rows = chain.from_iterable(cells(document, prediction) for prediction in predictions)

@@ -50,7 +50,7 @@ _EXPECTED = (
     "annotations with an id, a text and locations"
 )
 
-_Raw = tuple[str, int | None, dict[str, str], Callable[[], Any]]
+_RawDocument = tuple[str, int | None, dict[str, str], Callable[[], Any]]
 """A document: its name for messages, line, fields of its collection, and what parses it."""
 
 
@@ -89,7 +89,7 @@ def _blocks(path: Pathlike) -> Iterator[bytes]:
             yield block
 
 
-def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_RawDocument]:
     """Yield the documents of a collection as they are complete; one at a time is in memory."""
     parser = etree.XMLPullParser(
         events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False
@@ -148,7 +148,7 @@ def _from_xml(element: Any) -> Any:
     return biocxml.loads(f"<collection>{text}</collection>").documents[0]
 
 
-def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_Raw]:
+def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_RawDocument]:
     content = bytearray()
     for block in blocks:
         content += block

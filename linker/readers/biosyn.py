@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import curie, namespace
-from linker.readers.records import check_concept, make_names, parse_each
-from linker.types import Concept
+from linker.readers.records import check_concept, make_concept, parse_each
+from linker.types import Concept, NameKind
 
 Ids = tuple[str, ...]
 
@@ -20,11 +20,6 @@ _LINE = re.compile(r"[^\s|]+(\|[^\s|]+)*\|\|")
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line that is not blank is `id||name` or `id|id||name|name`."""
     return bool(_LINE.match(next((line for line in head if line.strip()), "")))
-
-
-def release(path: Pathlike) -> str:
-    """Nothing: the format has no place for a release."""
-    return ""
 
 
 @dataclass(slots=True)
@@ -119,11 +114,6 @@ def _primary(ids: Ids) -> str:
 
 def _concept(identifier: str, entry: _Entry) -> Concept:
     name, *others = entry.names
-    return Concept(
-        identifier,
-        name,
-        make_names(identifier, name, dict.fromkeys(others, "exact")),
-        alt_ids=tuple(i for i in entry.ids if i != identifier),
-        namespace=namespace(identifier),
-        line=entry.line,
-    )
+    alt_ids = tuple(i for i in entry.ids if i != identifier)
+    synonyms: dict[str, NameKind] = dict.fromkeys(others, "exact")
+    return make_concept(identifier, name, synonyms, alt_ids=alt_ids, line=entry.line)

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
-from linker.readers import biosyn, medic, obo, rrf, sssom, table
+from linker.formats import DICTIONARIES
+from linker.readers import sssom
 from linker.types import Concept
-
-
-class Format(Protocol):
-    """The attributes and functions of a module of a dictionary format."""
-
-    def recognises(self, path: Pathlike, head: list[str]) -> bool: ...
-
-    def release(self, path: Pathlike) -> str: ...
-
-    def read(self, path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]: ...
-
-
-FORMATS: dict[str, Format] = {
-    "medic": medic,
-    "obo": obo,
-    "rrf": rrf,
-    "biosyn": biosyn,
-    "table": table,
-}  # in order of recognition
 
 _LANGUAGES = ("ENG",)
 
@@ -39,7 +22,7 @@ def detect(path: Readable) -> str:
         path: a path, or an open file, as in `linker.readers.mentions.detect`.
 
     Raises:
-        InputError: the file is empty, not text, or in no format of `FORMATS`.
+        InputError: the file is empty, not text, or in no format of `linker.formats.DICTIONARIES`.
     """
     with peeking(path) as file:
         return _detect(file)
@@ -50,8 +33,8 @@ def _detect(path: Pathlike) -> str:
         raise LinkerError("a dictionary cannot be read from standard input; name a file")
     unread: list[InputError] = []  # bad lines, which the reader of the format will meet again
     lines = [] if is_folder(path) else head(path, on_error=unread.append)
-    for name, form in FORMATS.items():
-        if form.recognises(path, lines):
+    for name in DICTIONARIES:
+        if _reader(name).recognises(path, lines):
             return name
     if unread:
         raise unread[0]
@@ -65,7 +48,7 @@ def _detect(path: Pathlike) -> str:
         path,
         "is not a dictionary in a format that linker knows",
         value=next(filter(str.strip, lines), None),
-        expected=f"one of {', '.join(FORMATS)}",
+        expected=f"one of {', '.join(DICTIONARIES)}",
         remedy="name its format with --dict-format",
     )
 
@@ -84,7 +67,7 @@ def read(
     Args:
         path: a path, or an open file, to which an `OpenFile` can give a name for messages; one of
             the UMLS is MRCONSO alone, and its concepts have neither parents nor types.
-        format: a key of `FORMATS`.
+        format: a key of `linker.formats.DICTIONARIES`.
         on_error: what to do with a bad record.
         languages: languages of UMLS names to keep.
         sources: vocabularies of UMLS names to keep; all if empty.
@@ -95,23 +78,22 @@ def read(
             of tables and a prefix is given.
         InputError: the file holds no concept, or what `on_error` raises.
     """
-    path, form = as_path(path), _form(format)
-    if prefix and form is not table:
-        raise LinkerError(
-            f"{path}: a prefix can be given to the ids of tables only, and this is {format}; "
-            "leave it out"
-        )
-    if form is rrf:
-        concepts = rrf.read(path, on_error=on_error, languages=languages, sources=sources)
-    elif tuple(languages) != _LANGUAGES or sources:
-        raise LinkerError(
-            f"{path}: languages and sources can be chosen of UMLS files only, "
-            f"and this is {format}; leave them out"
-        )
-    elif form is table:
-        concepts = table.read(path, on_error=on_error, prefix=prefix)
-    else:
-        concepts = form.read(path, on_error=on_error)
+    path, reader, options = as_path(path), _reader(format), dict[str, Any]()
+    if prefix:
+        options = {"prefix": prefix}
+        if format != "table":
+            raise LinkerError(
+                f"{path}: a prefix can be given to the ids of tables only, and this is {format}; "
+                "leave it out"
+            )
+    if tuple(languages) != _LANGUAGES or sources:
+        options = {"languages": languages, "sources": sources}
+        if format != "rrf":
+            raise LinkerError(
+                f"{path}: languages and sources can be chosen of UMLS files only, "
+                f"and this is {format}; leave them out"
+            )
+    concepts = reader.read(path, on_error=on_error, **options)
     concept = None
     for concept in concepts:
         yield concept
@@ -122,13 +104,15 @@ def read(
 
 def release(path: Readable, format: str) -> str:
     """The release that the file states; empty where it states none."""
+    stated = getattr(_reader(format), "release", None)  # formats without a place for it have none
     with peeking(path) as file:
-        return _form(format).release(file)
+        return str(stated(file)) if stated else ""
 
 
-def _form(format: str) -> Format:
-    if format not in FORMATS:
+def _reader(format: str) -> Any:
+    """The module of a format: it recognises and reads its files, and may know their release."""
+    if format not in DICTIONARIES:
         raise LinkerError(
-            f"there is no dictionary format {format!r}; choose one of {', '.join(FORMATS)}"
+            f"there is no dictionary format {format!r}; choose one of {', '.join(DICTIONARIES)}"
         )
-    return FORMATS[format]
+    return importlib.import_module(DICTIONARIES[format])

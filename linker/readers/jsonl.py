@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linker.errors import OnError, RecordError, stop
+from linker.errors import OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers.records import check_mention, parse_each, parse_selection
@@ -31,18 +31,14 @@ def read(
 
     def parse(_: int, line: str) -> Mention:
         try:
-            try:
-                record = parse_json(line)
-            except ValueError as error:
-                raise ValueError(f"the line is not JSON ({error})") from None
-            return from_record(record, identify)
-        except RecordError:
-            raise
+            record = parse_json(line)
         except ValueError as error:
-            remedy = "write one object a line"
-            raise RecordError(str(error), line, expected=_EXPECTED, remedy=remedy) from None
+            raise ValueError(f"the line is not JSON ({error})") from None
+        return from_record(record, identify)
 
-    yield from parse_each(path, read_lines(path, limit=None, on_error=on_error), parse, on_error)
+    lines = read_lines(path, limit=None, on_error=on_error)
+    remedy = "write one object a line"
+    return parse_each(path, lines, parse, on_error, expected=_EXPECTED, remedy=remedy)
 
 
 def from_record(record: Any, identify: Identify = not_known) -> Mention:

@@ -8,12 +8,11 @@ from itertools import chain
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
-from linker.ids import curie, namespace
+from linker.ids import curie
 from linker.readers.records import (
     by_column,
-    check_concept,
     comments,
-    make_names,
+    make_concept,
     numbered,
     parse_each,
     split_list,
@@ -84,17 +83,13 @@ def _names_columns(line: str) -> bool:
 
 
 def _concept(number: int, row: Mapping[str, str]) -> Concept:
-    identifier, name = curie(row["DiseaseID"]), row["DiseaseName"]
-    synonyms = split_list(row["Synonyms"])
-    check_concept(identifier, (name, *synonyms))
-    return Concept(
-        identifier,
-        name,
-        make_names(identifier, name, dict.fromkeys(synonyms, "exact")),
+    return make_concept(
+        curie(row["DiseaseID"]),
+        row["DiseaseName"],
+        dict.fromkeys(split_list(row["Synonyms"]), "exact"),
         parents=tuple(map(curie, split_list(row["ParentIDs"]))),
         alt_ids=tuple(map(curie, split_list(row["AltDiseaseIDs"]))),
         definition=row["Definition"],
         types=tuple(split_list(row["SlimMappings"])),
-        namespace=namespace(identifier),
         line=number,
     )

@@ -12,20 +12,10 @@ from typing import Any
 from linker import files
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import OpenFile, Pathlike, Readable
+from linker.formats import FORMATS, MENTIONS
 from linker.ids import Identify
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
-
-FORMATS = {
-    "txt": "linker.readers.lines",
-    "tsv": "linker.readers.tsv",
-    "jsonl": "linker.readers.jsonl",
-    "pubtator": "linker.readers.pubtator",
-    "bioc": "linker.readers.bioc",
-    "concept": "linker.readers.concept",
-    "parquet": "linker.readers.parquet",
-}
-"""The module of each format; its `read(path, *, on_error)` yields documents or mentions."""
 
 # of NCBI Disease
 _DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
@@ -92,7 +82,7 @@ def read(
     Args:
         path: the path of a file, plain or gzip, or of a folder of `.concept` files, or "-" for
             standard input; or an open file, to which an `OpenFile` can give a name for messages.
-        format: a key of `FORMATS`; None to recognise it from the content.
+        format: one of `linker.formats.MENTIONS`; None to recognise it from the content.
         type: keep mentions of this type, in any case, and loose ones without a type; "Disease"
             includes the types of the NCBI Disease corpus.
         on_error: what to do with a bad record.
@@ -107,10 +97,9 @@ def read(
     """
     path = files.as_path(path)
     format = format or _detect(path)
-    module = FORMATS.get(format)
-    if module is None:
+    if format not in MENTIONS:
         raise LinkerError(
-            f"{format!r} is not a format of mentions; choose one of {', '.join(FORMATS)}"
+            f"{format!r} is not a format of mentions; choose one of {', '.join(MENTIONS)}"
         )
     if column and format != "parquet":
         raise LinkerError(
@@ -119,7 +108,7 @@ def read(
     named: dict[str, Any] = {"column": column} if column else {}
     if identify and format != "txt":  # which has no ids
         named["identify"] = identify
-    items: Iterator[Document | Mention] = importlib.import_module(module).read(
+    items: Iterator[Document | Mention] = importlib.import_module(FORMATS[format].reader).read(
         path, on_error=on_error, **named
     )
     if type is not None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import namespace, normalized
-from linker.readers.records import check_concept, make_names, parse_each
+from linker.ids import normalized
+from linker.readers.records import make_concept, parse_each
 from linker.types import Concept, NameKind
 
 Stanza = list[tuple[int, str]]  # lines with their numbers
@@ -130,16 +130,14 @@ def _concept(number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -
             text, kind = _synonym(value, scope, abbreviations)
             if text:
                 synonyms.setdefault(text, kind)
-    check_concept(identifier, (name, *synonyms))
-    return Concept(
+    return make_concept(
         identifier,
         name,
-        make_names(identifier, name, synonyms),
+        synonyms,
         parents=_identifiers(tags.get("is_a", ())),
         alt_ids=_identifiers(tags.get("alt_id", ())),
         definition=_plain(_quoted(tags["def"][0])[1]) if "def" in tags else "",
         types=tuple(tags.get("subset", ())),
-        namespace=namespace(identifier),
         status="obsolete" if obsolete else "current",
         replaced_by=_identifiers(tags.get("replaced_by", ())),
         xrefs=_identifiers(tags.get("xref", ())),

@@ -7,7 +7,7 @@ from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, open_binary, reading
-from linker.files.arrow import libraries
+from linker.formats import pyarrow_for
 from linker.ids import Identify, not_known
 from linker.readers.jsonl import from_record
 from linker.types import SELECTION, Mention
@@ -40,7 +40,7 @@ def read(
         InputError: the file is no valid Parquet, or has no such column of texts.
         LinkerError: pyarrow is not installed.
     """
-    arrow, parquet = libraries(path)
+    arrow, parquet = pyarrow_for(path)
     with open_binary(path) as file, reading(path):
         if not file.peek(1):  # type: ignore[attr-defined]
             return

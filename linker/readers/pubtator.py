@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
+from linker.files.rows import Line
 from linker.ids import Identify, curie, not_known, parse_gold
 from linker.readers.records import check_spans
 from linker.types import Document, Mention, Passage, Relation
@@ -22,7 +23,6 @@ _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 _OFFSET = re.compile(r"-?\d{1,9}")
 _KINDS = {"t": "title", "a": "abstract"}
 
-_Line = tuple[int, str]
 _START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
 
@@ -46,7 +46,7 @@ def read(
                 yield document
 
 
-def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[_Line]:
+def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[Line]:
     """Yield the lines of a file; of a line of text that cannot be read, only how it begins.
 
     Args:
@@ -54,7 +54,7 @@ def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[_Lin
         on_error: what to do with a line that cannot be read.
         unread: is given the numbers of such lines of text.
     """
-    starts: list[_Line] = []
+    starts: list[Line] = []
 
     def keep(error: InputError) -> None:
         start = _START.match(error.start)
@@ -74,9 +74,9 @@ def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[_Lin
     yield from starts
 
 
-def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
+def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Group the numbered lines by document."""
-    block: list[_Line] = []
+    block: list[Line] = []
     owner, kinds = "", ""  # of the text lines of this block
     for number, line in lines:
         text = _TEXT.fullmatch(line)
@@ -93,7 +93,7 @@ def _blocks(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
 
 
 def _document(
-    path: Pathlike, block: list[_Line], on_error: OnError, identify: Identify
+    path: Pathlike, block: list[Line], on_error: OnError, identify: Identify
 ) -> Document | None:
     number, line = block[0]
     first = _TEXT.fullmatch(line)
@@ -148,7 +148,7 @@ def _check_line(line: str, owner: str) -> None:
         raise RecordError(problem, line, expected="id, start, end, mention, type and ids")
 
 
-def _passages(block: list[_Line]) -> tuple[Passage, ...]:
+def _passages(block: list[Line]) -> tuple[Passage, ...]:
     passages: list[Passage] = []
     offset = 0
     for _, line in block:

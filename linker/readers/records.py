@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from linker.errors import OnError, RecordError, ignore, shorten
 from linker.files import Pathlike, read_lines
 from linker.files.rows import TableRow
-from linker.ids import NO_CONCEPT
-from linker.types import SELECTION, Name, NameKind, Selection, Span
+from linker.ids import NO_CONCEPT, namespace
+from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span
 
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
@@ -26,19 +26,28 @@ def parse_each(
     records: Iterable[tuple[int, _Raw]],
     parse: Callable[[int, _Raw], _Parsed | None],
     on_error: OnError,
+    *,
+    expected: str = "",
+    remedy: str = "",
 ) -> Iterator[_Parsed]:
     """Parse the records of a file, and yield what is not None.
 
     Args:
         path: the file, for messages.
         records: each with the number of its line.
-        parse: is given number and record, and raises `RecordError` for a bad one.
-        on_error: what to do with a bad record; returns to skip it.
+        parse: is given number and record; it raises `RecordError` for a bad one, or any ValueError,
+            whose text says what is wrong.
+        on_error: what to do with a bad one; returns to skip it.
+        expected: what should stand there, where the error does not say it.
+        remedy: what to do about it, where the error does not say it.
     """
     for number, record in records:
         try:
             parsed = parse(number, record)
-        except RecordError as error:
+        except ValueError as error:
+            if not isinstance(error, RecordError):
+                value = record if isinstance(record, str) else None
+                error = RecordError(str(error), value, expected=expected, remedy=remedy)
             on_error(error.at(path, number))
         else:
             if parsed is not None:
@@ -75,21 +84,36 @@ def split_list(cell: str) -> list[str]:
     return [text for part in cell.split("|") if (text := part.strip())]
 
 
-def make_names(
-    identifier: str, name: str, synonyms: Mapping[str, NameKind], language: str = ""
-) -> tuple[Name, ...]:
-    """Make the names of a concept, without repeats, of its preferred name and its synonyms."""
+def make_concept(
+    identifier: str,
+    name: str,
+    synonyms: Mapping[str, NameKind],
+    *,
+    language: str = "",
+    **fields: Any,
+) -> Concept:
+    """Check a concept's id and names, and make it; repeated names are left out.
+
+    Args:
+        identifier: its id.
+        name: its preferred name.
+        synonyms: its other names, with their kinds.
+        language: of the names.
+        fields: other fields of `Concept`.
+
+    Raises:
+        RecordError: the id or a name is empty, the id says that there is no concept, or a name is
+            too long.
+    """
+    check_concept(identifier, (name, *synonyms))
     kinds: dict[str, NameKind] = {name: "preferred", **synonyms}
     kinds[name] = "preferred"
-    return tuple([Name(text, identifier, kind, language) for text, kind in kinds.items()])
+    names = tuple([Name(text, identifier, kind, language) for text, kind in kinds.items()])
+    return Concept(identifier, name, names, namespace=namespace(identifier), **fields)
 
 
 def check_concept(identifier: str, names: Iterable[str]) -> None:
-    """Check a concept's id and names, the preferred one first.
-
-    Raises:
-        RecordError: one is empty, the id says that there is no concept, or a name is too long.
-    """
+    """Check a concept's id and names, the preferred one first; see `make_concept`."""
     expected = "an identifier such as MESH:D001260"
     if not identifier or identifier.endswith(":"):
         raise RecordError("the concept id is empty", expected=expected, remedy=_GIVE)
@@ -101,12 +125,8 @@ def check_concept(identifier: str, names: Iterable[str]) -> None:
             problem = "the concept name is empty" if position == 0 else "a name is empty"
             raise RecordError(problem, identifier, expected="a name", remedy=_GIVE)
         if len(name) > NAME_LIMIT:
-            raise RecordError(
-                "the name is too long",
-                name,
-                expected=f"at most {NAME_LIMIT:,} characters",
-                remedy="check quotes and line ends",
-            )
+            expected, remedy = f"at most {NAME_LIMIT:,} characters", "check quotes and line ends"
+            raise RecordError("the name is too long", name, expected=expected, remedy=remedy)
 
 
 def check_mention(text: str) -> str:

@@ -45,11 +45,6 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
     return len(cells) == _WIDTHS["MRCONSO"] + 1 and _is_cui(cells[_CUI])
 
 
-def release(path: Pathlike) -> str:
-    """Nothing: the three files do not state their release."""
-    return ""
-
-
 def read(
     path: Pathlike,
     *,

@@ -26,8 +26,8 @@ from typing import TextIO, get_args
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, head, read_lines
 from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
-from linker.ids import NO_CONCEPT, curie, namespace, normalized
-from linker.readers.records import by_column, check_concept, make_names, numbered, parse_each
+from linker.ids import NO_CONCEPT, curie, normalized
+from linker.readers.records import by_column, make_concept, numbered, parse_each
 from linker.types import NAME_KINDS, Concept, NameKind, Status
 
 logger = logging.getLogger(__name__)
@@ -76,11 +76,6 @@ Record = tuple[NameKind, Concept]
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line names the columns id and name."""
     return bool(head) and {"id", "name"} <= set(_columns(head[0]))
-
-
-def release(path: Pathlike) -> str:
-    """Nothing: the format has no place for a release."""
-    return ""
 
 
 def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Iterator[Concept]:
@@ -232,16 +227,15 @@ def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) ->
     for column, kind in KINDS.items():
         for text in _list(row[column]):
             synonyms.setdefault(text, kind)
-    check_concept(identifier, (name, *synonyms))
-    concept = Concept(
+    concept = make_concept(
         identifier,
         name,
-        make_names(identifier, name, synonyms, _unescape(row["language"])),
+        synonyms,
+        language=_unescape(row["language"]),
         parents=tuple(map(spell, _list(row["parents"]))),
         alt_ids=tuple(map(spell, _list(row["alt_ids"]))),
         definition=_unescape(row["definition"]),
         types=tuple(_list(row["types"])),
-        namespace=namespace(identifier),
         status=_status(row["status"].lower()),
         replaced_by=tuple(map(spell, _list(row["replaced_by"]))),
         xrefs=tuple(map(normalized, _list(row["xrefs"]))),

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Response
 
 from linker import outputs
+from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
@@ -27,11 +28,7 @@ from linker.service.state import Service
 
 _MEDIA = {
     "json": "application/json",
-    "tsv": "text/tab-separated-values",
-    "jsonl": "application/x-ndjson",
-    "pubtator": "text/plain",
-    "bioc": "application/xml",
-    "sssom": "text/tab-separated-values",
+    **{name: FORMATS[name].media_type for name in PREDICTIONS},
 }
 _PREDICTIONS = {
     "description": "The predictions, or a file of them.",

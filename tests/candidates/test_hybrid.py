@@ -38,7 +38,8 @@ from .small import (
 )
 
 TEXT = "atxia telangiectasia"
-MISFIT = r"the dense vectors do not fit the names \(.+\); train again"
+# what `persistence.load` turns into a message
+DAMAGED = (LookupError, TypeError, ValueError)
 QUERY = WORD | st.sampled_from(["", "z", "zb"])
 
 
@@ -349,7 +350,7 @@ def test_loading_refuses_arrays_that_do_not_fit(
 ) -> None:
     path = saved / "dense_names" / f"{file}.npy"
     np.save(path, change(np.load(path)))
-    with pytest.raises(LinkerError, match=MISFIT):
+    with pytest.raises(DAMAGED):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
 
@@ -361,7 +362,7 @@ def test_loading_refuses_numbers_that_are_none(
     four: Dictionary, saved: Path, numbers: object
 ) -> None:
     (saved / "hybrid.json").write_text(json.dumps(numbers))
-    with pytest.raises(LinkerError, match=MISFIT):
+    with pytest.raises(DAMAGED):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
 
 

@@ -12,9 +12,6 @@ from typing import Any
 import pytest
 
 from linker import Dictionary
-from linker.cli import reading
-from linker.cli.options import MENTION_FORMATS
-from linker.readers import dictionaries, mentions
 
 Run = Callable[..., Any]
 
@@ -27,11 +24,6 @@ def old(medic: Callable[..., Path]) -> Path:
         ("Wheeze", "D000003", "D000001", "Tussis"),
     )
     return medic(*rows, file="old.tsv")
-
-
-def test_the_formats_on_the_command_line_are_those_of_the_readers() -> None:
-    assert tuple(dictionaries.FORMATS) == reading.FORMATS
-    assert tuple(mentions.FORMATS) == MENTION_FORMATS
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import itertools
+import json
 import logging
 import pickle
 from pathlib import Path
@@ -77,8 +78,19 @@ def test_a_folder_that_was_changed(tmp_path: Path) -> None:
     np.save(tmp_path / "w" / "vectors.npy", np.zeros((1, 2), np.float32))
     with pytest.raises(LinkerError, match=r"vectors.npy: differs from its checksum"):
         WordVectors.read(tmp_path / "w")
-    with pytest.raises(LinkerError, match="holds no word vectors"):
+    with pytest.raises(
+        ValueError, match=r"vectors are float32 \(1, 2\), expected: float32 \(2 words"
+    ):
         WordVectors.open(tmp_path / "w")
+
+
+@pytest.mark.parametrize("change", [{"max_n": "3"}, {"min_n": None}, {"buckets": 0}, {"more": 1}])
+def test_saved_settings_of_ngrams_are_checked(tmp_path: Path, change: dict[str, object]) -> None:
+    vectors().write(tmp_path)
+    saved = json.loads((tmp_path / "subwords.json").read_text())
+    (tmp_path / "subwords.json").write_text(json.dumps(saved | change))
+    with pytest.raises((TypeError, ValueError)):
+        WordVectors.open(tmp_path)
 
 
 def test_pruning_keeps_the_words_of_names_the_first_words_and_their_ngrams() -> None:

@@ -52,44 +52,24 @@ def test_windows_line_ends_a_bom_and_gzip_change_nothing(path: Path) -> None:
             assert lines(path, content) == [(1, "α"), (2, "b")]
 
 
-def test_only_line_feeds_end_lines(path: Path) -> None:
-    text = "a\x0bb\x85c\u2028d\re"
-    assert lines(path, text.encode()) == [(1, text)]
-
-
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r\n\ufeff")),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\n\ufeff")),
     st.booleans(),
 )
 def test_any_text_is_read_back(path: Path, text: str, packed: bool) -> None:
     content = f"first\n{text}\n".encode()
-    assert lines(path, gzip.compress(content) if packed else content)[1] == (2, text)
+    assert lines(path, gzip.compress(content) if packed else content)[1] == (2, text.rstrip("\r"))
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b"a\nb\xe8c\n",
-            "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; save it as UTF-8",
-        ),
+        (b"a\nb\xe8c\n", "line 2: byte 0xe8 is not UTF-8: 'bèc\\n'; expected UTF-8; save it as"),
         ("a\n".encode("utf-16"), "line 1: the file is UTF-16; expected UTF-8; save it as UTF-8"),
-        (
-            b"a\n\x00\n",
-            "line 2: the file is binary (it holds a NUL byte); expected text; "
-            "give the text file itself, plain or gzip",
-        ),
-        (
-            b"%PDF-1.7\n%\xe2\xe3\n",
-            "line 1: the file is a PDF; expected text; "
-            "export it as text, or take the file out of it",
-        ),
-        (
-            b"PK\x03\x04\x14\x00",
-            "line 1: the file is a zip archive (or a spreadsheet or document made of one); "
-            "expected text; export it",
-        ),
+        (b"a\n\x00\n", "line 2: the file is binary (it holds a NUL byte); expected text; give"),
+        (b"%PDF-1.7\n%\xe2\xe3\n", "line 1: the file is a PDF; expected text; export it as text"),
+        (b"PK\x03\x04\x14\x00", "line 1: the file is a zip archive (or a spreadsheet or document"),
         (b"a" * 200_000, "line 1: the line has more than 100,000 characters: 'aaa"),
     ],
 )
@@ -120,12 +100,9 @@ def test_files_that_cannot_be_opened_or_unpacked(path: Path, tmp_path: Path) -> 
 def test_the_limit_counts_characters(path: Path, sign: str) -> None:
     assert lines(path, f"\ufeff{sign * 50}\r\nb".encode(), 50) == [(1, sign * 50), (2, "b")]
     for length in (51, 52, *range(200, 220)):  # also where the bytes are cut inside a character
-        assert "line 1: the line has more than 50 characters: '" in problem(
-            path, f"{sign * length}\n".encode(), 50
-        )
-        assert "line 1: the line has more than 50 characters: '" in problem(
-            path, f"a{sign * length}\n".encode(), 50
-        )
+        for text in (f"{sign * length}\n", f"a{sign * length}\n"):
+            said = problem(path, text.encode(), 50)
+            assert "line 1: the line has more than 50 characters: '" in said
     assert lines(path, sign.encode() * 51, None) == [(1, sign * 51)]
 
 
@@ -137,10 +114,7 @@ def test_the_limit_counts_characters(path: Path, sign: str) -> None:
         (b"na\xefve", "byte 0xef is not UTF-8"),
         (b"a" * 51, "the line has more than 50 characters"),
         (b"a" * 1_000_000, "the line has more than 50 characters"),
-        (
-            "é".encode() * 300 + b"\x00\xff",
-            "the line has more than 50 characters",
-        ),  # whatever stands behind the limit
+        ("é".encode() * 300 + b"\x00\xff", "the line has more than 50 characters"),
     ],
 )
 def test_bad_lines_can_be_passed_over(
@@ -168,26 +142,19 @@ def test_the_limit_of_long_lines_can_be_set(
 ) -> None:
     line = b"a" * (one_megabyte - 1) + b"\n"
     assert [len(text) for _, text in lines(path, line * 2, None)] == [one_megabyte - 1] * 2
-    message = (
-        f"{path}, line 2: the line has more than 1 MB; check that the file is what it should be; "
-        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher"
-    )
-    assert problem(path, line + b"a" + line + b"b\n", None) == message
-    skip = Skip()
-    assert [n for n, _ in files.read_lines(path, limit=None, on_error=skip)] == [1, 3]
-    assert skip.count == 1
+    message = f"{path}, line 2: the line has more than 1 MB; check that the file is what it should"
+    said = problem(path, line + b"a" + line + b"b\n", None)
+    assert said.startswith(message)
+    assert said.endswith("set the environment variable LINKER_LINE_LIMIT (in MB) higher")
+    assert [n for n, _ in files.read_lines(path, limit=None, on_error=Skip())] == [1, 3]
     monkeypatch.setenv("LINKER_LINE_LIMIT", "2")
     assert [n for n, _ in files.read_lines(path, limit=None)] == [1, 2, 3]
-
-
-def test_long_lines_have_64_megabytes_unless_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LINKER_LINE_LIMIT", raising=False)
+    monkeypatch.delenv("LINKER_LINE_LIMIT")
     assert files.line_limit() == 64_000_000
     for wrong in ("0", "-1", "1.5", "many", "nan", "9" * 7):
         monkeypatch.setenv("LINKER_LINE_LIMIT", wrong)
         with pytest.raises(
-            LinkerError,
-            match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number of MB from 1, such as 64",
+            LinkerError, match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number"
         ):
             files.line_limit()
 
@@ -216,9 +183,7 @@ def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) ->
     path.write_bytes(gzip.compress(line * 8_000, 1))
     assert len(files.read_text(path)) == 8 * one_megabyte - 1
     path.write_bytes(gzip.compress(line * 8_000 + b"\n", 1))
-    with pytest.raises(
-        InputError, match="file: the file, which must be read whole, has more than 8 MB; check"
-    ):
+    with pytest.raises(InputError, match="which must be read whole, has more than 8 MB; check"):
         files.read_text(path)
 
 
@@ -260,24 +225,17 @@ def test_an_input_that_cannot_be_read_is_not_blamed_on_the_output(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "open_binary", lambda _: Failing(b"a\nb\nc\n"))
-    with (
-        pytest.raises(
-            InputError, match=r"in\.txt: cannot be read after line 2: Input/output error"
-        ),
-        files.write_aside(path) as output,
-    ):
+    message = r"in\.txt: cannot be read after line 2: Input/output error"
+    with pytest.raises(InputError, match=message), files.write_aside(path) as output:
         output.writelines(text for _, text in files.read_lines("in.txt", on_error=Skip()))
     assert not path.exists()
 
 
 def test_standard_input() -> None:
-    code = (
-        "from linker import files; print(list(files.read_lines('-')), list(files.read_lines('-')))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], input=b"a\nb\n", capture_output=True, check=True
-    )
-    assert run.stdout == b"[(1, 'a'), (2, 'b')] []\n"
+    code = "from linker import files\nfor _ in '12': print(list(files.read_lines('-')))"
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, input=b"a\nb\n", capture_output=True, check=True)
+    assert run.stdout == b"[(1, 'a'), (2, 'b')]\n[]\n"
 
 
 def test_read_text_head_and_sha256(path: Path) -> None:
@@ -299,23 +257,6 @@ def test_write_aside(path: Path, tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
 
 
-def write_half(path: Path, error: type[BaseException]) -> None:
-    with files.write_aside(path) as file:
-        file.write("half")
-        raise error
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_failure_leaves_the_old_file(
-    path: Path, tmp_path: Path, error: type[BaseException]
-) -> None:
-    path.write_text("old")
-    with pytest.raises(error):
-        write_half(path, error)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_gzip_output_is_the_same_each_time(tmp_path: Path) -> None:
     for name in ("a.gz", "b.gz"):
         with files.write_aside(tmp_path / name) as file:
@@ -326,19 +267,13 @@ def test_gzip_output_is_the_same_each_time(tmp_path: Path) -> None:
 
 def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
     path.write_text("mine")
-    with (
-        pytest.raises(
-            LinkerError, match="below: cannot be written: File exists; name another output with -o"
-        ),
-        files.write_aside(path / "below"),
-    ):
-        pass
     (tmp_path / "folder").mkdir()
-    with (
-        pytest.raises(LinkerError, match="folder: is a folder; name a file with -o"),
-        files.write_aside(tmp_path / "folder"),
+    for bad, message in (
+        (path / "below", "below: cannot be written: File exists; name another output with -o"),
+        (tmp_path / "folder", "folder: is a folder; name a file with -o"),
     ):
-        pass
+        with pytest.raises(LinkerError, match=message), files.write_aside(bad):
+            pass
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
     assert path.read_text() == "mine"
 
@@ -346,28 +281,17 @@ def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "remedy"),
     [
-        (
-            OSError(errno.ENOSPC, "No space left on device"),
-            "No space left on device; free space or name another output with -o",
-        ),
-        (
-            OSError(errno.EFBIG, "File too large"),
-            "File too large; free space or name another output with -o",
-        ),
-        (
-            OSError("10 requested and 4 written"),
-            "10 requested and 4 written; free space or name another output with -o",
-        ),
-        (
-            OSError(errno.EACCES, "Permission denied"),
-            "Permission denied; name another output with -o",
-        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "free space or name another output"),
+        (OSError(errno.EFBIG, "File too large"), "free space or name another output"),
+        (OSError("10 requested and 4 written"), "free space or name another output"),
+        (OSError(errno.EACCES, "Permission denied"), "name another output"),
     ],
 )
 def test_space_is_named_only_where_it_is_the_reason(error: OSError, remedy: str) -> None:
     with pytest.raises(LinkerError) as caught, files.writing("out"):
         raise error
-    assert str(caught.value) == f"out: cannot be written: {remedy}"
+    reason = error.strerror or str(error)
+    assert str(caught.value) == f"out: cannot be written: {reason}; {remedy} with -o"
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
@@ -403,29 +327,28 @@ def test_write_folder_makes_and_replaces(tmp_path: Path) -> None:
     assert list(folder.parent.iterdir()) == [folder]
 
 
-def test_write_folder_follows_a_link(tmp_path: Path) -> None:
-    fill(tmp_path / "disk" / "model", "one")
-    (tmp_path / "link").symlink_to(tmp_path / "disk" / "model")
-    fill(tmp_path / "link", "two")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "disk" / "model" / "marker.json").read_text() == "two"
-    assert [p.name for p in (tmp_path / "disk").iterdir()] == ["model"]
-
-
-def fill_half(folder: Path, error: type[BaseException]) -> None:
-    with files.write_folder(folder) as aside:
-        (aside / "marker.json").write_text("two")
+def write_half(path: Path, error: type[BaseException]) -> None:
+    if path.name == "model":
+        with files.write_folder(path) as aside:
+            (aside / "marker.json").write_text("half")
+            raise error
+    with files.write_aside(path) as file:
+        file.write("half")
         raise error
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_failure_leaves_the_old_folder(tmp_path: Path, error: type[BaseException]) -> None:
-    folder = tmp_path / "model"
-    fill(folder, "one")
+@pytest.mark.parametrize("name", ["model", "file"])
+def test_a_failure_leaves_what_was_there(
+    tmp_path: Path, name: str, error: type[BaseException]
+) -> None:
+    fill(tmp_path / "model", "one")
+    (tmp_path / "file").write_text("one")
     with pytest.raises(error):
-        fill_half(folder, error)
-    assert (folder / "marker.json").read_text() == "one"
-    assert list(tmp_path.iterdir()) == [folder]
+        write_half(tmp_path / name, error)
+    assert (tmp_path / "model" / "marker.json").read_text() == "one"
+    assert (tmp_path / "file").read_text() == "one"
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, OSError])
@@ -453,12 +376,18 @@ def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "target").write_text("old")
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    with files.write_aside(tmp_path / "link") as file:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "target").write_text("old")
+    fill(tmp_path / "disk" / "model", "one")
+    for name in ("target", "model"):
+        (tmp_path / name).symlink_to(tmp_path / "disk" / name)
+    with files.write_aside(tmp_path / "target") as file:
         file.write("new")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_text() == "new"
+    fill(tmp_path / "model", "two")
+    assert all((tmp_path / name).is_symlink() for name in ("target", "model"))
+    assert (tmp_path / "disk" / "target").read_text() == "new"
+    assert (tmp_path / "disk" / "model" / "marker.json").read_text() == "two"
+    assert sorted(p.name for p in (tmp_path / "disk").iterdir()) == ["model", "target"]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")

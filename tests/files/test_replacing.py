@@ -103,22 +103,16 @@ def test_a_pipe_or_link_with_the_name_of_something_left_is_no_trap(tmp_path: Pat
     assert (tmp_path / "model" / "part").read_text() == "text"
 
 
-def test_where_names_cannot_be_exchanged_the_old_folder_is_replaced_too(
+def test_where_names_cannot_be_exchanged_or_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The folder is replaced all the same, and nothing of killed runs is removed."""
     monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
+    monkeypatch.setattr(replacing, "fcntl", None)
+    (tmp_path / ".model.abcdefgh.tmp").mkdir()
     fill(tmp_path / "model", "one")
     fill(tmp_path / "model", "two")
     assert (tmp_path / "model" / "part").read_text() == "two"
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_where_there_are_no_locks_nothing_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(replacing, "fcntl", None)
-    (tmp_path / ".model.abcdefgh.tmp").mkdir()
-    fill(tmp_path / "model", "text")
     assert {path.name for path in tmp_path.iterdir()} == {"model", ".model.abcdefgh.tmp"}
 
 

@@ -117,14 +117,12 @@ def test_a_text_file_whose_decoder_has_a_state_is_read_as_text(tmp_path: Path) -
 
 
 def test_peeking_into_what_can_be_read_once_wants_an_open_file() -> None:
-    with (
-        pytest.raises(
-            LinkerError, match=r"^upload: can be read only once; put it into an OpenFile"
-        ),
-        files.peeking(Once(b"gout\n")) as path,  # type: ignore[arg-type]
-    ):
+    message = r"^upload: can be read only once; put it into an OpenFile"
+    once: Any = Once(b"gout\n")
+    with pytest.raises(LinkerError, match=message), files.peeking(once) as path:
         assert files.head(path) == ["gout"]
-    kept = OpenFile(Once(b"gout\n"))  # type: ignore[arg-type]
+    once = Once(b"gout\n")
+    kept = OpenFile(once)
     with files.peeking(kept) as path:
         assert files.head(path) == ["gout"]
     assert files.read_text(kept) == "gout"

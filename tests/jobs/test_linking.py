@@ -12,6 +12,7 @@ import pytest
 
 from linker import Dictionary, Linker, outputs
 from linker.errors import LinkerError
+from linker.formats import PREDICTIONS
 from linker.jobs import linking
 from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
@@ -32,7 +33,7 @@ def test_chunks_have_a_number_of_mentions() -> None:
     assert by_id == [["1", "2"], ["3"]]
 
 
-@pytest.mark.parametrize("form", outputs.FORMATS)
+@pytest.mark.parametrize("form", PREDICTIONS)
 def test_chunks_join_to_what_one_process_writes(
     model: Path, sample: Path, tmp_path: Path, form: str
 ) -> None:

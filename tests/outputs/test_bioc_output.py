@@ -22,6 +22,10 @@ def read_back(folder: Path, text: str) -> list[Document]:
     return list(reader.read(path))
 
 
+def unchanged(documents: list[Document]) -> str:
+    return written("bioc", *((document, ()) for document in documents))
+
+
 def part(identifier: str, score: float, source: str = "") -> Part:
     return Part("x", candidates=(Candidate(identifier, "x", "x", score, source=source),))
 
@@ -29,10 +33,7 @@ def part(identifier: str, score: float, source: str = "") -> Part:
 @pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])
 def test_unchanged_documents_come_back(tmp_path: Path, name: str) -> None:
     documents = list(reader.read(DATA / name))
-    assert (
-        read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
-        == documents
-    )
+    assert read_back(tmp_path, unchanged(documents)) == documents
 
 
 def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
@@ -65,30 +66,14 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
         Prediction(thalassaemia, (part("MESH:D017086", 0.5), part("MESH:D000740", 0.25))),
     ]
     collection = library.loads(written("bioc", (first, predictions)))
-    assert (collection.source, collection.date, collection.key) == (
-        "hand & written",
-        "2026-01-02",
-        "mini.key",
-    )
-    assert collection.infons == {"license": "CC0"}
+    fields = [collection.source, collection.date, collection.key, collection.infons]
+    assert fields == ["hand & written", "2026-01-02", "mini.key", {"license": "CC0"}]
     (document,) = collection.documents
     title, abstract = document.passages
-    infons = [
-        annotation.infons
-        for annotation in (
-            *title.annotations,
-            *(a for s in abstract.sentences for a in s.annotations),
-        )
-    ]
-    assert infons == [
-        {
-            "type": "Disease",
-            "MESH": "D001943",
-            "note": "split",
-            "identifier": "MESH:D001943|-1",
-            "score": "0.9300|-",
-            "source": "d.obo|-",
-        },
+    annotations = [*title.annotations, *(a for s in abstract.sentences for a in s.annotations)]
+    kept = {"type": "Disease", "MESH": "D001943", "note": "split"}
+    assert [annotation.infons for annotation in annotations] == [
+        kept | {"identifier": "MESH:D001943|-1", "score": "0.9300|-", "source": "d.obo|-"},
         {"type": "Disease", "identifier": "-1"},
         {"type": "Disease", "identifier": "MESH:D006073", "score": "1.0000"},
         {"type": "Disease", "identifier": "MESH:D017086|MESH:D000740", "score": "0.5000|0.2500"},
@@ -105,15 +90,13 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
 
 def test_documents_of_pubtator(tmp_path: Path) -> None:
     documents = list(pubtator_reader.read(DATA / "mini.pubtator.txt"))
-    back = read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
+    back = read_back(tmp_path, unchanged(documents))
     assert [d.text for d in back] == [d.text for d in documents]
-    assert [[(m.text, m.spans, m.gold, m.type) for m in d.mentions] for d in back] == [
-        [
-            (m.text, m.spans, m.gold, m.type)
-            for m in sorted(d.mentions, key=lambda m: m.spans[0][0] > 40)
-        ]  # by passage
-        for d in documents
-    ]
+    for document, again in zip(documents, back, strict=True):
+        by_passage = sorted(document.mentions, key=lambda m: m.spans[0][0] > 40)
+        assert [(m.text, m.spans, m.gold, m.type) for m in again.mentions] == [
+            (m.text, m.spans, m.gold, m.type) for m in by_passage
+        ]
     assert [m.metadata["bioc:in"] for m in back[0].mentions] == ["0", "0", "1", "1", "1", "1", "1"]
     assert [(r.type, r.arguments, r.id) for r in back[0].relations] == [
         ("CID", (("arg1", "D008094"), ("arg2", "D014202")), "R0")
@@ -122,19 +105,11 @@ def test_documents_of_pubtator(tmp_path: Path) -> None:
 
 def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
     mention = Mention("b\x01<", ((2, 5),), type="x\x00")
-    document = Document(
-        "1&",
-        (Passage("a\x02b\x01<", 0),),
-        (mention,),
-        metadata={"bioc:key": "<\x03>", "bioc:infon:'\"": "\x04"},
-    )
-    (back,) = read_back(tmp_path, written("bioc", (document, ())))
-    assert (back.id, back.text, back.mentions[0].text, back.mentions[0].type) == (
-        "1&",
-        "a b <",
-        "b <",
-        "x ",
-    )
+    kept = {"bioc:key": "<\x03>", "bioc:infon:'\"": "\x04"}
+    document = Document("1&", (Passage("a\x02b\x01<", 0),), (mention,), metadata=kept)
+    (back,) = read_back(tmp_path, unchanged([document]))
+    (again,) = back.mentions
+    assert [back.id, back.text, again.text, again.type] == ["1&", "a b <", "b <", "x "]
     assert back.metadata == {"bioc:key": "< >", "bioc:infon:'\"": " "}
 
 
@@ -145,19 +120,12 @@ def test_nothing_gives_an_empty_collection() -> None:
 @pytest.mark.data
 def test_abbreviation_corpus_comes_back(data: Path, tmp_path: Path) -> None:
     documents = list(reader.read(data / "abbreviations" / "SH_bioc_gold.xml.gz"))
-    assert (
-        read_back(tmp_path, written("bioc", *((document, ()) for document in documents)))
-        == documents
-    )
+    assert read_back(tmp_path, unchanged(documents)) == documents
 
 
 def test_an_answer_does_not_keep_the_source_of_an_earlier_one(tmp_path: Path) -> None:
     text = Passage("x")
     mentions = [Mention("x", ((0, 1),), metadata={"source": s}) for s in ("decision", "ward 3")]
     items = [(Document("1", (text,), (m,)), [Prediction(m, (part("A:1", 1.0),))]) for m in mentions]
-    kept = [
-        m.metadata.get("source")
-        for d in read_back(tmp_path, written("bioc", *items))
-        for m in d.mentions
-    ]
-    assert kept == [None, "ward 3"]
+    back = read_back(tmp_path, written("bioc", *items))
+    assert [d.mentions[0].metadata.get("source") for d in back] == [None, "ward 3"]

@@ -40,66 +40,36 @@ PREDICTION = Prediction(
     "split",
     (Reading("whole", (Part("breast and ovarian cancer", candidates=(BREAST,)),), 0.25),),
 )
-CANDIDATE: dict[str, Any] = {
-    "concept_id": "MESH:D001943",
-    "name": "Breast Neoplasms",
-    "matched_name": "breast cancer",
-    "score": 0.93,
-    "sparse_score": 0.41,
-    "dense_score": 0.88,
-    "confidence": 0.97,
-}
+KEYS = ["concept_id", "name", "matched_name", "score", "sparse_score", "dense_score", "confidence"]
+
+
+def as_json(*values: object) -> dict[str, Any]:
+    return dict(zip(KEYS, values, strict=True))
+
+
+def part(text: str, **values: Any) -> dict[str, Any]:
+    nothing = {"expanded": None, "spans": None, "nil": False, "confidence": None}
+    return {"text": text, **nothing, "candidates": [], "rejected": None} | values
+
+
+CANDIDATE = as_json("MESH:D001943", "Breast Neoplasms", "breast cancer", 0.93, 0.41, 0.88, 0.97)
+SURE: dict[str, Any] = {"confidence": 0.97, "candidates": [CANDIDATE]}
+UNSURE = part(
+    "ovarian ca",
+    expanded="ovarian cancer",
+    spans=[[11, 18], [19, 25]],
+    nil=True,
+    rejected=as_json("A:1", "Tea", "tea", 0.2, 0.2, None, None),
+)
+WHOLE = {"kind": "whole", "confidence": 0.25, "parts": [part("breast and ovarian cancer", **SURE)]}
 RECORD: dict[str, Any] = {
     "schema": 1,
     "mention": "breast and ovarian cancer",
     "document_id": None,
     "spans": None,
-    "parts": [
-        {
-            "text": "breast cancer",
-            "expanded": None,
-            "spans": None,
-            "nil": False,
-            "confidence": 0.97,
-            "candidates": [CANDIDATE],
-            "rejected": None,
-        },
-        {
-            "text": "ovarian ca",
-            "expanded": "ovarian cancer",
-            "spans": [[11, 18], [19, 25]],
-            "nil": True,
-            "confidence": None,
-            "candidates": [],
-            "rejected": {
-                "concept_id": "A:1",
-                "name": "Tea",
-                "matched_name": "tea",
-                "score": 0.2,
-                "sparse_score": 0.2,
-                "dense_score": None,
-                "confidence": None,
-            },
-        },
-    ],
+    "parts": [part("breast cancer", **SURE), UNSURE],
     "reading": "split",
-    "rivals": [
-        {
-            "kind": "whole",
-            "confidence": 0.25,
-            "parts": [
-                {
-                    "text": "breast and ovarian cancer",
-                    "expanded": None,
-                    "spans": None,
-                    "nil": False,
-                    "confidence": 0.97,
-                    "candidates": [CANDIDATE],
-                    "rejected": None,
-                }
-            ],
-        }
-    ],
+    "rivals": [WHOLE],
     "state": "model",
     "decisions": [],
 }
@@ -127,14 +97,8 @@ def without(record: Any, *keys: str) -> Any:
     return {key: without(value, *keys) for key, value in record.items() if key not in keys}
 
 
-SAID = {
-    "mention": "m",
-    "concept_id": None,
-    "accepted": True,
-    "scope": "",
-    "reviewer": "",
-    "time": "",
-}
+TEXTS_SAID = {"scope": "", "reviewer": "", "time": ""}
+SAID = {"mention": "m", "concept_id": None, "accepted": True, **TEXTS_SAID}
 
 
 def test_lines_of_earlier_versions_are_read() -> None:
@@ -219,15 +183,15 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes, message: str
         ({"mention": 7}, "'mention' is not a text"),
         ({"parts": None}, "a value has the wrong type"),
         ({"parts": ["x"]}, "a value has the wrong type"),
-        ({"parts": [{}]}, "the key 'candidates' is missing"),
+        ({"parts": [{}]}, "the key 'text' is missing"),
         ({"spans": [1]}, "'spans' is not a list of .start, end. in whole numbers"),
         ({"spans": [[0, math.inf]]}, "'spans' is not a list of"),
         ({"spans": [[0, True]]}, "'spans' is not a list of"),
         ({"document_id": 7}, "'document_id' is not a text"),
-        ({"parts": [RECORD["parts"][1] | {"expanded": 7}]}, "'expanded' is not a text"),
+        ({"parts": [UNSURE | {"expanded": 7}]}, "'expanded' is not a text"),
         *(
             (
-                {"parts": [RECORD["parts"][1] | {"candidates": [CANDIDATE | {key: score}]}]},
+                {"parts": [UNSURE | {"candidates": [CANDIDATE | {key: score}]}]},
                 f"'{key}' is not a finite number",
             )
             for key in ("score", "sparse_score", "dense_score")
@@ -235,7 +199,7 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes, message: str
         ),
         *(
             (
-                {"parts": [RECORD["parts"][1] | {"rejected": CANDIDATE | {"confidence": value}}]},
+                {"parts": [UNSURE | {"rejected": CANDIDATE | {"confidence": value}}]},
                 message,
             )
             for value, message in (

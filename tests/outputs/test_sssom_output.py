@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.outputs import Vocabulary, sssom
+from linker.outputs import ObjectSource, sssom
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
 
@@ -28,12 +28,12 @@ SPECIFICATION = Path(__file__).parents[3] / "shared" / "specs" / "sssom"
 SCHEMA = Path(os.environ.get("LINKER_SPECS", SPECIFICATION)) / "sssom_schema.schema.json"
 EXTRACT = Path(__file__).parents[1] / "data" / "sssom" / "schema.json"
 NUMBERS, LISTS = {"confidence"}, {"author_label"}
-MEDIC = Vocabulary("CTD_diseases.tsv.gz", "Tue Jun 06 2017", ("MESH", "OMIM"))
+MEDIC = ObjectSource("CTD_diseases.tsv.gz", "Tue Jun 06 2017", ("MESH", "OMIM"))
 GOUT = Candidate("MESH:D006073", "Gout", "gout", 0.98, dense_score=0.9, confidence=0.98765)
 BREAST = Candidate("MESH:D001943", "Breast Neoplasms", "breast cancer", 1.0)
 
 
-def written(*predictions: Prediction, vocabulary: Vocabulary | None = MEDIC) -> str:
+def written(*predictions: Prediction, vocabulary: ObjectSource | None = MEDIC) -> str:
     decisions = any(prediction.decisions for prediction in predictions)
     return conftest.written(
         "sssom", (None, predictions), decisions=decisions, vocabulary=vocabulary
@@ -58,6 +58,8 @@ def one(*parts: Part, mention: Mention | str = "gout") -> Prediction:
     return Prediction(mention, parts)
 
 
+TEA = Candidate("MESH:D1", "Tea", "tea", 0.1, confidence=0.25)
+OTHER = Candidate("x y|z", "Other", "?", 0.5, source="decision")
 EVERYTHING = (
     one(Part("gout", candidates=(GOUT, BREAST))),
     one(
@@ -65,12 +67,9 @@ EVERYTHING = (
         Part("x cancer", nil=True),
         mention="breast and x cancer",
     ),
+    one(Part("NA", nil=True, rejected=TEA), mention="#1 \"gout'\t"),
     one(
-        Part("NA", nil=True, rejected=Candidate("MESH:D1", "Tea", "tea", 0.1, confidence=0.25)),
-        mention="#1 \"gout'\t",
-    ),
-    one(
-        Part("gout", candidates=(Candidate("x y|z", "Other", "?", 0.5, source="decision"),)),
+        Part("gout", candidates=(OTHER,)),
         mention=Mention("gouts", ((0, 5), (8, 9)), document_id="7"),
     ),
 )
@@ -164,9 +163,6 @@ def test_only_what_people_decided_is_manual() -> None:
     ]
     assert [bool(row["mapping_tool"]) for row in rows] == [False, False, False, True, True]
     assert [row["confidence"] for row in rows] == ["", "", "", "", "0.012"]
-
-
-def test_a_document_is_named() -> None:
     prediction = one(Part("gout"), mention=Mention("gout", ((0, 4),)))
     text = conftest.written("sssom", (Document("8"), [prediction]))
     assert table(text)[0]["comment"] == "document 8, characters 0-4"
@@ -187,7 +183,7 @@ def test_ids_are_curies_with_declared_prefixes(
     identifier: str, declared: tuple[str, ...], curie: str
 ) -> None:
     part = Part("x", candidates=(Candidate(identifier, "X", "x", 1.0),))
-    text = written(one(part), vocabulary=Vocabulary(prefixes=declared))
+    text = written(one(part), vocabulary=ObjectSource(prefixes=declared))
     assert table(text)[0]["object_id"] == curie
     assert f"  {curie.split(':')[0]}: http" in text.replace('"', "")
     assert "# NO:" not in text  # YAML would read it as false
@@ -195,9 +191,7 @@ def test_ids_are_curies_with_declared_prefixes(
 
 
 def test_rejected_and_accepted_decisions() -> None:
-    file = io.StringIO()
-    sssom.write_curated(CURATED, file, vocabulary=MEDIC)
-    rows = table(file.getvalue())
+    rows = table(curated(*CURATED))
     assert [(row["subject_label"], row["object_id"]) for row in rows] == [
         ("gout", "MESH:D006073"),
         ("tea", "MESH:D006073"),
@@ -210,11 +204,8 @@ def test_rejected_and_accepted_decisions() -> None:
     assert rows[0]["author_label"] == "Ann\\|B\\\\C"
     assert [rows[0]["mapping_date"], rows[1]["mapping_date"]] == ["2026-11-23", ""]
     assert [rows[1]["comment"], rows[1]["object_source_version"]] == ["document 7", "2017"]
-    assert "local:CTD_diseases.tsv.gz" in file.getvalue()
-
-
-def test_names_of_curated_concepts() -> None:
-    assert [row["object_label"] for row in table(curated(CURATED[0], CURATED[3]))] == ["Gout", ""]
+    assert [row["object_label"] for row in rows] == ["Gout", "Gout", "", "", ""]
+    assert "local:CTD_diseases.tsv.gz" in curated(*CURATED)
 
 
 def metadata(text: str) -> dict[str, Any]:

@@ -126,19 +126,14 @@ def test_answers_of_decisions_have_a_source_and_a_state() -> None:
         Decision("m", GOUT.concept_id, accepted=False, reviewer="ann", time="2026-01-02"),
         Decision("m", "A:1", accepted=False, reviewer="bob", time="2026-01-01", id=3),
     )
-    rows = list(
-        csv.DictReader(
-            lines(
-                Prediction(Mention("gout"), (Part("g", candidates=(chosen,)),), state="accepted"),
-                Prediction(Mention("m"), (Part("m", nil=True),), state="no concept"),
-                Prediction(Mention("m"), (rejected,), state="open", decisions=said),
-                Prediction(Mention("m"), (unsure,)),
-                sources=True,
-                decisions=True,
-            ),
-            delimiter="\t",
-        )
-    )
+    predictions = [
+        Prediction(Mention("gout"), (Part("g", candidates=(chosen,)),), state="accepted"),
+        Prediction(Mention("m"), (Part("m", nil=True),), state="no concept"),
+        Prediction(Mention("m"), (rejected,), state="open", decisions=said),
+        Prediction(Mention("m"), (unsure,)),
+    ]
+    text = lines(*predictions, sources=True, decisions=True)
+    rows = list(csv.DictReader(text, delimiter="\t"))
     columns = ("concept_id", "source", "rejected", "state", "reviewer", "time")
     assert [tuple(row[column] for column in columns) for row in rows] == [
         ("MESH:D006073", "decision", "", "accepted", "", ""),
@@ -146,7 +141,5 @@ def test_answers_of_decisions_have_a_source_and_a_state() -> None:
         ("", "decision", "MESH:D006073", "open", "ann; bob", "2026-01-02"),
         ("", "", "MESH:D006073", "model", "", ""),
     ]
-    assert list(map(decision_from_json, json.loads(rows[2]["decisions"]))) == [
-        said[0],
-        dataclasses.replace(said[1], id=None),
-    ]
+    again = [decision_from_json(record) for record in json.loads(rows[2]["decisions"])]
+    assert again == [said[0], dataclasses.replace(said[1], id=None)]

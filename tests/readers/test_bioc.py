@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import pytest
 from linker.errors import InputError, Skip
 from linker.readers import bioc
 from linker.types import Document, GoldGroup, Relation, Selection
+
+from .conftest import refused
 
 DATA = Path(__file__).parent.parent / "data"
 PASSAGE = "<passage><offset>0</offset><text>Gout hurts</text>{}</passage>"
@@ -114,39 +116,10 @@ def test_gzip_bom_and_crlf(tmp_path: Path, name: str) -> None:
 
 def test_span_that_does_not_match(tmp_path: Path) -> None:
     wrong, right = ANNOTATION.format(1, 4, "Gout"), ANNOTATION.format(0, 4, "Gout")
-    content = collection(f"<id>9</id>{PASSAGE.format(wrong + right)}")
-    with pytest.raises(
-        InputError,
-        match=r"line 2: the text of document 9 at 1-5 is 'out ', not the mention: 'Gout'; expected offsets in char",
-    ):
-        read(tmp_path, content)
-    skip = Skip()
-    (document,) = read(tmp_path, content, on_error=skip)
-    assert (skip.count, len(document.mentions)) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        ("<passage><offset>0</offset></passage>", "document without id is not BioC (it has no id)"),
-        ("<id>2</id><passage><text>A</text></passage>", "document 2 is not BioC (int() argument"),
-        (
-            "<id>2</id><passage><offset>x</offset></passage>",
-            "document 2 is not BioC (invalid literal",
-        ),
-        (
-            "<id>2</id><annotation><text>A</text></annotation>",
-            "document 2 is not BioC ('id' is missing)",
-        ),
-    ],
-)
-def test_document_that_is_not_bioc(tmp_path: Path, body: str, reason: str) -> None:
-    content = collection("<id>1</id>", body, "<id>3</id>")
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, content)
-    assert f", line 3: {reason}" in str(caught.value)
-    assert "; expected BioC: a document with an id" in str(caught.value)
-    assert [d.id for d in read(tmp_path, content, on_error=Skip())] == ["1", "3"]
+    (tmp_path / "x").write_text(collection(f"<id>9</id>{PASSAGE.format(wrong + right)}"))
+    message = ", line 2: the text of document 9 at 1-5 is 'out ', not the mention: 'Gout'; expected"
+    (document,) = refused(bioc.read, tmp_path / "x", message)
+    assert len(document.mentions) == 1
 
 
 def passages(*texts: tuple[object, str], inside: str = "") -> str:
@@ -163,49 +136,47 @@ def sentences(*offsets: int) -> str:
     return f"<passage><offset>100</offset>{inner}</passage>"
 
 
+NUMBERED = "in passage 1, counted from its start, sentence"
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (
-            passages((2_500_000_000, "abc")),
-            "passage 1 begins at character 2500000000; expected 0 to 1000003",
+        ("<passage><offset>0</offset></passage>", "document without id is not BioC (it has no id)"),
+        ("<id>2</id><passage><text>A</text></passage>", "document 2 is not BioC (int() argument"),
+        ("<id>2</id><passage><offset>x</offset></passage>", "2 is not BioC (invalid literal"),
+        ("<id>2</id><annotation><text>A</text></annotation>", "2 is not BioC ('id' is missing)"),
+        *(
+            (f"<id>2</id>{body}", f"document 2 is not BioC ({reason}")
+            for body, reason in (
+                (
+                    passages((0, "abc"), (10**19, "abc")),
+                    "passage 2 begins at character 10000000000000000000; expected 0 to 1000006",
+                ),
+                (passages((-1, "abc")), "passage 1 begins at character -1; expected 0 to 1000003"),
+                (
+                    passages((0, "abc"), (9, "abc"), (4, "abc")),
+                    "passage 3 begins at character 4, not behind the one before it at 9",
+                ),
+                (
+                    passages((0, "abc"), (0, "abc")),
+                    "passage 2 begins at character 0, not behind the one before it at 0",
+                ),
+                (sentences(0), f"{NUMBERED} 1 begins at character -100; expected 0 to"),
+                (sentences(100, 10**12), f"{NUMBERED} 2 begins at character 999999999900; expect"),
+                (sentences(104, 100), f"{NUMBERED} 2 begins at character 0, not behind the one"),
+                (passages(("1" * 5000, "abc")), "Exceeds the limit"),
+            )
         ),
-        (
-            passages((0, "abc"), (10**19, "abc")),
-            "passage 2 begins at character 10000000000000000000; expected 0 to 1000006",
-        ),
-        (passages((-1, "abc")), "passage 1 begins at character -1; expected 0 to 1000003"),
-        (
-            passages((0, "abc"), (9, "abc"), (4, "abc")),
-            "passage 3 begins at character 4, not behind the one before it at 9",
-        ),
-        (
-            passages((0, "abc"), (0, "abc")),
-            "passage 2 begins at character 0, not behind the one before it at 0",
-        ),
-        (
-            sentences(0),
-            "in passage 1, counted from its start, sentence 1 begins at character -100; expected 0 to",
-        ),
-        (
-            sentences(100, 10**12),
-            "in passage 1, counted from its start, sentence 2 begins at character 999999999900; expected 0 to",
-        ),
-        (
-            sentences(104, 100),
-            "in passage 1, counted from its start, sentence 2 begins at character 0, not behind the one before it at 4",
-        ),
-        (passages(("1" * 5000, "abc")), "Exceeds the limit"),
     ],
 )
-def test_offsets_that_no_document_has(tmp_path: Path, body: str, reason: str) -> None:
-    content = collection("<id>1</id>", f"<id>2</id>{body}", "<id>3</id>")
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, content)
-    assert f"x.xml, line 3: document 2 is not BioC ({reason}" in str(caught.value)
-    skip = Skip()
-    assert [d.id for d in read(tmp_path, content, on_error=skip)] == ["1", "3"]
-    assert skip.count == 1
+def test_documents_that_are_not_bioc(tmp_path: Path, body: str, reason: str) -> None:
+    path = tmp_path / "x"
+    path.write_text(collection("<id>1</id>", body, "<id>3</id>"))
+    assert [d.id for d in refused(bioc.read, path, ", line 3: document ")] == ["1", "3"]
+    with pytest.raises(InputError, match=re.escape(reason)) as caught:
+        list(bioc.read(path))
+    assert "; expected BioC: a document with an id" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -231,40 +202,28 @@ def as_json(offset: str = "0", start: str = "0", length: str = "4", name: str = 
     return f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{passage}], "relations": []}}]}}'
 
 
-@pytest.mark.parametrize(
-    "number",
-    ["Infinity", "-Infinity", "NaN", "0.0", "1.5", "true", "null", "[]", '"x"', '"Infinity"'],
-)
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "0.0", "true", "null", "[]", '"x"'])
 @pytest.mark.parametrize("place", ["offset", "start", "length"])
 def test_numbers_of_json_are_whole(tmp_path: Path, place: str, number: str) -> None:
-    assert read(tmp_path, as_json())[0].mentions[0].text == "Gout"
-    assert (
-        read(tmp_path, as_json(**{place: '"4"' if place == "length" else '"0"'}))[0]
-        .mentions[0]
-        .text
-        == "Gout"
-    )
+    for good in ({}, {place: '"4"' if place == "length" else '"0"'}):
+        assert read(tmp_path, as_json(**good))[0].mentions[0].text == "Gout"
     with pytest.raises(InputError, match="document 1 is not BioC"):
         read(tmp_path, as_json(**{place: number}))
 
 
-@pytest.mark.parametrize("number", ["-1", "1000005", "9" * 400])
-def test_offsets_of_json(tmp_path: Path, number: str) -> None:
-    with pytest.raises(
-        InputError,
-        match=f"document 1 is not BioC .passage 1 begins at character {number}; expected 0 to 1000004",
-    ):
-        read(tmp_path, as_json(offset=number))
-    with pytest.raises(
-        InputError, match=r"the text of document 1 at .* is '.*', not the mention: 'Gout'"
-    ):
-        read(tmp_path, as_json(start=number))
-
-
-@pytest.mark.parametrize("name", ["7", "[1]", "true"])
-def test_mentions_of_json_are_texts(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"document 1 is not BioC .the text of annotation 7 is"):
-        read(tmp_path, as_json(name=name))
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"offset": "-1"}, "passage 1 begins at character -1; expected 0 to 1000004"),
+        ({"offset": "9" * 400}, "passage 1 begins at character 9+; expected 0 to 1000004"),
+        ({"start": "1000005"}, "the text of document 1 at .* is '.*', not the mention: 'Gout'"),
+        ({"name": "[1]"}, "document 1 is not BioC .the text of annotation 7 is"),
+        ({"name": "true"}, "document 1 is not BioC .the text of annotation 7 is"),
+    ],
+)
+def test_offsets_and_texts_of_json(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, as_json(**changes))
 
 
 @pytest.mark.parametrize("text", ["", "<text>Gout</text>"])
@@ -286,46 +245,31 @@ def test_a_document_and_a_json_file_have_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
-    document = f"<id>1</id>{passages((0, 'x' * 900_000))}"
+    passage = (0, "x" * 900_000)
+    document = f"<id>1</id>{passages(passage)}"
     assert len(read(tmp_path, collection(document, document))) == 2
-    with pytest.raises(
-        InputError, match=r"x\.xml: a document, or what stands before it, has more than 1 MB; check"
-    ):
-        read(
-            tmp_path,
-            collection(f"<id>1</id>{passages((0, 'x' * 900_000), (900_001, 'x' * 300_000))}"),
-        )
+    longer = collection(f"<id>1</id>{passages(passage, (900_001, 'x' * 300_000))}")
+    with pytest.raises(InputError, match="a document, or what stands before it, has more than 1"):
+        read(tmp_path, longer)
     assert read(tmp_path, '{"documents": []' + " " * 7_900_000 + "}") == []
-    with pytest.raises(
-        InputError, match=r"x\.xml: the file, which must be read whole, has more than 8 MB; check"
-    ):
+    with pytest.raises(InputError, match="the file, which must be read whole, has more than 8 MB"):
         read(tmp_path, gzip.compress(b'{"documents": []' + b" " * 8_000_000 + b"}"))
 
 
 def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     head = f'<!DOCTYPE collection [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
+    body = collection(f"<id>1</id>{passages((0, '&x;'))}")
     with pytest.raises(InputError, match=r"document 1 is not BioC .*Entity 'x' not defined"):
-        read(
-            tmp_path,
-            head + collection("<id>1</id><passage><offset>0</offset><text>&x;</text></passage>"),
-        )
+        read(tmp_path, head + body)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            collection("<id>1</id>")[:-8],
-            "line 3: the XML is broken .*; expected BioC XML or JSON; fetch or write the file again",
-        ),
-        (
-            "<html>\n<document/></html>",
-            "line 1: the XML is no BioC: its element <html> stands where <collection> should",
-        ),
-        ("<document/>", "its element <document> stands where"),
+        (collection("<id>1</id>")[:-8], "line 3: the XML is broken .*; expected BioC XML or"),
+        ("<html>\n<document/></html>", "line 1: the XML is no BioC: its element <html> stands"),
         ("<html/>", "its element <html> stands where"),
-        ("plain text", "line 1: the XML is broken"),
         (b"\x7fELF\x00\x00", "the XML is broken"),
         (collection("<id>naïve</id>").encode("latin-1"), "line 2: the XML is broken "),
         (
@@ -333,10 +277,7 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
             r"x.xml: the gzip data is broken \(.*\); fetch the file again",
         ),
         ('{"documents": [\n{"id": "1"', "line 2: the JSON is broken"),
-        (
-            '{"documents": ["naïve"]}'.encode("latin-1"),
-            "the JSON is broken .*codec can't decode byte 0xef",
-        ),
+        ('{"documents": ["naïve"]}'.encode("latin-1"), "the JSON is broken .*codec can't decode"),
         ('{"document": []}', "the JSON is no BioC: it has no list of documents"),
         ('{"documents": [7]}', "document 1 is not BioC"),
         ('{"documents": [{"id": "1"}]}', "document 1 is not BioC .'infons' is missing"),
@@ -353,19 +294,10 @@ def test_declared_encodings_are_honoured(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair(tmp_path: Path) -> None:
-    passage = {
-        "offset": 0,
-        "infons": {},
-        "text": "\ud800",
-        "sentences": [],
-        "annotations": [],
-        "relations": [],
-    }
-    document = {"id": "1", "infons": {}, "passages": [passage], "relations": []}
     with pytest.raises(InputError, match=r"document 1 is not BioC .it holds half a surrogate pair"):
-        read(tmp_path, json.dumps({"documents": [document]}))
+        read(tmp_path, as_json(name='"\\ud800"'))
     with pytest.raises(InputError, match=r"the JSON is broken .it holds half a surrogate pair"):
-        read(tmp_path, json.dumps({"documents": [], "source": "\ud800"}))
+        read(tmp_path, '{"documents": [], "source": "\\ud800"}')
 
 
 @pytest.mark.data

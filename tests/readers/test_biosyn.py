@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, Skip
 from linker.readers import biosyn
+
+from .conftest import refused
 
 Row = tuple[str, tuple[str, ...], list[str]]
 
@@ -27,16 +28,9 @@ def test_several_ids_and_names_a_line(tmp_path: Path) -> None:
         ("MESH:D900001", ("OMIM:900001",), ["Sheep Fever, Acute", "SF"]),
         ("MESH:C900002", (), ["Goat Fever"]),
     ]
-
-
-def test_kinds_and_namespace(tmp_path: Path) -> None:
-    path = tmp_path / "d.txt"
-    path.write_text("D900001||sheep fever|ovine fever\n")
-    concept = next(biosyn.read(path))
-    assert [n.kind for n in concept.names] == ["preferred", "exact"]
-    assert (concept.name, concept.namespace, concept.parents) == ("sheep fever", "MESH", ())
-    assert concept.line == 1
-    assert biosyn.release(path) == ""
+    sheep, _ = biosyn.read(tmp_path / "dictionary.txt")
+    assert [n.kind for n in sheep.names] == ["preferred", "exact"]
+    assert (sheep.namespace, sheep.parents, sheep.line) == ("MESH", (), 1)
 
 
 def test_lines_of_the_same_ids_are_one_concept(tmp_path: Path) -> None:
@@ -111,14 +105,8 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "D900001 sheep fever",
-            "line 1: the line has no ||: 'D900001 sheep fever'; expected id||name; check the dictionary's format",
-        ),
-        (
-            "||sheep fever",
-            "line 1: the concept id is empty; expected an identifier such as MESH:D001260",
-        ),
+        ("D900001 sheep fever", "line 1: the line has no ||: 'D900001 sheep fever'; expected"),
+        ("||sheep fever", "line 1: the concept id is empty; expected an identifier such as"),
         ("D900001|||sheep fever", "line 1: the concept name is empty: 'MESH:D900001'"),
         ("D900001| ||sheep fever", "line 1: the concept id is empty"),
         ("D900001||", "line 1: the concept name is empty: 'MESH:D900001'; expected a name"),
@@ -128,12 +116,7 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
 def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(f"{line}\n\nD900009||good\n")
-    with pytest.raises(InputError) as caught:
-        list(biosyn.read(path))
-    assert f"{path}, {message}" in str(caught.value)
-    skip = Skip()
-    assert [c.id for c in biosyn.read(path, on_error=skip)] == ["MESH:D900009"]
-    assert skip.count == 1
+    assert [c.id for c in refused(biosyn.read, path, f", {message}")] == ["MESH:D900009"]
 
 
 @pytest.mark.data

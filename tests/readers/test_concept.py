@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.readers import concept
 from linker.types import Document, GoldGroup, Mention
+
+from .conftest import refused
 
 
 def folder(path: Path) -> Path:
@@ -52,10 +54,7 @@ def test_single_file_with_two_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (
-            "1||0|4||A||gout",
-            "the line is not a mention: '1||0|4||A||gout'; expected document||start|end||type||mention||ids",
-        ),
+        ("1||0|4||A||gout", "the line is not a mention: '1||0|4||A||gout'; expected"),
         ("1||0-4||A||gout||D1", "the line is not a mention"),
         ("1||0|4||A|| ||D1", "the mention is empty"),
         ("", "the line is not a mention: ''"),
@@ -64,10 +63,7 @@ def test_single_file_with_two_documents(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, line: str, problem: str) -> None:
     path = tmp_path / "1.concept"
     path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
-    with pytest.raises(InputError) as caught:
-        list(concept.read(path))
-    assert f"{path}, line 1: {problem}" in str(caught.value)
-    (document,) = concept.read(path, on_error=Skip())
+    (document,) = refused(concept.read, path, f", line 1: {problem}")
     assert len(document.mentions) == 1
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import io
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from linker.errors import InputError, LinkerError, Skip
+from linker.errors import InputError, LinkerError
 from linker.readers import dictionaries
+
+from .conftest import refused
 
 MEDIC = "# Fields:\n# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n#\n"
 GOOD = {
@@ -59,18 +63,10 @@ def test_a_line_that_is_no_text_is_a_bad_record(path: Path, format: str, bad: by
     above = b"[Term]\n" if format == "obo" else b""  # a term of its own, which goes with its line
     path.write_bytes(GOOD[format].encode() + above + bad + MORE[format].encode())
     assert dictionaries.detect(path) == format
-    with pytest.raises(
-        InputError,
-        match=r": the file is binary|: byte 0xef is not UTF-8|: the line has more than 100,000 characters",
-    ):
-        list(dictionaries.read(path, format))
-    skip = Skip()
-    assert [c.name for c in dictionaries.read(path, format, on_error=skip)] == [
-        "sheep fever",
-        "goat fever",
-    ]
+    line = (GOOD[format].encode() + above).count(b"\n") + 1
+    kept = refused(partial(dictionaries.read, format=format), path, f", line {line}: ")
+    assert [c.name for c in kept] == ["sheep fever", "goat fever"]
     assert dictionaries.release(path, format) == ""
-    assert skip.count == 1
 
 
 def test_a_umls_folder_is_recognised(tmp_path: Path) -> None:
@@ -109,37 +105,28 @@ def test_an_empty_file(path: Path, format: str) -> None:
     assert message(path, format) == expected
 
 
-def test_standard_input_is_refused() -> None:
-    with pytest.raises(
-        LinkerError, match="a dictionary cannot be read from standard input; name a file"
-    ):
+def test_what_cannot_be_read(path: Path) -> None:
+    with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
         dictionaries.detect("-")
+    unknown = "there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table"
+    with pytest.raises(LinkerError, match=unknown):
+        list(dictionaries.read(path, "owl"))
 
 
-def test_an_unknown_format(path: Path) -> None:
-    for call in (
-        lambda: list(dictionaries.read(path, "owl")),
-        lambda: dictionaries.release(path, "owl"),
-    ):
-        with pytest.raises(
-            LinkerError,
-            match="there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table",
-        ):
-            call()
-
-
-def test_languages_and_sources_are_for_umls_only(path: Path) -> None:
-    path.write_text(GOOD["table"])
-    for options in ({"languages": ("FRE",)}, {"sources": ("MSH",)}):
-        with pytest.raises(
-            LinkerError,
-            match="languages and sources can be chosen of UMLS files only, and this is table; leave them out",
-        ):
-            list(dictionaries.read(path, "table", **options))
-    path.write_text(GOOD["rrf"])
-    assert [c.name for c in dictionaries.read(path, "rrf", languages=["ENG"], sources=["AAA"])] == [
-        "sheep fever"
-    ]
+@pytest.mark.parametrize(
+    ("format", "options", "message"),
+    [
+        ("table", {"languages": ("FRE",)}, "can be chosen of UMLS files only, and this is table"),
+        ("table", {"sources": ("MSH",)}, "can be chosen of UMLS files only, and this is table"),
+        ("rrf", {"prefix": "X"}, "can be given to the ids of tables only, and this is rrf; leave"),
+    ],
+)
+def test_options_of_other_formats(
+    path: Path, format: str, options: dict[str, Any], message: str
+) -> None:
+    path.write_text(GOOD[format])
+    with pytest.raises(LinkerError, match=message):
+        list(dictionaries.read(path, format, **options))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

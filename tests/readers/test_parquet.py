@@ -49,8 +49,8 @@ def test_columns(tmp_path: Path) -> None:
 
 def test_the_column_of_mentions(tmp_path: Path) -> None:
     path = write(tmp_path / "m", name=["gout"], text=["asthma"], other=[1])
-    assert [m.text for m, _ in mentions.flatten(mentions.read(path))] == ["asthma"]
-    assert [m.text for m, _ in mentions.flatten(mentions.read(path, column="name"))] == ["gout"]
+    assert [m.text for m in mentions.read(path)] == ["asthma"]
+    assert [m.text for m in mentions.read(path, column="name")] == ["gout"]
     for column, message in (
         ("nom", "has no column nom; expected one of its columns: name, text, other; name the"),
         ("other", "the column other holds int64; expected texts; name another with --column"),
@@ -65,10 +65,7 @@ def test_the_column_of_mentions(tmp_path: Path) -> None:
 def test_bad_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "m", mention=["gout", None, " ", "x" * 1001, "asthma"])
     skip = Skip()
-    assert [m.text for m, _ in mentions.flatten(mentions.read(path, on_error=skip))] == [
-        "gout",
-        "asthma",
-    ]
+    assert [m.text for m in mentions.read(path, on_error=skip)] == ["gout", "asthma"]
     assert skip.count == 3
     with pytest.raises(InputError, match=r"m, row 2: the object has no text under 'mention'"):
         list(mentions.read(path))
@@ -101,9 +98,9 @@ def test_columns_of_one_name_and_damaged_schemas(tmp_path: Path) -> None:
 
 def test_open_and_packed_files(tmp_path: Path) -> None:
     whole = write(tmp_path / "m", mention=["gout"]).read_bytes()
-    assert [m.text for m, _ in mentions.flatten(mentions.read(io.BytesIO(whole)))] == ["gout"]
+    assert [m.text for m in mentions.read(io.BytesIO(whole))] == ["gout"]
     (tmp_path / "m.gz").write_bytes(gzip.compress(whole))
-    assert [m.text for m, _ in mentions.flatten(mentions.read(tmp_path / "m.gz"))] == ["gout"]
+    assert [m.text for m in mentions.read(tmp_path / "m.gz")] == ["gout"]
 
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from linker.errors import InputError, Skip
 from linker.readers import pubtator
 from linker.types import Document, GoldGroup, Mention, Passage, Relation
 
+from .conftest import refused
+
 MINI = Path(__file__).parent.parent / "data" / "mini.pubtator.txt"
 
 
@@ -30,12 +32,14 @@ def written(documents: list[Document]) -> str:
     return file.getvalue()
 
 
-def test_documents_and_offsets() -> None:
+def test_documents_and_offsets(tmp_path: Path) -> None:
     first, second, third = pubtator.read(MINI)
     assert [d.id for d in (first, second, third)] == ["101", "102", "103"]
     assert first.passages[1].offset == len("Ataxia and naïve β-cells in two sisters.") + 1 == 41
     assert all(first.text[m.spans[0][0] : m.spans[0][1]] == m.text for m in first.mentions)
     assert second.passages == (Passage("Gout.", 0, {"type": "title"}),)
+    (document,) = read(tmp_path, '1|t|a "plus"\n1\t0\t8\ta "plus"  \tDisease\tD000001\n')
+    assert document.mentions[0].text == 'a "plus"  '
     assert third.passages == (Passage("Only an abstract about scurvy.", 0, {"type": "abstract"}),)
 
 
@@ -75,11 +79,6 @@ def test_relation_with_more_columns(tmp_path: Path) -> None:
     assert written([document]) == text + "\n"
 
 
-def test_trailing_blanks_of_a_mention_are_accepted(tmp_path: Path) -> None:
-    (document,) = read(tmp_path, '1|t|a "plus"\n1\t0\t8\ta "plus"  \tDisease\tD000001\n')
-    assert document.mentions[0].text == 'a "plus"  '
-
-
 BAD = {
     "1\t0\t4\tgout\tDisease\tD1": (
         "line 2: the text of document 1 at 0-4 is 'Gout', not the mention: 'gout'; expected offsets in characters from the "
@@ -90,6 +89,7 @@ BAD = {
     "1\t2\t2\t\tDisease": "line 2: the text of document 1 at 2-2 is '', not the mention: ''",
     "1\t0\t4\tGout": "line 2: the annotation has 4 columns: '1\\t0\\t4\\tGout'; expected id, start, end, mention, type and ids",
     "1\t0\tx\tGout\tDisease": "line 2: the end of the annotation is not a number: '1\\t0\\tx\\tGout\\tDisease'",
+    "1\tx0\t4\tGout\tDisease": "line 2: the start of the annotation is not a number",
     "2\t0\t4\tGout\tDisease": "line 2: the line stands in document 1, but is not of it: '2\\t0\\t4\\tGout\\tDisease'; expected lines",
     "wrapped abstract": "line 2: the line stands in document 1, but is not of it: 'wrapped abstract'",
 }
@@ -97,13 +97,10 @@ BAD = {
 
 @pytest.mark.parametrize("line", BAD)
 def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
-    text = f"1|t|Gout\n{line}\n1\t0\t4\tGout\tDisease\tD1\n"
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, text)
-    assert f"{tmp_path / 'x.txt'}, {BAD[line]}" in str(caught.value)
-    skip = Skip()
-    (document,) = read(tmp_path, text, on_error=skip)
-    assert (skip.count, [m.text for m in document.mentions]) == (1, ["Gout"])
+    path = tmp_path / "x.txt"
+    path.write_text(f"1|t|Gout\n{line}\n1\t0\t4\tGout\tDisease\tD1\n")
+    (document,) = refused(pubtator.read, path, f", {BAD[line]}")
+    assert [m.text for m in document.mentions] == ["Gout"]
 
 
 def test_annotation_without_a_text(tmp_path: Path) -> None:
@@ -132,14 +129,8 @@ def test_what_is_written_is_read_again(
         whole = f"{title} {abstract}"
         start = data.draw(st.integers(0, len(whole) - 1))
         end = data.draw(st.integers(start + 1, len(whole)))
-        mention = Mention(
-            whole[start:end],
-            ((start, end),),
-            (),
-            "Disease",
-            str(number),
-            metadata={"pubtator:id": "-1"},
-        )
+        spans, kept = ((start, end),), {"pubtator:id": "-1"}
+        mention = Mention(whole[start:end], spans, (), "Disease", str(number), metadata=kept)
         documents.append(Document(str(number), passages, (mention,)))
     path = tmp_path_factory.mktemp("written") / "x.txt"
     path.write_text(written(documents), encoding="utf-8", newline="\n")
@@ -162,16 +153,6 @@ def test_real_files_are_written_as_they_were(
     assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
     with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:
         assert written(read).strip() == file.read().strip()
-
-
-def test_an_annotation_whose_start_is_no_number_is_not_taken_for_a_relation(tmp_path: Path) -> None:
-    text = "1|t|Asthma\n1\tx0\t6\tAsthma\tDisease\tD001249\n1\tAssociation\t6514\t7124\tNovel\n"
-    with pytest.raises(InputError, match=r"line 2: the start of the annotation is not a number"):
-        read(tmp_path, text)
-    (document,) = read(tmp_path, text, on_error=Skip())
-    assert [(relation.type, relation.arguments) for relation in document.relations] == [
-        ("Association", (("arg1", "6514"), ("arg2", "7124")))
-    ]
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,15 @@ from hypothesis import strategies as st
 
 from linker.errors import InputError, Skip
 from linker.readers import medic, table
-from linker.readers.records import make_names
+from linker.readers.records import make_concept
 from linker.types import Concept, Name
+
+from .conftest import refused
 
 SHEEP = Concept(
     "X:1",
     'Sheep "fever"',
-    (
-        Name('Sheep "fever"', "X:1", "preferred"),
-        Name("a|b", "X:1"),
-        Name("tab\there", "X:1"),
-        Name("lamb fever", "X:1", "narrow"),
-        Name("fever", "X:1", "broad"),
-        Name("hot sheep", "X:1", "related"),
-        Name("SF", "X:1", "abbreviation"),
-        Name("sheep feever", "X:1", "training"),
-    ),
+    (Name('Sheep "fever"', "X:1", "preferred"), Name("a|b", "X:1"), Name("tab\there", "X:1")),
     ("X:2", "X:3"),
     ("X:11",),
     "One line,\nand C:\\new.",
@@ -49,53 +42,33 @@ def written(*concepts: Concept) -> str:
     return file.getvalue()
 
 
+def names(concept: Concept) -> list[tuple[str, str, str]]:
+    assert {name.concept_id for name in concept.names} == {concept.id}
+    return [(name.text, name.kind, name.language) for name in concept.names]
+
+
 def test_a_table_of_others(tmp_path: Path) -> None:
-    text = "Name,ID,colour,Synonyms,Parents\nSheep fever,MESH:D900001,red,ovine fever | SF||,MeSH:D900002\n\nGoat fever,MESH:D900003,,,\n"
-    assert list(table.read(saved(tmp_path / "t.csv", text))) == [
-        Concept(
-            "MESH:D900001",
-            "Sheep fever",
-            (
-                Name("Sheep fever", "MESH:D900001", "preferred"),
-                Name("ovine fever", "MESH:D900001"),
-                Name("SF", "MESH:D900001"),
-            ),
-            parents=("MESH:D900002",),
-            namespace="MESH",
-        ),
-        Concept(
-            "MESH:D900003",
-            "Goat fever",
-            (Name("Goat fever", "MESH:D900003", "preferred"),),
-            namespace="MESH",
-        ),
-    ]
+    text = (
+        "Name,ID,colour,Synonyms,Parents\n"
+        "Sheep fever,MESH:D900001,red,ovine fever | SF||,MeSH:D900002\n\nGoat fever,X:3,,,\n"
+    )
+    sheep, goat = table.read(saved(tmp_path / "t.csv", text))
+    assert names(sheep) == [
+        ("Sheep fever", "preferred", ""), ("ovine fever", "exact", ""), ("SF", "exact", ""),
+    ]  # fmt: skip
+    assert (sheep.id, sheep.parents, sheep.namespace) == (
+        "MESH:D900001", ("MESH:D900002",), "MESH",
+    )  # fmt: skip
+    assert goat == Concept("X:3", "Goat fever", goat.names, namespace="X")
 
 
 def test_the_written_form() -> None:
-    header, row = written(SHEEP).split("\n")[:2]
-    names = "id name synonyms narrow broad related abbreviations training"
-    assert header.split("\t") == [
-        *names.split(),
-        "parents",
-        "alt_ids",
-        "definition",
-        "types",
-        "status",
-        "replaced_by",
-        "xrefs",
-    ]
-    cells = row.split("\t")
-    assert cells[:4] == ["X:1", '"Sheep ""fever"""', r"a\|b|tab\there", "lamb fever"]
-    assert cells[8:] == [
-        "X:2|X:3",
-        "X:11",
-        r"One line,\nand C:\\new.",
-        r"slim\|a|b",
-        "merged",
-        "X:2",
-        "MESH:D900001",
-    ]
+    header, row = (line.split("\t") for line in written(SHEEP).splitlines())
+    assert header == list(table.COLUMNS)
+    assert row[:3] == ["X:1", '"Sheep ""fever"""', r"a\|b|tab\there"]
+    assert "|".join(row[8:]) == (
+        r"X:2|X:3|X:11|One line,\nand C:\\new.|slim\|a|b|merged|X:2|MESH:D900001"
+    )
 
 
 def test_only_known_escapes_are_taken_out(tmp_path: Path) -> None:
@@ -126,15 +99,14 @@ def concepts(draw: st.DrawFn) -> Concept:
         draw(st.dictionaries(texts, kinds)).items(), key=lambda item: order.index(item[1])
     )  # as `write` groups them
     lists = [tuple(draw(st.lists(ids, max_size=3))) for _ in range(4)]
-    return Concept(
+    return make_concept(
         identifier,
         name,
-        make_names(identifier, name, dict(synonyms)),
+        dict(synonyms),
         parents=lists[0],
         alt_ids=lists[1],
         definition=draw(texts | st.just("")),
         types=tuple(draw(st.lists(texts, max_size=3))),
-        namespace="X",
         status=draw(st.sampled_from(["current", "obsolete", "merged"])),
         replaced_by=lists[2],
         xrefs=lists[3],
@@ -154,30 +126,17 @@ def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "X:1\ta\tb\tcurrent\tc",
-            "line 2: 5 columns: 'X:1\\ta\\tb\\tcurrent\\tc'; expected 4, as in the header; quote cells",
-        ),
-        ("X:1\ta", "line 2: 2 columns"),
+        ("X:1\ta\tb\tcurrent\tc", "line 2: 5 columns: 'X:1\\ta\\tb\\tcurrent\\tc'; expected 4,"),
         ("\ta\t\t", "line 2: the concept id is empty; expected an identifier such as MESH:D001260"),
         ("None\ta\t\t", "line 2: the concept id 'None' says that there is no concept; expected an"),
         ("X:1\t \tb\t", "line 2: the concept name is empty: 'X:1'; expected a name"),
         ("X:1\t" + "a" * 5_001 + "\t\t", "line 2: the name is too long: 'aaa"),
-        ("X:1\ta\t" + "b" * 5_001 + "\t", "line 2: the name is too long: 'bbb"),
-        (
-            "X:1\ta\t\tdead",
-            "line 2: the status is not known: 'dead'; expected current or obsolete or merged",
-        ),
+        ("X:1\ta\t\tdead", "line 2: the status is not known: 'dead'; expected current or"),
     ],
 )
 def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
     path = saved(tmp_path / "bad.tsv", f"id\tname\tsynonyms\tstatus\n{line}\nX:2\tgood\t\t\n")
-    with pytest.raises(InputError) as caught:
-        list(table.read(path))
-    assert f"{path}, {message}" in str(caught.value)
-    skip = Skip()
-    assert [c.id for c in table.read(path, on_error=skip)] == ["X:2"]
-    assert skip.count == 1
+    assert [c.id for c in refused(table.read, path, f", {message}")] == ["X:2"]
 
 
 def test_quoted_cells_of_several_lines_and_quotes_that_are_characters(tmp_path: Path) -> None:
@@ -195,10 +154,7 @@ def test_quoted_cells_of_several_lines_and_quotes_that_are_characters(tmp_path: 
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (
-            "identifier\tname",
-            "line 1: the header has no column 'id': 'identifier\\tname'; expected a header line with the columns id and name",
-        ),
+        ("identifier\tname", "line 1: the header has no column 'id': 'identifier\\tname';"),
         ("id,label", "line 1: the header has no column 'name'"),
         ("id,name,Name", "line 1: the header has 2 columns 'name'"),
         ("id,name,parents,parent", "line 1: the header has 2 columns 'parents'"),
@@ -226,49 +182,29 @@ X:1,disease of animals,broad,en,,
 
 def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = saved(tmp_path / "t.csv", DESCRIPTIONS)
-    found = list(table.read(path))
-    assert found == [
-        Concept(
-            "X:3",
-            "goat fever",
-            (Name("goat fever", "X:3", "preferred", "en"),),
-            ("X:1",),
-            definition="a fever",
-            namespace="X",
-        ),
-        Concept(
-            "X:2",
-            "Sheep fever",
-            (
-                Name("Sheep fever", "X:2", "preferred", "en"),
-                Name("ovine fever", "X:2", "exact", "en"),  # the first row that has it counts
-                Name(
-                    "fièvre du mouton", "X:2", "exact", "fr"
-                ),  # the preferred name is the first that is called so
-                Name("SF", "X:2", "abbreviation"),
-            ),
-            ("X:1", "X:3"),
-            definition="hot sheep",
-            namespace="X",
-        ),
-        Concept(
-            "X:1",
-            "animal disease",
-            (
-                Name("animal disease", "X:1", "preferred", "en"),
-                Name("disease of animals", "X:1", "broad", "en"),
-            ),
-            namespace="X",
-        ),
+    found = goat, sheep, animal = tuple(table.read(path))
+    assert [(c.id, c.parents, c.definition) for c in found] == [
+        ("X:3", ("X:1",), "a fever"), ("X:2", ("X:1", "X:3"), "hot sheep"), ("X:1", (), ""),
+    ]  # fmt: skip
+    assert names(goat) == [("goat fever", "preferred", "en")]
+    assert names(sheep) == [
+        ("Sheep fever", "preferred", "en"),  # the first that is called so
+        ("ovine fever", "exact", "en"),  # the first row that has it counts
+        ("fièvre du mouton", "exact", "fr"),
+        ("SF", "abbreviation", ""),
     ]
+    assert names(animal) == [
+        ("animal disease", "preferred", "en"), ("disease of animals", "broad", "en"),
+    ]  # fmt: skip
     assert [c.line for c in found] == [3, 2, 5]
     assert caplog.messages == [
         f"{path}: 5 of the rows repeat an id, and were merged (concepts with several rows: 2)"
     ]
 
 
-@pytest.mark.parametrize("yes", ["1", "y", "Yes", "TRUE"])
-@pytest.mark.parametrize("no", ["0", "n", "No", "FALSE", ""])
+@pytest.mark.parametrize(
+    ("yes", "no"), [("1", "0"), ("y", "n"), ("Yes", "No"), ("TRUE", "FALSE"), ("1", "")]
+)
 def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
     rows = f"X:1\ta\t{no}\nX:1\tb\t{yes}\nX:1\tc\t{yes}\nX:2\td\t{no}\n"
     found = list(table.read(saved(tmp_path / "t.tsv", f"id\tname\tpreferred\n{rows}")))
@@ -288,34 +224,19 @@ def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (
-            "X:1,a,disease,",
-            "line 2: the kind of the name is not known: 'disease'; expected preferred, exact, narrow, broad, related, abbreviation, "
-            "training, synonym, preferred term, preferred name, fully specified name, fsn, pt, acronym; "
-            "rename the column if it says something else",
-        ),
-        (
-            "X:1,a,,maybe",
-            "line 2: 'preferred' is neither yes nor no: 'maybe'; expected yes or no, or 1 or 0; "
-            "rename the column if it says something else",
-        ),
+        ("X:1,a,disease,", "line 2: the kind of the name is not known: 'disease'; expected"),
+        ("X:1,a,,maybe", "line 2: 'preferred' is neither yes nor no: 'maybe'; expected yes or"),
     ],
 )
 def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str, message: str) -> None:
     path = saved(tmp_path / "t.csv", f"id,name,kind,preferred\n{row}\nX:1,b,,\n")
-    with pytest.raises(InputError) as caught:
-        list(table.read(path))
-    assert str(caught.value) == f"{path}, {message}"
-    skip = Skip()
-    assert [c.name for c in table.read(path, on_error=skip)] == ["b"]
-    assert skip.count == 1
+    assert [c.name for c in refused(table.read, path, f", {message}")] == ["b"]
 
 
 @pytest.mark.parametrize(
     ("column", "hint"),
     [
         ("mention", ""),
-        ("code", ""),
         ("sinonyms", "; did you mean 'synonyms'?"),
         ("alt_id", "; did you mean 'alt_ids'?"),
     ],

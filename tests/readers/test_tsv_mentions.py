@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, Skip
 from linker.readers import tsv
 from linker.types import GoldGroup, Mention
+
+from .conftest import refused
 
 GOUT = Mention("gout", gold=(GoldGroup(("D006073",)),))
 
 
-def read(folder: Path, text: str, **options: Skip) -> list[Mention]:
+def read(folder: Path, text: str) -> list[Mention]:
     path = folder / "x.tsv"
     path.write_bytes(text.encode())
-    return list(tsv.read(path, **options))
+    return list(tsv.read(path))
 
 
 @pytest.mark.parametrize(
@@ -39,31 +40,19 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "gout",
-            "line 1: the line has 1 column: 'gout'; expected mention<TAB>id; add the id (-1 for no concept), or read the file as txt",
-        ),
+        ("gout", "line 1: the line has 1 column: 'gout'; expected mention<TAB>id; add the id"),
         ("", "line 1: the line has 1 column: ''"),
         ("\tD006073", "line 1: the mention is empty"),
         ("a" * 1_001 + "\tD006073", "line 1: the mention has 1,001 characters"),
-        (
-            "mention\tcui",
-            "line 1: the header is not known: 'mention\\tcui'; "
-            "expected a column mention and one of id, concept_id, gold; name the column of the ids id",
-        ),
+        ("mention\tcui", "line 1: the header is not known: 'mention\\tcui'; expected a column"),
         ("mention", "line 1: the header is not known: 'mention'"),
-        (
-            "25763772\t0\t5\tDCTN4\tT103\tC0000001",  # as in MedMentions, whose first column is the document
-            "line 1: the mention is a number: '25763772'; expected mention<TAB>id; "
-            "put a header line that names the columns, such as document<TAB>mention<TAB>id",
-        ),
+        ("25763772\t0\t5\tDCTN4\tT103\tC0000001", "line 1: the mention is a number: '25763772';"),
     ],
 )
 def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read(tmp_path, f"{line}\ngout\tD006073\n")
-    assert f"{tmp_path / 'x.tsv'}, {message}" in str(caught.value)
-    assert read(tmp_path, f"{line}\ngout\tD006073\n", on_error=Skip()) == [GOUT]
+    path = tmp_path / "x.tsv"
+    path.write_text(f"{line}\ngout\tD006073\n")
+    assert refused(tsv.read, path, f", {message}") == [GOUT]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""The formats of files by name. A new one is a module that reads or writes it, and a row here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linker.errors import LinkerError
+from linker.version import install_hint
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of files with mentions or predictions."""
+
+    reader: str = ""  # module whose `read` yields documents or mentions; empty: it is not read
+    writer: str = ""  # module of `linker.outputs`; empty: it is not written
+    media_type: str = ""  # of what the service answers; empty: it does not answer so
+    suffix: str = ""  # of files; empty: the name
+    is_text: bool = True  # and a single file
+
+
+FORMATS = {
+    "txt": FileFormat("linker.readers.lines"),
+    "tsv": FileFormat("linker.readers.tsv", "linker.outputs.tsv", "text/tab-separated-values"),
+    "jsonl": FileFormat("linker.readers.jsonl", "linker.outputs.jsonl", "application/x-ndjson"),
+    "pubtator": FileFormat("linker.readers.pubtator", "linker.outputs.pubtator", "text/plain"),
+    "bioc": FileFormat("linker.readers.bioc", "linker.outputs.bioc", "application/xml"),
+    "concept": FileFormat("linker.readers.concept", is_text=False),
+    "parquet": FileFormat("linker.readers.parquet", "linker.outputs.parquet", is_text=False),
+    "sssom": FileFormat(
+        "", "linker.outputs.sssom", "text/tab-separated-values", suffix=".sssom.tsv"
+    ),
+}
+MENTIONS = tuple(name for name, form in FORMATS.items() if form.reader)
+"""Formats of mentions."""
+PREDICTIONS = tuple(name for name, form in FORMATS.items() if form.writer and form.is_text)
+"""Formats of predictions that are texts."""
+
+DICTIONARIES = {
+    name: f"linker.readers.{name}" for name in ("medic", "obo", "rrf", "biosyn", "table")
+}
+"""The module of each format of dictionaries, in the order in which they are recognised."""
+
+
+def pyarrow_for(path: object) -> tuple[Any, Any]:
+    """The modules pyarrow and pyarrow.parquet, which read and write Parquet.
+
+    Args:
+        path: what needs them, for the message.
+
+    Raises:
+        LinkerError: they are not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        hint = install_hint("ray")
+        raise LinkerError(
+            f"{path}: Parquet needs pyarrow, which is not installed: {hint}"
+        ) from None
+    return pyarrow, pyarrow.parquet
