@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from linker.types import Decision, NameKind, ReadingKind, Span, State
+from linker.types import NameKind, Prediction, ReadingKind, Span
 
 Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
@@ -60,7 +60,7 @@ class ScoreParts:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamedConcept:
     """A concept of the hierarchy."""
 
     concept_id: str
@@ -105,7 +105,7 @@ class ExplainedCandidate:
     # what the dense product loses where a word of the mention is left out
     words: tuple[Share, ...] = ()
     # the shortest path from a root, by way of each parent; without the concept itself
-    paths: tuple[tuple[Place, ...], ...] = ()
+    paths: tuple[tuple[NamedConcept, ...], ...] = ()
     parents: int = 0  # `paths` may have fewer
     children: int = 0
     decided_by: Rule | None = None  # what puts the first candidate before it; None: it is first
@@ -140,7 +140,9 @@ class ExplainedReading:
     lookups: tuple[LookedUp, ...]  # one, or one for each part
     expansions: tuple[ExpandedForm, ...]
     won: bool
-    first: tuple[Place | None, ...]  # the first concept of each lookup; None: there is no candidate
+    first: tuple[
+        NamedConcept | None, ...
+    ]  # the first concept of each lookup; None: there is no candidate
     # the probability that all first concepts are right, before short forms limit it; the largest
     # wins; None: there is no confidence
     confidence: float | None
@@ -175,21 +177,12 @@ class ExplainedConcept:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedConcepts:
     """The concept that was asked for."""
 
     id: str  # as a CURIE
     status: str  # "current", "alternative", "obsolete" or "merged"
     concepts: tuple[ExplainedConcept, ...]  # the current ones that the id stands for
-
-
-@dataclass(frozen=True, slots=True)
-class ByDecision:
-    """What decisions of people make of the answer."""
-
-    state: State  # never "model"
-    answer: tuple[Place | None, ...]  # the concept of each part; None: no concept
-    decisions: tuple[Decision, ...]  # in order of entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,5 +196,5 @@ class Explanation:
     none: float | None  # the probability that the dictionary has no concept for it; None: unknown
     missed: float | None  # that it has one, which is not among the candidates
     provenance: str  # of the confidence, in words
-    question: Question | None = None
-    by_decision: ByDecision | None = None  # None: nobody decided
+    question: AskedConcepts | None = None
+    by_decision: Prediction | None = None  # what people made of the answer; None: nobody decided

@@ -204,9 +204,8 @@ def alone(task: Task, lacks: str) -> Ranker:
     """
     out = [PLACE[name] for name in GROUPS[lacks].split()] if lacks else []
     judged = folds(task)
-    values, behind = judged.lists.values.copy(), judged.lists.behind.copy()
-    values[:, out] = behind[:, out] = 0
-    rows = dataclasses.replace(judged.lists, values=values, behind=behind)
+    rows = dataclasses.replace(judged.lists, inputs=judged.lists.inputs.copy())
+    rows.values[:, out] = rows.behind[:, out] = 0
     if lacks == "memory":
         rows = dataclasses.replace(rows, without=np.zeros_like(rows.without))
     ranker = rankers.fit(dataclasses.replace(judged, lists=rows), ranker_weights.SEED)

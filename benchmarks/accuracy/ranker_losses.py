@@ -31,10 +31,9 @@ from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.lent import LENT, dictionary
 from linker import Linker, matching, metrics
 from linker.evaluation.report import rounded
-from linker.linking.lists import Batch
-from linker.linking.ranking import by_probability
+from linker.linking.ranking import Batch, by_probability
 from linker.ranker import ranker as rankers
-from linker.ranker.ranker import Judged, Lists, Probabilities
+from linker.ranker.ranker import Judged, MatchLists, Probabilities
 from linker.training import lists
 from linker.types import Mention
 
@@ -138,11 +137,6 @@ def network(
     return answer
 
 
-def inputs(of: Lists) -> Array:
-    """What trees read."""
-    return np.concatenate([of.values, of.behind], axis=1)
-
-
 def lambdamart(judged: Judged, seed: int) -> Model:
     """Trees that order the candidates of a mention (Burges 2010); no probabilities."""
     import lightgbm
@@ -153,8 +147,8 @@ def lambdamart(judged: Judged, seed: int) -> Model:
         **{"lambdarank_truncation_level": 5, "random_state": seed, "n_jobs": 1, "verbose": -1},
     )
     sizes = np.diff(judged.lists.starts)
-    model.fit(inputs(judged.lists), judged.right, group=sizes[sizes > 0])
-    return lambda batch: (*by_mean(model.booster_.predict(inputs(batch.lists)), batch.lists), None)
+    model.fit(judged.lists.inputs, judged.right, group=sizes[sizes > 0])
+    return lambda batch: (*by_mean(model.booster_.predict(batch.lists.inputs), batch.lists), None)
 
 
 def trees(judged: Judged, seed: int) -> Model:
@@ -163,29 +157,29 @@ def trees(judged: Judged, seed: int) -> Model:
 
     model = HistGradientBoostingClassifier(
         max_iter=100, max_leaf_nodes=31, early_stopping=False, random_state=seed
-    ).fit(inputs(judged.lists), judged.right == matching.SYNONYM)
+    ).fit(judged.lists.inputs, judged.right == matching.SYNONYM)
 
     def answer(batch: Batch) -> Answer:
-        of, scores = batch.lists, model.predict_proba(inputs(batch.lists))[:, 1]
+        of, scores = batch.lists, model.predict_proba(batch.lists.inputs)[:, 1]
         order, best = by_mean(scores, of)
         return order, best, means(scores[order], of)[best]
 
     return answer
 
 
-def by_mean(scores: Array, of: Lists) -> tuple[Array, Array]:
+def by_mean(scores: Array, of: MatchLists) -> tuple[Array, Array]:
     """The rows in order, and the reading of each mention with the best mean over its parts."""
     order = np.lexsort((-scores, owners(of.rows)))
     mean = means(scores[order], of)
     return order, np.lexsort((-mean, owners(of.readings)))[of.readings[:-1]]
 
 
-def means(ordered: Array, of: Lists) -> Array:
+def means(ordered: Array, of: MatchLists) -> Array:
     """The mean over the parts of each reading of the score that comes first; 0 where none is."""
     return np.add.reduceat(firsts(ordered, of, -np.inf), of.lookups[:-1]) / np.diff(of.lookups)
 
 
-def firsts(ordered: Array, of: Lists, nothing: float) -> Array:
+def firsts(ordered: Array, of: MatchLists, nothing: float) -> Array:
     """What stands first in each list, (lookups,)."""
     result, is_filled = np.full(len(of.rows) - 1, nothing), np.diff(of.rows) > 0
     result[is_filled] = ordered[of.rows[:-1][is_filled]]

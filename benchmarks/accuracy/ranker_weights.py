@@ -104,7 +104,7 @@ def without_names(linker: Linker, names: NDArray[np.int64], concepts: NDArray[np
         pairs = pairs[table.concepts[pairs] == columns.concept[name]]
         if columns.annotated is None or not columns.annotated[table.entries[pairs]].any():
             is_out[pairs] = True
-    return linker.with_generator(linker.generator.without(is_out))
+    return dataclasses.replace(linker, generator=linker.generator.without(is_out))
 
 
 def held_out(linker: Linker) -> Judged:
@@ -141,7 +141,8 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
             others = random.permutation(np.flatnonzero(~np.array(inside)))[: sum(inside)]
             asked = [mentions[i] for i in sorted([*np.flatnonzero(inside), *others])]
             if asked:
-                yield lists.judged(linker.with_generator(linker.generator.among(is_in)), asked)
+                part = dataclasses.replace(linker, generator=linker.generator.among(is_in))
+                yield lists.judged(part, asked)
 
 
 @cache

@@ -25,7 +25,7 @@ from benchmarks.lib.data import TITLES, documents, medic
 from linker import Linker, Mention, matching
 from linker.dictionary.finding import doubt
 from linker.evaluation import run
-from linker.linking import scope
+from linker.linking import engine
 
 EXAMPLES = ("IBS", "DM", "all", "cap")
 SURE = 0.8
@@ -74,7 +74,7 @@ def asked(linker: Linker, texts: list[Any], mentions: list[Mention]) -> dict[str
 
 def rows() -> Iterator[dict[str, Any]]:
     """Each corpus, by what was learnt."""
-    unlimited = dict.fromkeys(scope.LIMITS, 1.0)
+    unlimited = dict.fromkeys(engine.LIMITS, 1.0)
     for corpus in TITLES:
         texts = documents(corpus, "devel")
         of_all = (mention for document in texts for mention in document.mentions)
@@ -84,7 +84,7 @@ def rows() -> Iterator[dict[str, Any]]:
             known = documents(corpus, "train") if learnt else []
             linker = trained(corpus, medic("2017"), "static", known)
             row = {"corpus": corpus, "mentions": learnt, "with": asked(linker, texts, mentions)}
-            with mock.patch.dict(scope.LIMITS, unlimited):
+            with mock.patch.dict(engine.LIMITS, unlimited):
                 yield row | {"without": asked(linker, texts, mentions)}
 
 

@@ -292,7 +292,7 @@ def find(name: str) -> dict[str, Any]:
     else:
         encoder = Fitted(make(), names, options)
     vectors = encode_names(encoder, list(first.table.texts))
-    both = linker.with_generator(HybridGenerator(first, encoder, vectors, WEIGHT))
+    both = dataclasses.replace(linker, generator=HybridGenerator(first, encoder, vectors, WEIGHT))
     right = [
         hits.digits(o.rank == 1 for o in protocols.strict(both, documents(corpus, "devel"), 1))
         for corpus in TITLES

@@ -168,7 +168,9 @@ def _check_not_stopped(result: Result) -> None:
 _TAKEN = {"": True, "true": True, "TRUE": True, "yes": True, "1": True, "accepted": True}
 _TAKEN |= {"false": False, "No": False, "0": False, "rejected": False}
 _NEITHER = ("maybe", "truee", "2", "-1", "wahr", "1.0", "tru e", "false,", "null")
-_COUNTS = re.compile(r"([\d,]+) decisions? (?:was|were) (?:taken|added)|, ([\d,]+) (?:was|were) there")
+_COUNTS = re.compile(
+    r"([\d,]+) decisions? (?:was|were) (?:taken|added)|, ([\d,]+) (?:was|were) there"
+)
 
 
 def _table(rng: random.Random, folder: Path, shared: Shared) -> None:

@@ -22,11 +22,10 @@ from linker.decisions.records import (
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError, shown
-from linker.explanation import ByDecision, Explanation
-from linker.explanation import Place as ConceptPlace
+from linker.explanation import Explanation
 from linker.files import Pathlike
 from linker.ids import counted, namespace
-from linker.linking import reasons
+from linker.linking import explaining
 from linker.linking.linker import Linker
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, expanded
@@ -244,17 +243,12 @@ class Decided:
         explained = self._linker.explain(
             mention, concept=concept, document=document, k=k, within=within
         )
-        marked, item = reasons.marked(mention, document)
+        marked, item = explaining.marked(mention, document)
         predictions = self._linker.link([item], k=k, within=within, decisions=self)
         prediction = next(p for p in predictions if p.mention == marked)
-        if prediction.state == "model":
-            return explained
-        answer = tuple(
-            ConceptPlace(part.best.concept_id, part.best.name) if part.best else None
-            for part in prediction.parts
+        return (
+            explained if prediction.state == "model" else replace(explained, by_decision=prediction)
         )
-        by_decision = ByDecision(prediction.state, answer, prediction.decisions)
-        return replace(explained, by_decision=by_decision)
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""

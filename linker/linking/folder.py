@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
 from linker.linking import plot
-from linker.linking.seen import Seen
 from linker.linking.spans import SpanModel
 from linker.options import restored
 from linker.ranker.ranker import Ranker
@@ -58,6 +58,37 @@ Made by concept-linker {version}; use it with `linker link MENTIONS --model FOLD
 
 `linker annotate` finds names, and which of them are mentions is {spans}.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The normalised mentions and the concept ids that a model was trained on.
+
+    Evaluation reports those that were not seen in training by themselves.
+    """
+
+    mentions: frozenset[str] = frozenset()
+    concepts: frozenset[str] = frozenset()
+    # how often a normalised mention was annotated as having no concept
+    without_concept: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `json` can write."""
+        return {
+            "mentions": sorted(self.mentions),
+            "concepts": sorted(self.concepts),
+            "without_concept": dict(sorted(self.without_concept.items())),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Seen:
+        """Read what `to_json` made; older models have no `without_concept`."""
+        without = record.get("without_concept", {})
+        return cls(
+            frozenset(record["mentions"]),
+            frozenset(record["concepts"]),
+            {form: int(times) for form, times in without.items()},
+        )
 
 
 def write(folder: Path, config: Mapping[str, Any], linker: Linker) -> None:

@@ -21,9 +21,11 @@ from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
 from linker.explanation import Explanation
+from linker.linking import explaining
 from linker.linking import folder as model_folder
-from linker.linking import reasons
-from linker.linking.lists import Batch
+from linker.linking.engine import Engine
+from linker.linking.folder import Seen
+from linker.linking.ranking import Batch, batch_of
 from linker.linking.requests import (
     Answer,
     Decisions,
@@ -35,11 +37,8 @@ from linker.linking.requests import (
     linked,
     opened,
 )
-from linker.linking.scope import Scope
-from linker.linking.seen import Seen
 from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, as_saved
-from linker.ranker.matches import Matches
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
 from linker.text import spelling
@@ -179,10 +178,6 @@ class Linker:
         """The same linker with another ranker; None: candidates are ordered by score."""
         return dataclasses.replace(self, ranker=ranker)
 
-    def with_generator(self, generator: Generator) -> Linker:
-        """The same linker with what else scores, or with fewer, of its names."""
-        return dataclasses.replace(self, generator=generator)
-
     def use(self, precision: Precision, device: Device = "auto") -> Precision:
         """Compute in this precision and on this device from now on; vectors of names are the same.
 
@@ -220,15 +215,13 @@ class Linker:
     @property
     def best_epoch(self) -> int:
         """The epoch whose weights are kept, of the last list-wise phase; 0 where there was none."""
-        listwise = [r["phase"] for r in self.history if r["phase"] not in ("align", "ground")]
-        records = (
-            [record for record in self.history if record["phase"] == listwise[-1]]
-            if listwise
-            else []
-        )
-        if self.options.training.keep_best and records and "dev_acc1" in records[0]:
+        listwise = [r for r in self.history if r["phase"] not in ("align", "ground")]
+        if not listwise:
+            return 0
+        records = [record for record in listwise if record["phase"] == listwise[-1]["phase"]]
+        if self.options.training.keep_best and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
-        return int(records[-1]["epoch"]) if records else 0
+        return int(records[-1]["epoch"])
 
     def link(
         self,
@@ -261,15 +254,8 @@ class Linker:
             LinkerError: a number is out of its range, or there is a threshold and the model gives
                 no confidence.
         """
-        for _, predictions in self.link_items(
-            items,
-            k=k,
-            threshold=threshold,
-            min_score=min_score,
-            batch_size=batch_size,
-            within=within,
-            decisions=decisions,
-        ):
+        request = Request("", k, threshold, min_score, within, decisions)
+        for _, predictions in self._linked(items, request, batch_size):
             yield from predictions
 
     def link_items(
@@ -290,10 +276,20 @@ class Linker:
             items, k, threshold, min_score, batch_size, within, decisions: as for `link`.
             wanted: which mentions are linked; None: all.
         """
+        request = Request("", k, threshold, min_score, within, decisions)
+        yield from self._linked(items, request, batch_size, wanted)
+
+    def _linked(
+        self,
+        items: Iterable[Item],
+        request: Request,
+        batch_size: int,
+        wanted: Callable[[Mention], bool] | None = None,
+    ) -> Iterator[Linked]:
+        """Link items, each as a request does that has none yet."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        self.restricted(within)  # a wrong selection is reported before anything is read
-        request = Request("", k, threshold, min_score, within, decisions)
+        self.restricted(request.within)  # a wrong selection is reported before anything is read
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
 
@@ -307,7 +303,7 @@ class Linker:
         batch_size: int = _BATCH,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
-        """As `answer`, in bounded memory; all linking goes this way, and on to `Scope.link`.
+        """As `answer`, in bounded memory; all linking goes this way, and on to `Engine.link`.
 
         Args:
             requests: items, each with its own limits.
@@ -315,17 +311,17 @@ class Linker:
         """
         checked = map(self._checked, requests)
         for batch in batches(checked, self.options.text, batch_size, wanted):
-            for scope, answers in self._by_scope(batch):
-                scope.link(answers)
+            for engine, answers in self._by_engine(batch):
+                engine.link(answers)
             yield from map(linked, batch)
 
-    def _by_scope(self, batch: Sequence[Task]) -> list[tuple[Scope, list[Answer]]]:
+    def _by_engine(self, batch: Sequence[Task]) -> list[tuple[Engine, list[Answer]]]:
         """The mentions of a batch by the part of the dictionary that may answer them."""
         by_part: dict[Restrictions, list[Answer]] = {}
         for _, _, answers in batch:
             for answer in answers:
                 by_part.setdefault(answer.restrictions, []).append(answer)
-        return [(self._part(part).scope, answers) for part, answers in by_part.items()]
+        return [(self._part(part).engine, answers) for part, answers in by_part.items()]
 
     def _checked(self, request: Request) -> Request:
         """Refuse a threshold that a model without a confidence cannot apply."""
@@ -338,10 +334,11 @@ class Linker:
 
     def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], Batch]]:
         """The described candidates of mentions, a batch at a time, as the ranker sees them."""
-        for batch in batches(map(Request, several(items)), self.options.text, _BATCH):
-            for scope, answers in self._by_scope(batch):
-                scope.read(answers)
-                yield [answer.mention for answer in answers], scope.batch(answers)
+        for tasks in batches(map(Request, several(items)), self.options.text, _BATCH):
+            for engine, answers in self._by_engine(tasks):
+                engine.read(answers)
+                batch = batch_of(answers, engine.generator, engine.matches)
+                yield [answer.mention for answer in answers], batch
 
     def explain(
         self,
@@ -364,14 +361,14 @@ class Linker:
         Raises:
             LinkerError: the mention is blank, or the dictionary does not have the id.
         """
-        marked, item = reasons.marked(mention, document)
+        marked, item = explaining.marked(mention, document)
         request = Request(item, k, 0.0, within=within)
         ((_, _, answers),) = opened(request, 0, self.options.text)
         place = [answer.mention for answer in answers].index(marked)
         restrictions, answer = answers[place].restrictions, answers[place]
         together = [answer for answer in answers if answer.restrictions == restrictions]
-        scope = self._part(restrictions).scope
-        return reasons.explanation(scope, together, together.index(answer), concept)
+        engine = self._part(restrictions).engine
+        return explaining.explanation(engine, together, together.index(answer), concept)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.
@@ -414,26 +411,9 @@ class Linker:
         return part
 
     @cached_property
-    def scope(self) -> Scope:
+    def engine(self) -> Engine:
         """What links the mentions that it answers."""
-        matches = None
-        if self.ranker:  # a linker without a ranker never looks at the words
-            weight = getattr(self.generator, "sparse_weight", 1.0)
-            matches = Matches(self.dictionary, self.generator.table, self.words, weight)
-        return Scope(
-            self.dictionary,
-            self.generator,
-            self.options,
-            partial(  # not of this linker, which would hold itself
-                spelling.normal_form,
-                options=self.options.normalize,
-                corrections=self.corrections,
-            ),
-            self.seen,
-            self.ranker,
-            matches,
-            self.restrictions,
-        )
+        return Engine(self)
 
     @property
     def words(self) -> Words:
@@ -445,20 +425,22 @@ class Linker:
     @property
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that it can answer with."""
-        return self.scope.linkable
+        return self.engine.linkable
 
     @cached_property
     def found_names(self) -> DictionaryNames:
         """Finds the names of the concepts that it can answer with."""
         return DictionaryNames(self.dictionary, self.options.text, self.linkable)
 
-    def normalize(self, text: str) -> str:
-        """The form of a text that is looked up."""
-        return spelling.normal_form(text, self.options.normalize, self.corrections)
+    @cached_property
+    def normalize(self) -> Callable[[str], str]:
+        """Gives the form of a text that is looked up; it does not hold the linker."""
+        options, corrections = self.options.normalize, self.corrections
+        return partial(spelling.normal_form, options=options, corrections=corrections)
 
     def rank_names(self, texts: Sequence[str], k: int) -> list[Ranked]:
-        """The k best names of each text, for the protocol `biosyn`; see `Scope.names`."""
-        return [names[:k] for names in self.scope.names(texts, max(k, _NAMES))]
+        """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""
+        return [names[:k] for names in self.engine.names(texts, max(k, _NAMES))]
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""

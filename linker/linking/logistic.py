@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-
 
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of a feature's values, where its curve may bend
 _DISTINCT = 10  # values from which on a feature has a curve; with fewer it has a line
@@ -41,54 +39,35 @@ class Logistic:
 
     @classmethod
     def fit(
-        cls,
-        features: Sequence[str],
-        values: Floats,
-        right: Bools,
-        seed: int = 0,
+        cls, features: Sequence[str], values: Floats, right: NDArray[np.bool_], seed: int = 0
     ) -> Logistic:
         """Fit to answers of which it is known whether they are right.
 
         Args:
             features: their names.
             values: (answers, features), finite.
-            right: (answers,).
+            right: (answers,), of which two at least are right, and two wrong.
             seed: of the folds by which the penalty is chosen.
-
-        Raises:
-            ValueError: fewer than two answers are right, or fewer than two wrong.
         """
         from sklearn.linear_model import LogisticRegression
         from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
         fewest = int(min(right.sum(), (~right).sum()))
-        if fewest < 2:
-            raise ValueError(f"{right.sum()} of {len(right)} answers are right; both kinds needed")
         knots = tuple(map(_knots, values.T))
         columns = _columns(values, knots)
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale == 0] = np.inf  # what never changes says nothing
         folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=seed)
-        search = GridSearchCV(
-            LogisticRegression(max_iter=1000),
-            {"C": _PENALTIES},
-            scoring="neg_log_loss",
-            cv=folds,
-        )
-        search.fit((columns - mean) / scale, right)
-        of_scaled = search.best_estimator_
+        model, tried = LogisticRegression(max_iter=1000), {"C": _PENALTIES}
+        search = GridSearchCV(model, tried, scoring="neg_log_loss", cv=folds)
+        of_scaled = search.fit((columns - mean) / scale, right).best_estimator_
         fitted = of_scaled.coef_[0] / scale
         bias = float(of_scaled.intercept_[0] - fitted @ mean)
         return cls(tuple(features), knots, fitted, bias)
 
-    def log_odds(self, values: Floats) -> Floats:
-        """The log odds of answers, (answers,), given (answers, features)."""
-        odds: Floats = _columns(values, self.knots) @ self.weights + self.bias
-        return odds
-
     def probabilities(self, values: Floats) -> Floats:
         """The probability that each answer is right, (answers,), given (answers, features)."""
-        probabilities: Floats = expit(self.log_odds(values))
+        probabilities: Floats = expit(_columns(values, self.knots) @ self.weights + self.bias)
         return probabilities
 
     def to_json(self) -> dict[str, Any]:

@@ -1,8 +1,12 @@
-"""Ranking: the candidates of a batch in order, and the reading of each mention that wins."""
+"""From the readings of mentions to their candidates in order, for a whole batch at once.
+
+The candidates of all readings are found and described (`batch_of`), then put in order, and the
+reading of each mention that wins is chosen (`by_probability`, `by_score`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,9 +14,116 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.concepts import Candidates, Ranked
-from linker.linking.lists import Batch
-from linker.ranker.ranker import Probabilities, Rows
+from linker.candidates.base import Generator
+from linker.candidates.concepts import Candidates, Ranked, ends, looked_up, ranges
+from linker.linking.requests import Answer
+from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
+from linker.ranker.ranker import MatchLists, Probabilities, Rows
+from linker.text.readings import Wording
+
+DEPTH = 10  # candidates of each text that the ranker sees
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The lists of some mentions, and the candidates that their rows are."""
+
+    lists: MatchLists
+    found: Candidates  # a row for each row of the lists
+
+
+def batch_of(answers: Sequence[Answer], generator: Generator, matches: Matches | None) -> Batch:
+    """Find the candidates of all readings of some mentions, and describe them.
+
+    Args:
+        answers: the mentions, with their readings.
+        generator: finds candidates.
+        matches: describes them; None: nothing does, without a ranker.
+    """
+    ways = [way for answer in answers for way in answer.readings]
+    number: dict[tuple[str, str], int] = {}  # of each distinct text, in normal form and as written
+    pairs = (pair for way in ways for pair in zip(way.forms, way.texts, strict=True))
+    text = np.array([number.setdefault(pair, len(number)) for pair in pairs], np.int64)
+    texts = list(number)
+    forms = list(dict.fromkeys(form for form, _ in texts))
+    candidates = generator.candidates(forms, DEPTH)
+    if len(forms) < len(texts):  # some are written in several ways
+        place = {form: place for place, form in enumerate(forms)}
+        candidates = candidates.take(np.array([place[form] for form, _ in texts], np.int64))
+    found = candidates.take(text)
+    lists = MatchLists(
+        ends(np.array([len(answer.readings) for answer in answers], np.int64)),
+        ends(np.array([len(way.texts) for way in ways], np.int64)),
+        found.indptr,
+        np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
+        np.array([answer.without for answer in answers], np.float32),
+    )
+    if matches:
+        rows = ranges(candidates.indptr[text], np.diff(found.indptr))
+        of_texts, weight = matches.describe(texts, candidates)
+        lists.values[:, :TEXT_COLUMNS] = of_texts[rows]
+        of_texts -= largest(of_texts, candidates.indptr)[candidates.queries]
+        lists.behind[:, :TEXT_COLUMNS] = of_texts[rows]
+        _describe_readings(lists, ways, weight[text])
+        documents = np.array([answer.number for answer in answers], np.int64)
+        if (documents >= 0).any():
+            _describe_documents(lists, found, text, documents)
+    return Batch(lists, found)
+
+
+def _describe_readings(
+    lists: MatchLists, ways: Sequence[Wording], weight: NDArray[np.float64]
+) -> None:
+    """Fill the columns that tell how a mention is read.
+
+    Args:
+        lists: to fill.
+        ways: the readings.
+        weight: (lookups,) of the words of each text that is looked up.
+    """
+    parts = np.diff(lists.lookups)
+    weights = np.add.reduceat(weight, lists.lookups[:-1])
+    fullest = np.maximum.reduceat(weights, lists.readings[:-1])
+    kinds = np.array([way.kind for way in ways])
+    columns = {
+        "usual": np.isin(np.arange(len(ways)), lists.readings[:-1]),
+        "expanded": kinds == "expanded",
+        "shortened": kinds == "shortened",
+        "split": kinds == "split",
+        "parts": parts,
+        "dropped": np.repeat(fullest, np.diff(lists.readings)) - weights,
+    }
+    reading = np.repeat(np.repeat(np.arange(len(ways)), parts), np.diff(lists.rows))
+    for name, of_readings in columns.items():
+        lists.values[:, PLACE[name]] = of_readings[reading]
+
+
+def _describe_documents(lists: MatchLists, found: Candidates, text: Rows, document: Rows) -> None:
+    """Count, for each candidate, other mentions of its document for which it comes first.
+
+    Mentions that are spelt alike count once, and do not count for each other.
+
+    Args:
+        lists: to fill.
+        found: the candidates that their rows are.
+        text: (lookups,) the number of each text that is looked up.
+        document: (mentions,) the number of the document of each; -1: it has none.
+    """
+    readings, lookups, rows = lists.readings, lists.lookups, lists.rows
+    of_lookup = np.repeat(np.repeat(document, np.diff(readings)), np.diff(lookups))
+    usual = ranges(lookups[readings[:-1]], np.diff(lookups)[readings[:-1]])
+    usual = usual[(of_lookup[usual] >= 0) & (np.diff(rows)[usual] > 0)]
+    size, wide = np.int64(found.concepts.max(initial=0)) + 1, np.int64(text.max(initial=0)) + 1
+    first = of_lookup[usual] * size + found.concepts[rows[usual]]
+    spelt = np.unique(first * wide + text[usual])
+    concepts, counts = np.unique(spelt // wide, return_counts=True)
+    row_lookup = np.repeat(np.arange(len(text)), np.diff(rows))
+    is_in = of_lookup[row_lookup] >= 0
+    wanted = of_lookup[row_lookup[is_in]] * size + found.concepts[is_in]
+    times = looked_up(concepts, counts, wanted)
+    own = wanted * wide + text[row_lookup[is_in]]
+    times -= looked_up(spelt, np.ones(len(spelt), np.int64), own)
+    lists.values[is_in, PLACE["agreement"]] = np.log1p(times)
 
 
 @dataclass(frozen=True)
@@ -47,27 +158,21 @@ class Ranking:
     @cached_property
     def columns(self) -> list[Cells]:
         """What candidates are made of, in order: rows of concept and name, scores, confidence."""
-        found, order = self.batch.found, self.order
         confidence = self.confidence if self.probabilities else None
-        return cells(found.concepts, found.entries, found, confidence, order)
+        return cells(self.batch.found, confidence, self.order)
 
 
 Cells = tuple[int, int, float, float | None, float | None, float | None]
 
 
-def cells(
-    concepts: NDArray[Any],
-    entries: NDArray[Any],
-    scores: Candidates | Ranked,
-    confidence: NDArray[Any] | None,
-    order: Rows,
-) -> list[Cells]:
+def cells(found: Candidates | Ranked, confidence: NDArray[Any] | None, order: Rows) -> list[Cells]:
     """Candidates in an order, with numbers of six decimals: float32 holds no more."""
     numbers = (
         [None] * len(order) if of is None else np.round(of[order].astype(np.float64), 6).tolist()
-        for of in (scores.scores, scores.sparse, scores.dense, confidence)
+        for of in (found.scores, found.sparse, found.dense, confidence)
     )
-    return list(zip(concepts[order].tolist(), entries[order].tolist(), *numbers, strict=True))
+    concepts, entries = found.concepts[order].tolist(), found.entries[order].tolist()
+    return list(zip(concepts, entries, *numbers, strict=True))
 
 
 def by_probability(batch: Batch, probabilities: Probabilities) -> Ranking:

@@ -46,37 +46,38 @@ _NEVER = -99.0  # below all log odds
 _MOST = 1 << 53  # times that anything is seen: a float holds them
 _THRESHOLDS = np.arange(0.2, 0.71, 0.05).round(2)  # that are tried
 
-Keys = tuple[str, str, str, str, str]
-"""What a match is counted by, in the order of `TABLES`."""
+Key = tuple[str, str]
+"""A table and what is counted in it."""
 
 
 class Counts:
     """How often matches occur in documents, and how often they are annotated."""
 
     def __init__(self) -> None:
-        self.seen: list[Counter[str]] = [Counter() for _ in TABLES]
-        self.annotated: list[Counter[str]] = [Counter() for _ in TABLES]
+        self.seen: Counter[Key] = Counter()
+        self.annotated: Counter[Key] = Counter()
 
-    def add(self, keys: Keys, is_annotated: bool, times: int = 1) -> None:
+    def add(self, keys: Sequence[Key], is_annotated: bool, times: int = 1) -> None:
         """Count a match, or with -1 take back that it was counted."""
-        for key, seen, annotated in zip(keys, self.seen, self.annotated, strict=True):
-            seen[key] += times
-            annotated[key] += times * is_annotated
+        for key in keys:
+            self.seen[key] += times
+            self.annotated[key] += times * is_annotated
 
-    def log_odds(self, keys: Keys) -> list[float]:
+    def log_odds(self, keys: Sequence[Key]) -> list[float]:
         """The log odds that a match is annotated, by each table."""
+        annotated, seen = self.annotated, self.seen
         return [
             math.log((annotated[key] + _PRIOR) / (seen[key] - annotated[key] + _PRIOR))
-            for key, seen, annotated in zip(keys, self.seen, self.annotated, strict=True)
+            for key in keys
         ]
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
         """For each table its keys with their two counts."""
-        tables = zip(TABLES, self.seen, self.annotated, strict=True)
-        return {
-            table: {key: [times, annotated[key]] for key, times in seen.items() if times}
-            for table, seen, annotated in tables
-        }
+        tables: dict[str, dict[str, list[int]]] = {table: {} for table in TABLES}
+        for (table, key), times in self.seen.items():
+            if times:
+                tables[table][key] = [times, self.annotated[table, key]]
+        return tables
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Counts:
@@ -86,11 +87,11 @@ class Counts:
             ValueError: a table is missing, or a count is none.
         """
         counts = cls()
-        for table, seen, annotated in zip(TABLES, counts.seen, counts.annotated, strict=True):
+        for table in TABLES:
             for key, (times, right) in record[table].items():
                 if not (type(times) is type(right) is int and 0 <= right <= times <= _MOST):
                     raise ValueError(f"{key!r} is counted {times} and {right} times")
-                seen[key], annotated[key] = times, right
+                counts.seen[table, key], counts.annotated[table, key] = times, right
         return counts
 
 
@@ -139,13 +140,14 @@ class SpanModel:
         )
 
 
-def _keys(findings: Findings, match: Match) -> Keys:
+def _keys(findings: Findings, match: Match) -> list[Key]:
     """What a match is counted by."""
     forms, joined = findings.words.forms, findings.words.joined
     first, last = match.first, match.last
     before = forms[first - 1] if first and joined[first] else _EDGE
     after = forms[last] if last < len(forms) and joined[last] else _EDGE
-    return match.key, before, after, forms[first], forms[last - 1]
+    values = match.key, before, after, forms[first], forms[last - 1]
+    return list(zip(TABLES, values, strict=True))
 
 
 def features(findings: Findings, names: DictionaryNames, counts: Counts) -> Floats:
@@ -156,7 +158,7 @@ def features(findings: Findings, names: DictionaryNames, counts: Counts) -> Floa
     rows = [
         (
             *of_tables,
-            math.log1p(counts.seen[0][match.key]),
+            math.log1p(counts.seen[TABLES[0], match.key]),
             *((0.0, 0.0) if longer == _NEVER else (longer, 1.0)),
             *((0.0, 0.0) if shorter == _NEVER else (shorter, 1.0)),
             *_features_of_name(findings, match, names.facts(match.key)),

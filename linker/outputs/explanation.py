@@ -16,19 +16,19 @@ from tabulate import tabulate
 
 from linker.errors import shown
 from linker.explanation import (
-    ColumnEffect,
     ExplainedCandidate,
     ExplainedConcept,
     ExplainedPart,
     ExplainedReading,
     Explanation,
     MatchedName,
-    Place,
+    NamedConcept,
     Rule,
     ScoreParts,
     Share,
 )
 from linker.outputs import decimals, decision_to_json
+from linker.types import Candidate
 
 SCHEMA = 1
 _MOST_SHARES = 6  # n-grams or words that a face for people shows
@@ -60,11 +60,19 @@ _STATES = {
 
 def to_json(explanation: Explanation) -> str:
     """The whole record as an object of schema 1, in one line."""
-    record = {"schema": SCHEMA, **dataclasses.asdict(explanation)}
-    if (by := explanation.by_decision) is None:
-        del record["by_decision"]
-    else:
-        record["by_decision"]["decisions"] = list(map(decision_to_json, by.decisions))
+    by = explanation.by_decision
+    record = dataclasses.asdict(dataclasses.replace(explanation, by_decision=None))
+    record = {"schema": SCHEMA, **record}
+    del record["by_decision"]
+    if by:
+        record["by_decision"] = {
+            "state": by.state,
+            "answer": [
+                best and {"concept_id": best.concept_id, "name": best.name}
+                for best in (part.best for part in by.parts)
+            ],
+            "decisions": list(map(decision_to_json, by.decisions)),
+        }
     return json.dumps(record, ensure_ascii=False)
 
 
@@ -99,11 +107,26 @@ def rendered(template: str, explanation: Explanation) -> str:
         explanation=explanation,
         table=_table,
         reading_columns=_READING,
-        readings=[(reading.won, *_reading(reading)) for reading in explanation.readings],
+        readings=[
+            (
+                *(reading.won, reading.kind, " | ".join(text.text for text in reading.lookups)),
+                *(_concepts(reading.first), decimals(reading.confidence)),
+            )
+            for reading in explanation.readings
+        ],
         candidate_columns=_CANDIDATE,
-        candidates=lambda part: [(c.rank == 1, *_candidate(c)) for c in part.candidates],
+        candidates=lambda part: [
+            (
+                *(c.rank == 1, c.rank, c.concept_id, c.name, _matched(c.matched)),
+                *(decimals(c.parts.score), decimals(c.confidence)),
+            )
+            for c in part.candidates
+        ],
         effect_columns=_EFFECT,
-        effects=lambda other: [(False, *_effect(column)) for column in other.behind],
+        effects=lambda other: [
+            (False, e.says, f"{e.first:.4g}", f"{e.other:.4g}", f"{e.log_odds:+.2f}")
+            for e in other.behind
+        ],
         effect_note=_EFFECT_NOTE,
         most=_MOST_SHARES,
     )
@@ -128,7 +151,7 @@ def _table(
     if is_marked:
         header, rows = ("", *header), [(won, "->" if won else "", *cells) for won, *cells in rows]
     text = tabulate(
-        [[shown(cell) for cell in cells] for _, *cells in rows],
+        [[shown(str(cell)) for cell in cells] for _, *cells in rows],
         header,
         tablefmt="plain",
         disable_numparse=True,
@@ -141,7 +164,7 @@ def _table(
 def answer(explanation: Explanation) -> str:
     """The concept of each part."""
     by = explanation.by_decision
-    return _concepts(by.answer) if by else _of_model(explanation)
+    return _concepts(part.best for part in by.parts) if by else _of_model(explanation)
 
 
 def decided(explanation: Explanation) -> list[str]:
@@ -167,15 +190,9 @@ def _of_model(explanation: Explanation) -> str:
     )
 
 
-def _concepts(places: Iterable[Place | ExplainedCandidate | None]) -> str:
+def _concepts(places: Iterable[NamedConcept | ExplainedCandidate | Candidate | None]) -> str:
     """The ids and names of the concepts of parts."""
     return " | ".join(f"{c.concept_id} {c.name}" if c else "none" for c in places)
-
-
-def _reading(reading: ExplainedReading) -> tuple[str, ...]:
-    """The cells of a reading."""
-    texts = " | ".join(lookup.text for lookup in reading.lookups)
-    return reading.kind, texts, _concepts(reading.first), decimals(reading.confidence)
 
 
 def expansions(reading: ExplainedReading) -> list[str]:
@@ -201,16 +218,12 @@ def looked_up(part: ExplainedPart) -> str:
     return lookup.text
 
 
-def _candidate(candidate: ExplainedCandidate) -> tuple[str, ...]:
-    """The cells of a candidate."""
-    numbers = decimals(candidate.parts.score), decimals(candidate.confidence)
-    rank, identifier = str(candidate.rank), candidate.concept_id
-    return rank, identifier, candidate.name, _matched(candidate.matched), *numbers
-
-
 def _matched(name: MatchedName) -> str:
     """The matched name with what is known of it."""
-    facts: list[str] = [name.kind, *(["exact match"] if name.exact else [])]
+    is_synonym = name.kind in ("exact", "narrow", "broad", "related")
+    facts: list[str] = [f"{name.kind} synonym" if is_synonym else name.kind]
+    if name.exact:
+        facts.append("exact match")
     if name.source:
         facts.append(f"{'lent by' if name.lent else 'of'} {name.source}")
     if name.annotated:
@@ -234,11 +247,11 @@ def decision(part: ExplainedPart, explanation: Explanation) -> str:
 
 
 def limit(part: ExplainedPart) -> str:
-    """Why the confidence of the first candidate has a limit; empty where it has none."""
-    if part.doubt is None:
-        return ""
-    why = f"{part.lookup.text} {_DOUBTS[part.doubt]}"
-    return f"the confidence is {part.limit:g} at most, since {why}"
+    """Why the confidence of the first candidate has a limit, for a part where it has one."""
+    return (
+        f"the confidence is {part.limit:g} at most, since {part.lookup.text} "
+        f"{_DOUBTS[part.doubt or 'short form']}"
+    )
 
 
 def sum_of(parts: ScoreParts) -> str:
@@ -304,12 +317,6 @@ def ways(candidate: ExplainedCandidate) -> list[str]:
     count = candidate.children
     lines[0] += f" ({count or 'no'} direct {'child' if count == 1 else 'children'})"
     return lines
-
-
-def _effect(column: ColumnEffect) -> tuple[str, ...]:
-    """A column in words, with the values of both candidates and what it is worth."""
-    values = f"{column.first:.4g}", f"{column.other:.4g}"
-    return column.says, *values, f"{column.log_odds:+.2f}"
 
 
 def answers(explanation: Explanation) -> Iterator[str]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from linker import persistence
 from linker.candidates.concepts import ends, ranges
 from linker.errors import LinkerError, of_package
-from linker.ranker.matches import COLUMNS, PLACE, largest
+from linker.ranker.matches import COLUMNS, largest
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -40,7 +40,7 @@ _WARM = 0.2  # share of the steps in which the rate rises
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class MatchLists:
     """The described candidates of some mentions.
 
     A mention has readings, a reading is looked up as one text or as several parts, and each of
@@ -50,34 +50,42 @@ class Lists:
         readings: (mentions + 1,) where the readings of each mention begin.
         lookups: (readings + 1,) where the texts that each reading looks up begin.
         rows: (lookups + 1,) where the candidates of each text begin.
-        values: (rows, columns) of `matches.COLUMNS`.
-        behind: (rows, columns) the same, less the largest of the candidates of the same text.
+        inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
+            candidates of the same text.
         without: (mentions,) log(1 + how often the mention was annotated as having no concept).
     """
 
     readings: Rows
     lookups: Rows
     rows: Rows
-    values: Floats
-    behind: Floats
+    inputs: Floats
     without: Floats
+
+    @property
+    def values(self) -> Floats:
+        """The first half of the inputs: what is known of each candidate, to read and to fill."""
+        return self.inputs[:, : self.inputs.shape[1] // 2]
+
+    @property
+    def behind(self) -> Floats:
+        """The other half of the inputs: the same, less the largest of the text."""
+        return self.inputs[:, self.inputs.shape[1] // 2 :]
 
     @property
     def starts(self) -> Rows:
         """(mentions + 1,) where the rows of each mention begin."""
         return self.rows[self.lookups[self.readings]]
 
-    def only(self, mentions: Rows) -> tuple[Lists, Rows]:
+    def only(self, mentions: Rows) -> tuple[MatchLists, Rows]:
         """Some of the mentions, given their numbers, and the numbers of their rows."""
         readings = ranges(self.readings[mentions], np.diff(self.readings)[mentions])
         lookups = ranges(self.lookups[readings], np.diff(self.lookups)[readings])
         rows = ranges(self.rows[lookups], np.diff(self.rows)[lookups])
-        some = Lists(
+        some = MatchLists(
             ends(np.diff(self.readings)[mentions]),
             ends(np.diff(self.lookups)[readings]),
             ends(np.diff(self.rows)[lookups]),
-            self.values[rows],
-            self.behind[rows],
+            self.inputs[rows],
             self.without[mentions],
         )
         return some, rows
@@ -85,9 +93,9 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Lists of which it is known what is right."""
+    """MatchLists of which it is known what is right."""
 
-    lists: Lists
+    lists: MatchLists
     right: NDArray[np.bool_]  # (rows,) whether each candidate is right for its text
     is_known: NDArray[np.bool_]  # (mentions,) whether the dictionary has a concept that is right
     weight: Floats  # (mentions,) how much each mention counts
@@ -101,26 +109,22 @@ class Judged:
     def joined(cls, parts: Sequence[Judged]) -> Judged:
         """Several of them, one behind another."""
 
-        def column(name: str) -> Any:
-            return np.concatenate([getattr(part.lists, name) for part in parts])
+        lists = [part.lists for part in parts]
 
         def counted(name: str) -> Rows:
-            return ends(np.concatenate([np.diff(getattr(part.lists, name)) for part in parts]))
+            return ends(np.concatenate([np.diff(getattr(of_one, name)) for of_one in lists]))
 
-        lists = Lists(
-            counted("readings"),
-            counted("lookups"),
-            counted("rows"),
-            column("values"),
-            column("behind"),
-            column("without"),
-        )
         return cls(
-            lists,
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("right", "is_known", "weight")
+            MatchLists(
+                counted("readings"),
+                counted("lookups"),
+                counted("rows"),
+                np.concatenate([of_one.inputs for of_one in lists]),
+                np.concatenate([of_one.without for of_one in lists]),
             ),
+            np.concatenate([part.right for part in parts]),
+            np.concatenate([part.is_known for part in parts]),
+            np.concatenate([part.weight for part in parts]),
         )
 
 
@@ -161,16 +165,15 @@ class Ranker:
     weights: Weights
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    def inputs(self, lists: Lists) -> Floats:
-        """What the network of candidates reads, (rows, 2 columns)."""
-        inputs = np.concatenate([lists.values, lists.behind], axis=1)
-        inputs -= self.centre
-        inputs /= self.scale
-        return np.clip(inputs, -_CLIP, _CLIP, out=inputs)
+    def scaled(self, inputs: Floats) -> Floats:
+        """What the network of candidates reads, given `MatchLists.inputs`."""
+        scaled: Floats = inputs - self.centre
+        scaled /= self.scale
+        return np.clip(scaled, -_CLIP, _CLIP, out=scaled)
 
-    def scores(self, lists: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def scores(self, lists: MatchLists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The scores of candidates, (rows,), and of "none" and "missed", (mentions, 2)."""
-        inputs, w = self.inputs(lists), self._exact
+        inputs, w = self.scaled(lists.inputs), self._exact
         hidden = np.maximum(inputs.astype(np.float64) @ w["w"] + w["b"], 0)
         summary = _summary(inputs, lists).astype(np.float64)
         summary = np.maximum(summary @ w["w_none"] + w["b_none"], 0)
@@ -181,13 +184,12 @@ class Ranker:
         """The weights in double precision: what a batch holds beside a mention changes nothing."""
         return {name: values.astype(np.float64) for name, values in self.weights.items()}
 
-    def scores_of(self, values: Floats) -> Floats:
-        """The scores of candidates, given values and what they are behind, (rows, 2 columns)."""
-        inputs = np.clip((values - self.centre) / self.scale, -_CLIP, _CLIP)
-        scores: Floats = np.maximum(inputs @ self.weights["w"] + self.weights["b"], 0)
+    def scores_of(self, inputs: Floats) -> Floats:
+        """The scores of candidates, given inputs as in `MatchLists`."""
+        scores: Floats = np.maximum(self.scaled(inputs) @ self.weights["w"] + self.weights["b"], 0)
         return scores @ self.weights["v"]
 
-    def probabilities(self, lists: Lists) -> Probabilities:
+    def probabilities(self, lists: MatchLists) -> Probabilities:
         """The probabilities of the candidates and readings, and that none is right."""
         return softmax(*self.scores(lists), lists)
 
@@ -244,7 +246,7 @@ class Ranker:
         return cls(centre, scale, arrays, provenance)
 
 
-def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: Lists) -> Probabilities:
+def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Probabilities:
     """Make probabilities of the scores of candidates, (rows,), and of both slots, (mentions, 2)."""
     lookup, reading, mention = (_owners(of) for of in (lists.rows, lists.lookups, lists.readings))
     highest = _highest(scores, lists.rows)
@@ -294,8 +296,8 @@ def fit(judged: Judged, seed: int, start: Ranker | None = None) -> Ranker:
     """
     if start is not None:
         return _fit(judged, start, np.random.default_rng(seed), start.weights, _RATE_AGAIN)
-    both = np.concatenate([judged.lists.values, judged.lists.behind], axis=1)
-    centre, scale = both.mean(axis=0), np.maximum(both.std(axis=0), _LEAST_SCALE)
+    inputs = judged.lists.inputs
+    centre, scale = inputs.mean(axis=0), np.maximum(inputs.std(axis=0), _LEAST_SCALE)
     rankers = []
     for number in range(_NETWORKS):
         random = np.random.default_rng([seed, number])
@@ -319,7 +321,7 @@ def _fit(
         for batch in (order[i : i + _BATCH] for i in range(0, count, _BATCH)):
             step += 1
             some = judged.only(batch)
-            inputs = start.inputs(some.lists)
+            inputs = start.scaled(some.lists.inputs)
             gradients = _gradients(weights, inputs, _summary(inputs, some.lists), some, random)
             share = step / (steps + 1)
             now = rate * min(share / _WARM, (1 - share) / (1 - _WARM))
@@ -394,7 +396,7 @@ def _kept(shape: tuple[int, ...], share: float, random: np.random.Generator) -> 
     return np.where(random.random(shape, np.float32) >= share, np.float32(1 / (1 - share)), 0)
 
 
-def _summary(inputs: Floats, lists: Lists) -> Floats:
+def _summary(inputs: Floats, lists: MatchLists) -> Floats:
     """What the slot "none" reads of a list, (mentions, 2 inputs + 1).
 
     That is the largest of each number, those of the first candidate of the most usual reading (the
@@ -409,20 +411,24 @@ def _summary(inputs: Floats, lists: Lists) -> Floats:
     return summary
 
 
-def _random_weights(inputs: int, random: np.random.Generator) -> Weights:
-    """Small weights, by which the scores of all are near 0."""
-    shapes = {
-        "w": (inputs, _HIDDEN),
-        "b": (_HIDDEN,),
-        "v": (_HIDDEN,),
-        "w_none": (2 * inputs + 1, _HIDDEN_NONE),
-        "b_none": (_HIDDEN_NONE,),
-        "v_none": (_HIDDEN_NONE, 2),
+def _shapes(inputs: int, hidden: int, hidden_none: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights of both networks."""
+    return {
+        "w": (inputs, hidden),
+        "b": (hidden,),
+        "v": (hidden,),
+        "w_none": (2 * inputs + 1, hidden_none),
+        "b_none": (hidden_none,),
+        "v_none": (hidden_none, 2),
         "c_none": (2,),
     }
+
+
+def _random_weights(inputs: int, random: np.random.Generator) -> Weights:
+    """Small weights, by which the scores of all are near 0."""
     return {
         name: random.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(shape[0]))
-        for name, shape in shapes.items()
+        for name, shape in _shapes(inputs, _HIDDEN, _HIDDEN_NONE).items()
     }
 
 
@@ -442,19 +448,10 @@ def _averaged(several: list[Weights]) -> Weights:
 
 def _check(weights: Mapping[str, Any], centre: Any, scale: Any) -> None:
     """Raise ValueError where numbers are no weights of networks for the columns."""
-    inputs, hidden = 2 * len(PLACE), len(weights["v"])
-    hidden_none = len(weights["v_none"])
-    shapes = {
-        "w": (inputs, hidden),
-        "b": (hidden,),
-        "v": (hidden,),
-        "w_none": (2 * inputs + 1, hidden_none),
-        "b_none": (hidden_none,),
-        "v_none": (hidden_none, 2),
-        "c_none": (2,),
-    }
-    arrays = {"centre": centre, "scale": scale, **weights}
+    inputs = 2 * len(COLUMNS)
+    shapes = _shapes(inputs, len(weights["v"]), len(weights["v_none"]))
     shapes |= {"centre": (inputs,), "scale": (inputs,)}
+    arrays = {"centre": centre, "scale": scale, **weights}
     if {name: array.shape for name, array in arrays.items()} != shapes:
         raise ValueError("the arrays do not have the shapes that are expected")
     if not all(np.isfinite(array).all() for array in arrays.values()) or not (scale > 0).all():

@@ -20,17 +20,17 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, is_unit
 from linker.errors import LinkerError
-from linker.linking.seen import Seen
+from linker.linking.folder import Seen
 from linker.options import LinkerOptions
-from linker.ranker.lists import Query, name_of_each
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
 from linker.text.mentions import TextOptions, expanded, grouped
+from linker.training.candidate_lists import TrainingQuery, name_of_each
 from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
-    from linker.ranker.options import TrainingOptions
+    from linker.options import TrainingOptions
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class TrainingData:
         return Seen(frozenset(form for form, _ in forms), frozenset(current), dict(without))
 
     @cached_property
-    def queries(self) -> Sequence[Query] | None:
+    def queries(self) -> Sequence[TrainingQuery] | None:
         """The annotated queries; None where names of the dictionary take their place.
 
         Raises:
@@ -280,7 +280,7 @@ def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], nam
 
 def queries(
     mentions: Sequence[Annotated], dictionary: Dictionary, normalize: Callable[[str], str]
-) -> list[Query] | None:
+) -> list[TrainingQuery] | None:
     """Turn mentions of one concept into distinct queries.
 
     Args:
@@ -304,11 +304,11 @@ def queries(
         if mentions:
             logger.warning(text, len(mentions))
         return None
-    found: list[Query] = []
+    found: list[TrainingQuery] = []
     empty = unknown = 0
     for mention in single:
         right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
-        query = Query(normalize(mention.name), right)
+        query = TrainingQuery(normalize(mention.name), right)
         if not query.text or not right:
             empty += 1
         elif not any(map(dictionary.rows, right)):

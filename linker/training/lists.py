@@ -13,7 +13,7 @@ from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.linking.linker import Linker
-from linker.linking.lists import Batch
+from linker.linking.ranking import Batch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
@@ -153,7 +153,7 @@ def fitted(
     if _annotated(mentions) >= FEWEST:
         reader = linker
         if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
-            reader = linker.with_generator(linker.generator.sparse)
+            reader = dataclasses.replace(linker, generator=linker.generator.sparse)
         text = f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds"
         sources.append((text, lambda: folds(reader, dictionary, mentions, seed, extend)))
     if _annotated(dev) >= FEWEST:

@@ -25,10 +25,10 @@ from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.columns import annotations_of
 from linker.encoders.base import is_unit
 from linker.errors import LinkerError
+from linker.linking.folder import Seen
 from linker.linking.linker import Linker
-from linker.linking.seen import Seen
-from linker.ranker.lists import name_of_each
-from linker.ranker.options import TrainingOptions
+from linker.options import TrainingOptions
+from linker.training.candidate_lists import name_of_each
 from linker.training.data import (
     TrainingData,
     collect,

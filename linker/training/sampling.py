@@ -18,7 +18,7 @@ from linker.dictionary.classes import Classes, Floats, Rows, bags
 from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
 from linker.options import GroundOptions
-from linker.ranker.lists import Query, ids_of, name_of_each
+from linker.training.candidate_lists import TrainingQuery, ids_of, name_of_each
 
 logger = logging.getLogger(__name__)
 
@@ -236,7 +236,7 @@ def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
 
 def dictionary_queries(
     table: NameTable, dictionary: Dictionary, count: int, seed: int, epoch: int
-) -> list[Query]:
+) -> list[TrainingQuery]:
     """Sample queries from the names whose concept has another name.
 
     Args:
@@ -257,7 +257,7 @@ def dictionary_queries(
         )
     sample = rng(seed, Stream.DICTIONARY_QUERIES, epoch).permutation(rows)[:count]
     ids = ids_of(table, dictionary)
-    return [Query(table.texts[row], frozenset(ids(row))) for row in sample.tolist()]
+    return [TrainingQuery(table.texts[row], frozenset(ids(row))) for row in sample.tolist()]
 
 
 def with_synonyms(table: NameTable) -> Integers:

@@ -279,7 +279,7 @@ def test_explanations_say_what_was_decided(
     document = Document("7", (Passage("She has breast cancer."),))
     by = Decided(decisions, linker).explain("breast cancer", None, document, 2).by_decision
     assert (by.state if by else None) == state
-    assert ([p and p.concept_id for p in by.answer] if by else None) == concepts
+    assert ([part.best and part.best.concept_id for part in by.parts] if by else None) == concepts
     assert list(by.decisions if by else decisions) == decisions
 
 

@@ -190,12 +190,6 @@ def test_another_finder(plain: Linker) -> None:
     assert len(annotated(Annotator(plain, find, "Kind"), source, threshold=0.3)) <= 1
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
-def test_thresholds_that_are_none(plain: Linker, threshold: float) -> None:
-    with pytest.raises(LinkerError, match="the threshold is"):
-        next(Annotator(plain).annotate([text("asthma")], threshold=threshold))
-
-
 def test_loose_mentions_are_no_documents(plain: Linker) -> None:
     with pytest.raises(LinkerError, match="a document is expected"):
         next(Annotator(plain).annotate([Mention("asthma")]))  # type: ignore[list-item]

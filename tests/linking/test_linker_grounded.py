@@ -1,8 +1,12 @@
-"""A linker with each of the encoders that are made of word vectors: trained with mentions, saved, loaded."""
+"""A linker with the encoder dan: training from the dictionary alone and with mentions, saving, loading, resuming."""
 
 from __future__ import annotations
 
+import copy
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +15,15 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
-from linker import Dictionary, Linker, Mention
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
+from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
+from linker.training import lists
+from linker.training.settings import RunSettings
+from linker.types import GoldGroup
 
-QUICK = {
+QUICK: dict[str, Any] = {
     "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},
     "dan": {"hidden": 32},
     "fewshot": {"hidden": 32},
@@ -23,22 +31,276 @@ QUICK = {
     "ground": {"epochs": 2, "held_out": 20, "level": 1, "parts": 5, "shots": 0, "batch_size": 128},
     "training": {"epochs": 2, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
 }
-FEW = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
-ENCODERS = ["dan-higher", "fewshot", "bne", "bne-words"]
+FEW: dict[str, Any] = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
+ENCODERS = ["dan", "dan-higher", "fewshot", "bne", "bne-words"]
+QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
-@pytest.mark.parametrize("name", ENCODERS)
-def test_it_is_trained_with_mentions_saved_and_loaded(
-    name: str, sample: Path, tmp_path: Path
-) -> None:
-    dictionary = Dictionary.read(sample)
-    mentions = [
+@pytest.fixture(scope="module")
+def options() -> LinkerOptions:
+    return changed(preset("default", "dan"), QUICK)
+
+
+@pytest.fixture(scope="module")
+def dictionary(sample: Path) -> Dictionary:
+    return Dictionary.read(sample)
+
+
+@pytest.fixture(scope="module")
+def mentions(sample: Path) -> list[Mention]:
+    return [
         item
         for item in readers.read(sample.with_name("sample_mentions.tsv"))
         if isinstance(item, Mention)
     ][:30]
+
+
+@pytest.fixture(scope="module")
+def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
+    return Linker.train(dictionary, encoder="dan", options=options)
+
+
+def answers(model: Linker) -> list[tuple[str, float]]:
+    return [
+        (c.concept_id, c.score)
+        for p in model.link(QUERIES, k=3)
+        for part in p.parts
+        for c in part.candidates
+    ]
+
+
+def test_a_dictionary_without_synonyms(
+    tmp_path: Path, options: LinkerOptions, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "d.tsv").write_text(
+        "id\tname\nX:1\tone disease\nX:2\ttwo disease\nX:3\tthree illness\n"
+    )
+    model = Linker.train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
+    assert {record["phase"] for record in model.history} == {"ground"}
+    assert (
+        "no concept has two names, and there are no annotated mentions: the list-wise phase is left out"
+        in caplog.text
+    )
+    assert answers(model)[0][0] in {"X:1", "X:2", "X:3"}
+
+
+def test_words_that_are_not_known_leave_the_scale_as_it_is(
+    dictionary: Dictionary, options: LinkerOptions
+) -> None:
+    means = changed(
+        options,
+        {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}},
+    )
+    words = WordVectors(
+        ["syndrome", "ataxia"], np.eye(2, dtype=np.float32)
+    )  # not the words that an encoder is tried with
+    generator = Linker.train(dictionary, encoder="dan", options=means, words=words).generator
+    assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
+
+
+def test_the_phases_and_what_they_tell(model: Linker) -> None:
+    assert [(record["phase"], record["epoch"]) for record in model.history] == [
+        ("ground", 1),
+        ("ground", 2),
+        ("rank", 1),
+        ("rank", 2),
+    ]
+    assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
+    assert model.best_epoch == 2
+
+
+def test_many_threads_link_like_one(model: Linker) -> None:
+    """Also where the encoder is in training mode, in which its dropout would be seen."""
+    texts = [model.dictionary.preferred_name(row) for row in range(24)]
+    shares = [[*texts[i % 4 :: 4], *texts[:3]] for i in range(8)]
+    new = lambda: Linker(  # noqa: E731
+        model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
+    )
+    expected = [[*new().link(share, k=3)] for share in shares]
+    generator = copy.copy(model.generator)
+    encoder = generator.encoder = model.generator.encoder.trainable().train()  # type: ignore[attr-defined]
+    shared = Linker(model.dictionary, generator, model.options, model.seen, {}, model.encoder)
+    ready = threading.Barrier(8)
+
+    def work(share: list[str]) -> list[Prediction]:
+        ready.wait()
+        return list(shared.link(share, k=3, batch_size=1))
+
+    with ThreadPoolExecutor(8) as threads:
+        linked = list(threads.map(work, shares))
+    assert encoder.training
+    for some, others in zip(linked, expected, strict=True):
+        for one, other in zip(some, others, strict=True):
+            a, b = one.parts[0].candidates, other.parts[0].candidates
+            assert [c.concept_id for c in a] == [c.concept_id for c in b]
+            assert [c.score for c in a] == pytest.approx([c.score for c in b], abs=1e-4)
+
+
+def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions) -> None:
+    words = WordVectors(["cancer", "breast", "of", "syndrome"], np.eye(4, 16, dtype=np.float32))
+    model = Linker.train(
+        dictionary,
+        encoder="dan",
+        options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}),
+        words=words,
+    )
+    encoder = model.generator.encoder  # type: ignore[attr-defined]
+    assert set(encoder.words.words) == {"cancer", "breast", "of", "syndrome"}
+    assert [record["phase"] for record in model.history] == ["ground", "ground"]
+    assert model.best_epoch == 0
+
+
+def test_without_a_network_only_the_weight_of_characters_is_trained(
+    dictionary: Dictionary, options: LinkerOptions
+) -> None:
+    model = Linker.train(
+        dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}})
+    )
+    assert [record["phase"] for record in model.history] == ["rank", "rank"]
+    assert model.generator.sparse_weight > 0  # type: ignore[attr-defined]
+    assert model.best_epoch == 2
+
+
+def test_more_mentions_go_on_from_the_same_grounding(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
+    """As --refit does, where the mentions bring words that the model keeps."""
+    names = [f"rare{i}" for i in range(30_000)]
+    words = WordVectors(
+        [*names, "cancer", "breast", "fever", "syndrome"],
+        np.random.default_rng(0).normal(size=(30_004, 4)).astype(np.float32),
+    )
+    few = changed(options, {"training": {"epochs": 0}})
+    mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
+    first = Linker.train(
+        dictionary, encoder="dan", options=few, words=words, settings=RunSettings(tmp_path)
+    )
+    again = Linker.train(
+        dictionary,
+        encoder="dan",
+        options=few,
+        words=words,
+        mentions=mentions,
+        settings=RunSettings(tmp_path, resume=True),
+    )
+    assert again.history == first.history
+    assert "rare29999" in again.generator.encoder.words.row  # type: ignore[attr-defined]
+    assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
+
+
+def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
+    for weight in (8, 2):
+        few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
+        model = Linker.train(
+            dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
+        )
+        assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
+
+
+def test_an_interrupted_training_goes_on(
+    dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(event: object) -> None:
+        if isinstance(event, dict) and event["phase"] == "ground":
+            raise Stop
+
+    with pytest.raises(Stop):
+        Linker.train(
+            dictionary,
+            encoder="dan",
+            options=options,
+            settings=RunSettings(tmp_path, on_event=stop),
+        )
+    again = Linker.train(
+        dictionary, encoder="dan", options=options, settings=RunSettings(tmp_path, resume=True)
+    )
+    assert answers(again) == answers(model)
+    words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
+    with pytest.raises(LinkerError, match="words"):
+        Linker.train(
+            dictionary,
+            encoder="dan",
+            options=changed(options, {"dan": {"cca": False}}),
+            settings=RunSettings(tmp_path, resume=True),
+            words=words,
+        )
+
+
+def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
+    (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
+    few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
+    alone = changed(options, {"ground": {"prototype_weight": 0}})
+    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
+        Linker.train(few, encoder="dan", options=alone)
+    with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
+        Linker.train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))
+
+
+def test_another_dictionary_with_the_same_encoder(
+    model: Linker,
+    dictionary: Dictionary,
+    mentions: list[Mention],
+    options: LinkerOptions,
+    tmp_path: Path,
+) -> None:
+    again = lists.over(model, dictionary)
+    assert answers(again) == answers(model)
+    extended = lists.over(model, dictionary, mentions)
+    assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
+    assert extended.generator.bias.any()  # type: ignore[attr-defined]
+    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
+    assert [
+        answer[0] for answer in answers(lists.over(model, Dictionary.read(tmp_path / "d.tsv")))
+    ][:1] == ["X:1"]
+
+
+def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
+    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
+) -> None:
+    def gold(text: str, concept: str) -> Mention:
+        return Mention(text, gold=(GoldGroup((concept,)),))
+
+    dev = [gold("breast cancer", "MESH:D001943"), gold("nothing alike", "MESH:D001943")]
+
+    class Stop(Exception):
+        pass
+
+    def stop(event: object) -> None:
+        if isinstance(event, dict) and event["phase"] == "rank":
+            assert event["dev_acc1"] == 0.5
+            raise Stop
+
+    with pytest.raises(Stop):
+        Linker.train(
+            dictionary,
+            encoder="dan",
+            dev=dev,
+            options=options,
+            settings=RunSettings(tmp_path, on_event=stop),
+        )
+    resumed = RunSettings(tmp_path, resume=True)
+    with pytest.raises(LinkerError, match="of another training: development "):
+        Linker.train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
+    model = Linker.train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
+    assert model.best_epoch >= 1
+    with pytest.raises(LinkerError, match="--refit trains again on the mentions of --mentions"):
+        Linker.train(dictionary, encoder="dan", dev=dev, refit=True, options=options)
+
+
+# ---------------------------------------------------------------------------- others of its kind
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_it_is_trained_with_mentions_saved_and_loaded(
+    name: str, dictionary: Dictionary, mentions: list[Mention], tmp_path: Path
+) -> None:
     options = changed(preset("default", name), FEW if name == "fewshot" else QUICK)
     model = Linker.train(dictionary, encoder=name, options=options, mentions=mentions)
     assert [(record["phase"], record["epoch"]) for record in model.history] == [
@@ -48,6 +310,7 @@ def test_it_is_trained_with_mentions_saved_and_loaded(
         ("rank", 2),
     ]
     expected = {
+        "dan": {"synonym_loss", "prototype_loss", "dev_map"},
         "dan-higher": {"synonym_loss", "context_loss", "between_loss", "dev_map"},
         "fewshot": {"synonym_loss", "between_loss", "dev_loss"},
     }.get(name, {"synonym_loss", "context_loss", "concept_loss", "dev_map"})
@@ -67,13 +330,13 @@ def test_it_is_trained_with_mentions_saved_and_loaded(
 
 
 @pytest.mark.parametrize("name", ["dan-higher", "fewshot"])
-def test_without_mentions_no_lists_undo_large_classes(name: str, sample: Path) -> None:
+def test_without_mentions_no_lists_undo_large_classes(name: str, dictionary: Dictionary) -> None:
     options = changed(
         preset("default", name),
         {group: values for group, values in FEW.items() if group != "training"},
     )
     model = Linker.train(
-        Dictionary.read(sample),
+        dictionary,
         encoder=name,
         options=changed(options, {"training": {"device": "cpu"}}),
     )
@@ -86,14 +349,12 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, sample: Path) -
 @pytest.mark.parametrize(
     "paper", ["paper-dan-higher", "paper-fewshot", "paper-bne", "paper-bne-words"]
 )
-def test_the_papers_settings_train(paper: str, sample: Path) -> None:
+def test_the_papers_settings_train(paper: str, dictionary: Dictionary) -> None:
     options = changed(
         preset(paper),
         {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
     )
-    model = Linker.train(
-        Dictionary.read(sample), encoder=paper.removeprefix("paper-"), options=options
-    )
+    model = Linker.train(dictionary, encoder=paper.removeprefix("paper-"), options=options)
     assert [record["phase"] for record in model.history] == ["ground"]
     best = next(iter(model.link(["louis-bar syndrome"]))).parts[0].best
     assert best is not None

@@ -70,12 +70,12 @@ def test_nothing_found(model: SpanModel, names: DictionaryNames) -> None:
 
 
 def test_counts_are_of_all_documents(model: SpanModel) -> None:
-    seen, annotated = model.counts.seen[0], model.counts.annotated[0]
-    assert (seen["cold"], annotated["cold"]) == (12, 0)
-    assert (seen["fever"], annotated["fever"]) == (10, 8)
+    seen, annotated = model.counts.seen, model.counts.annotated
+    for form, times, right in (("cold", 12, 0), ("fever", 10, 8)):
+        assert (seen["form", form], annotated["form", form]) == (times, right)
     assert (model.documents, model.type) == (14, "Disease")
-    right = (8 + 0.5) / (2 + 0.5)
-    assert model.counts.log_odds(("fever", "", "", "", ""))[0] == pytest.approx(math.log(right))
+    odds = (8 + 0.5) / (2 + 0.5)
+    assert model.counts.log_odds([("form", "fever")])[0] == pytest.approx(math.log(odds))
 
 
 def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
@@ -158,7 +158,7 @@ def test_what_is_no_model(model: SpanModel, change: dict[str, object]) -> None:
 def test_features_of_nested_matches(names: DictionaryNames) -> None:
     findings = names.find("hay-fever (pyrexia)")
     counts = Counts()
-    counts.add(("hay fever", "", "", "", ""), True)
+    counts.add([("form", "hay fever")], True)
     rows = spans.features(findings, names, counts)
     told = [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
     assert [findings.written(match) for match in findings.matches] == [

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from linker.explanation import (
-    ByDecision,
+    AskedConcepts,
     ColumnEffect,
     ExpandedForm,
     ExplainedCandidate,
@@ -21,15 +21,14 @@ from linker.explanation import (
     Explanation,
     LookedUp,
     MatchedName,
-    Place,
-    Question,
+    NamedConcept,
     Rule,
     ScoreParts,
     Share,
 )
 from linker.outputs.explanation import difference, to_json, to_text
 from linker.outputs.explanation_html import to_html
-from linker.types import Decision
+from linker.types import Candidate, Decision, Mention, Part, Prediction
 
 EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
 SAFE = "<script>alert('1')</script>&\\x1b[31m\\x00\\u202e\""
@@ -45,7 +44,7 @@ def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
         0.5 / rank,
         (Share(" he", 0.25), Share(text, 0.1)),
         (Share(text, 0.5), Share("minus", -0.25)),
-        ((Place("A:0", text), Place("A:00", "nearer")),),
+        ((NamedConcept("A:0", text), NamedConcept("A:00", "nearer")),),
         2,
         1,
         None if rank == 1 else "probability",
@@ -66,7 +65,7 @@ def explained(text: str, **changes: object) -> Explanation:
                 (lookup,),
                 (ExpandedForm(text, text, (3, 9)), ExpandedForm("SF", "short form", None)),
                 True,
-                (Place("A:1", text),),
+                (NamedConcept("A:1", text),),
                 0.625,
             ),
             ExplainedReading("whole", (lookup,), (), False, (None,), 0.0),
@@ -75,7 +74,7 @@ def explained(text: str, **changes: object) -> Explanation:
         0.125,
         0.0625,
         f"from the ranker fitted to {text}",
-        Question(
+        AskedConcepts(
             "A:9",
             "alternative",
             (
@@ -145,7 +144,8 @@ DECISIONS = (
 
 @faces
 def test_a_decision_answers(face: Face) -> None:
-    by = ByDecision("accepted", (Place("A:2", "two"), None), DECISIONS)
+    parts = Part("m", candidates=(Candidate("A:2", "two", "two", 1.0),)), Part("m", nil=True)
+    by = Prediction(Mention("m"), parts, state="accepted", decisions=DECISIONS)
     text = " ".join(face(explained("heart", by_decision=by)).split())
     assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
     assert f"A:2 was accepted by {SAFE}, 2026-11-23, for document 7 By" in text
@@ -175,7 +175,7 @@ def test_faces_say_everything(face: Face) -> None:
         'heart, corrected from "wrong heart" to "normal heart"',
         "heart is heart, defined at characters 3 to 9 of the document",
         "SF is short form, by the definition of a compound of it",
-        "heart (exact, exact match, of heart, annotated once)",
+        "heart (exact synonym, exact match, of heart, annotated once)",
         "expanded heart A:1 heart 0.6250 whole heart none 0.0000",
         "the first candidate is the answer; other probabilities: "
         "0.1250 that the dictionary has no concept for the mention, "
@@ -188,7 +188,7 @@ def test_faces_say_everything(face: Face) -> None:
         "what puts the first before it first this one log odds what heart says 0.5 0.25 +0.75",
         "log odds: what the first would lose with the value of the other one",
         "A:9 is an alternative id; it stands for A:2 heart, A:3 heart, A:4 heart",
-        "A:2 heart has rank 2, by its name heart (exact, of heart, annotated 2 times)",
+        "A:2 heart has rank 2, by its name heart (exact synonym, of heart, annotated 2 times)",
         "n-grams that give the first more: mis 0.125",
         "words that give the first more, by vectors: heart 0.500",
         "it is first where the mention is read as heart",
@@ -307,11 +307,3 @@ def test_json_holds_the_record() -> None:
     assert (record["none"], record["missed"]) == (0.125, 0.0625)
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
     assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]
-
-
-def test_the_terms_of_a_score() -> None:
-    parts = ScoreParts(1.5, 1.0, 0.9, 0.5, 0.1)
-    assert parts.terms == {"dense": 0.9, "sparse": 0.5, "bonus": 0.1}
-    assert ScoreParts(0.7, 0.7).terms == {"sparse": 0.7}
-    other = ScoreParts(1.2, 1.0, 0.7, 0.5, 0.0)
-    assert parts.ahead_of(other) == pytest.approx({"dense": 0.2, "sparse": 0.0, "bonus": 0.1})

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from linker.errors import LinkerError
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
-from linker.ranker.ranker import Judged, Lists, Probabilities, Ranker, softmax
+from linker.ranker.ranker import Judged, MatchLists, Probabilities, Ranker, softmax
 
 WIDTH = len(COLUMNS)
 Layout = list[list[list[int]]]  # how many candidates each text of each reading of mentions has
@@ -25,17 +25,16 @@ def ends(sizes: list[int]) -> np.ndarray:
     return np.array([0, *itertools.accumulate(sizes)], np.int64)
 
 
-def laid_out(layout: Layout, values: np.ndarray | None = None) -> Lists:
+def laid_out(layout: Layout, values: np.ndarray | None = None) -> MatchLists:
     """The lists of mentions, given how many candidates each text has."""
     readings = [reading for mention in layout for reading in mention]
     sizes = [size for reading in readings for size in reading]
     values = np.zeros((sum(sizes), WIDTH), np.float32) if values is None else values
-    return Lists(
+    return MatchLists(
         ends([len(mention) for mention in layout]),
         ends([len(reading) for reading in readings]),
         ends(sizes),
-        values,
-        values * 0,
+        np.concatenate([values, values * 0], axis=1),
         np.zeros(len(layout), np.float32),
     )
 
@@ -176,8 +175,7 @@ def test_scores_by_hand() -> None:
     scores, slots = ranker.scores(lists)
     assert scores.tolist() == [15, 30, 40]
     assert slots.tolist() == [[2 * 53 + 0.5, -2 * 53 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
-    both = np.concatenate([lists.values, lists.behind], axis=1)
-    assert ranker.scores_of(both).tolist() == [15, 30, 40]
+    assert ranker.scores_of(lists.inputs).tolist() == [15, 30, 40]
 
 
 def test_probabilities_do_not_depend_on_the_batch() -> None:
@@ -223,7 +221,7 @@ def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> Non
     some.weight[:] = random.uniform(0.5, 2, 12)
     start = rankers.unfitted()
     weights = {k: random.normal(size=v.shape) / 5 for k, v in start.weights.items()}
-    inputs = np.asarray(start.inputs(some.lists), np.float64)
+    inputs = np.asarray(start.scaled(some.lists.inputs), np.float64)
     summary = np.asarray(rankers._summary(inputs, some.lists), np.float64)
     gradients = rankers._gradients(weights, inputs, summary, some, random)
     kinds = {"right": 0, "none": 0, "missed": 0}
@@ -397,45 +395,6 @@ def test_the_shipped_ranker_prefers_the_better_match() -> None:
         lists.behind[1, PLACE[name]] = -1
     lists.values[1, PLACE["place"]] = math.log(2)
     assert Ranker.shipped().probabilities(lists).rows[0] > 0.9
-
-
-def test_weights_of_other_columns_are_refused(folder: Path) -> None:
-    record = json.loads((folder / "ranker.json").read_text("utf-8"))
-    (folder / "ranker.json").write_text(json.dumps(record | {"columns": ["score"]}), "utf-8")
-    with pytest.raises(LinkerError) as error:
-        Ranker.load(folder)
-    assert str(error.value) == (
-        f"{folder}: the ranker describes candidates by other columns than this release; train again"
-    )
-
-
-def test_a_folder_without_its_record_is_refused(folder: Path) -> None:
-    (folder / "ranker.json").unlink()
-    with pytest.raises(LinkerError, match=r"ranker\.json: there is no such file"):
-        Ranker.load(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "why"),
-    [
-        ("w.npy", 128, "is no array of plain values (0 bytes are not what its header says)"),
-        ("v.npy", 40, "is no array of plain values (its header is not as numpy writes it)"),
-        ("b.npy", b"", "is no array of plain values (its header is not as numpy writes it"),
-        ("ranker.json", b"", "not JSON (Expecting value: line 1 column 1 (char 0))"),
-        ("ranker.json", 9, "not JSON ("),
-        ("ranker.json", b"\xff", "not JSON ('utf-8' codec can't decode byte 0xff"),
-    ],
-)
-def test_files_that_were_cut_off_are_named(
-    folder: Path, name: str, content: bytes | int, why: str
-) -> None:
-    """Given what is left of a file, or how many of its bytes."""
-    path = folder / name
-    path.write_bytes(path.read_bytes()[:content] if isinstance(content, int) else content)
-    with pytest.raises(LinkerError) as error:
-        Ranker.load(folder)
-    assert str(error.value).startswith(f"{path}: {why}")
-    assert str(error.value).endswith("; the folder was changed, train or save it again")
 
 
 def test_a_record_without_provenance_is_refused(folder: Path) -> None:

@@ -23,8 +23,11 @@ from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.encoders.base import Encoder  # noqa: E402
 from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
-from linker.options import AlignOptions, LinkerOptions  # noqa: E402
-from linker.ranker.options import TrainingOptions  # noqa: E402
+from linker.options import (  # noqa: E402
+    AlignOptions,
+    LinkerOptions,
+    TrainingOptions,
+)
 from linker.training import pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402

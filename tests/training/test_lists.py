@@ -9,7 +9,7 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.evaluation import run
-from linker.linking.lists import DEPTH
+from linker.linking.ranking import DEPTH
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import Judged, Ranker
@@ -98,7 +98,9 @@ def test_what_is_known(linker: Linker) -> None:
     assert not some.right.any()
     assert some.weight.tolist() == [1, 1, 1]
     assert len(some.lists.readings) == 4
-    part = linker.with_generator(linker.generator.among(np.array([False, True, True, True])))
+    part = dataclasses.replace(
+        linker, generator=linker.generator.among(np.array([False, True, True, True]))
+    )
     some = lists.judged(part, [Mention("breast cancer", gold=one_of("D:1"))])
     assert (some.is_known.tolist(), some.right.any()) == ([False], False)  # it is out of reach
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -204,6 +205,6 @@ def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
     vectors = np.asarray(generator.vectors, np.float32)
     vectors[0] = 1e6
     wide = HybridGenerator(generator.sparse, generator.encoder, vectors, generator.sparse_weight)
-    linker, _ = old.with_generator(wide).renewed(read(tmp_path, NEW))
+    linker, _ = dataclasses.replace(old, generator=wide).renewed(read(tmp_path, NEW))
     assert isinstance(linker.generator, HybridGenerator)
     assert linker.generator.vectors.max() == 1e6

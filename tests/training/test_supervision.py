@@ -9,7 +9,7 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
-from linker.ranker.lists import Query
+from linker.training.candidate_lists import TrainingQuery
 from linker.training.data import Annotated, queries
 from linker.types import GoldGroup, Mention
 
@@ -41,8 +41,8 @@ def normalize(text: str) -> str:
     return text.strip("-")
 
 
-def query(text: str, *right: str) -> Query:
-    return Query(text, frozenset(right))
+def query(text: str, *right: str) -> TrainingQuery:
+    return TrainingQuery(text, frozenset(right))
 
 
 def test_mentions_become_distinct_queries_and_the_others_are_counted(

@@ -23,8 +23,8 @@ from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.trainable import TrainableEncoder
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
-from linker.ranker.lists import ListMaker, Lists, Query
 from linker.training import losses
+from linker.training.candidate_lists import CandidateLists, ListMaker, TrainingQuery
 from linker.training.data import TrainingData
 from linker.training.loop import Batch, Loss, Phase, Schedule
 from linker.training.plan import TrainingPlan
@@ -102,7 +102,7 @@ def _validate(model: ModelInTraining, epoch: int) -> Mapping[str, float]:
     return metrics
 
 
-def _queries(model: ModelInTraining, epoch: int) -> Sequence[Query]:
+def _queries(model: ModelInTraining, epoch: int) -> Sequence[TrainingQuery]:
     """The annotated mentions, or a sample of the names of the dictionary."""
     data, count = model.data, model.options.training.dictionary_queries
     if data.queries is not None:
@@ -113,7 +113,7 @@ def _queries(model: ModelInTraining, epoch: int) -> Sequence[Query]:
 def _list_batches(model: ModelInTraining) -> Callable[[int], list[Batch]]:
     """Return the function that makes the batches of an epoch; sparse candidates are ranked once."""
 
-    def maker(queries: Sequence[Query]) -> ListMaker:
+    def maker(queries: Sequence[TrainingQuery]) -> ListMaker:
         data = model.data
         return ListMaker(
             queries,
@@ -161,7 +161,9 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
     return rows
 
 
-def _loss(model: ModelInTraining, lists: Lists, has_hypernym: np.ndarray, vectors: Tensor) -> Loss:
+def _loss(
+    model: ModelInTraining, lists: CandidateLists, has_hypernym: np.ndarray, vectors: Tensor
+) -> Loss:
     """Compute the loss of candidate lists, and the norm loss if `hypernym_norm` is set.
 
     Args:

@@ -17,8 +17,8 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.ranker.lists import ListMaker, Lists  # noqa: E402
-from linker.ranker.options import TrainingOptions  # noqa: E402
+from linker.options import TrainingOptions  # noqa: E402
+from linker.training.candidate_lists import CandidateLists, ListMaker  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
 
@@ -164,12 +164,12 @@ def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, Lists]]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, CandidateLists]]:
     """The lists of each epoch."""
     seen = []
     make = ListMaker.make
 
-    def spy(self: ListMaker, dense_rows: Any) -> Lists:
+    def spy(self: ListMaker, dense_rows: Any) -> CandidateLists:
         seen.append((self, make(self, dense_rows)))
         return seen[-1][1]
 
@@ -178,7 +178,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ListMaker, Lists]]:
 
 
 def in_lists(
-    data: TrainingData, made: Sequence[tuple[ListMaker, Lists]]
+    data: TrainingData, made: Sequence[tuple[ListMaker, CandidateLists]]
 ) -> list[tuple[str, list[str]]]:
     texts = data.table.texts
     return [
@@ -189,7 +189,7 @@ def in_lists(
 
 
 def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
-    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+    dictionary: Dictionary, made: list[tuple[ListMaker, CandidateLists]]
 ) -> None:
     data = data_of(dictionary, None)
     _, history = fit(Letters(), data, a_setup(epochs=3, dictionary_queries=7, top_k=5))
@@ -204,7 +204,7 @@ def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
 
 
 def test_a_mention_that_is_a_name_may_find_itself(
-    dictionary: Dictionary, made: list[tuple[ListMaker, Lists]]
+    dictionary: Dictionary, made: list[tuple[ListMaker, CandidateLists]]
 ) -> None:
     data = data_of(dictionary)
     fit(Letters(), data, a_setup())
@@ -217,7 +217,7 @@ def test_a_mention_that_is_a_name_may_find_itself(
 
 
 def test_the_empty_name_is_no_candidate(
-    tmp_path: Path, made: list[tuple[ListMaker, Lists]]
+    tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]
 ) -> None:
     dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
     data = data_of(dictionary, [("fevers", "D:0")], extend=False)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
 from linker.candidates.concepts import Candidates
-from linker.linking import lists as module
-from linker.linking.lists import DEPTH, Batch, batch_of
+from linker.linking import ranking as module
+from linker.linking.ranking import DEPTH, Batch, batch_of
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
-from linker.ranker.ranker import Lists
+from linker.ranker.ranker import MatchLists
 from linker.text.readings import Wording
 from linker.types import Lookup, ReadingKind
 
@@ -231,7 +231,6 @@ def test_agreement_against_a_slow_twin(
     texts = [text for reading in readings for text in reading]
     sizes = [len(candidates[text]) for text in texts]
     concepts = np.array([c for text in texts for c in candidates[text]], np.int32)
-    values = np.zeros((len(concepts), len(COLUMNS)), np.float32)
     ends = [
         np.array([0, *itertools.accumulate(counts)], np.int64)
         for counts in (
@@ -240,15 +239,13 @@ def test_agreement_against_a_slow_twin(
             sizes,
         )
     ]
-    lists = Lists(*ends, values, values * 0, np.zeros(len(given_mentions), np.float32))
+    inputs = np.zeros((len(concepts), 2 * len(COLUMNS)), np.float32)
+    lists = MatchLists(*ends, inputs, np.zeros(len(given_mentions), np.float32))
     nothing = np.zeros(len(concepts), np.float32)
-    batch = Batch(
-        lists,
-        Candidates(ends[2], concepts, concepts, concepts, nothing, None, None, concepts, nothing),
-    )
-    module._describe_documents(
-        batch, np.array(texts, np.int64), [document for document, _ in given_mentions]
-    )
+    columns = (concepts, concepts, concepts, nothing, None, None, concepts, nothing)
+    documents = np.array([document for document, _ in given_mentions], np.int64)
+    found = Candidates(ends[2], *columns)
+    module._describe_documents(lists, found, np.array(texts, np.int64), documents)
     expected = []
     for document, of_one in given_mentions:
         spelt = {  # each spelling of the document with the concept that is first for it
@@ -261,6 +258,6 @@ def test_agreement_against_a_slow_twin(
             for concept in candidates[text]:
                 others = {t for t, first in spelt if first == concept and t != text}
                 expected.append(math.log1p(len(others)) if document >= 0 else 0.0)
-    assert values[:, PLACE["agreement"]].tolist() == pytest.approx(expected)
-    values[:, PLACE["agreement"]] = 0
-    assert not values.any()
+    assert inputs[:, PLACE["agreement"]].tolist() == pytest.approx(expected)
+    inputs[:, PLACE["agreement"]] = 0
+    assert not inputs.any()

@@ -15,8 +15,8 @@ from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.ranker.lists import ListMaker, Query
-from linker.ranker.options import TrainingOptions
+from linker.options import TrainingOptions
+from linker.training.candidate_lists import ListMaker, TrainingQuery
 from linker.training.sampling import Stream, rng
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
@@ -111,13 +111,13 @@ def small(table: NameTable, dictionary: Dictionary) -> Small:
     return table, dictionary
 
 
-def query(text: str, *right: str) -> Query:
-    return Query(text, frozenset(right))
+def query(text: str, *right: str) -> TrainingQuery:
+    return TrainingQuery(text, frozenset(right))
 
 
 def maker(
     small: Small,
-    queries: Sequence[Query],
+    queries: Sequence[TrainingQuery],
     scores: Scores,
     *,
     exclude_own: bool = False,

@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
-from linker.linking.lists import DEPTH, Batch
-from linker.linking.ranking import Ranking, by_probability
+from linker.linking.ranking import DEPTH, Batch, Ranking, by_probability
 from linker.linking.requests import Request
-from linker.outputs.explanation import limit
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
-from linker.ranker.ranker import Lists, Probabilities, Ranker
+from linker.ranker.ranker import MatchLists, Probabilities, Ranker
 from linker.readers import mentions as readers
 from linker.types import GoldGroup, Lookup, Passage, Prediction
 
@@ -51,7 +49,7 @@ def ranking_of(*mentions: list[Reading]) -> Ranking:
         np.array([probability for probability, _ in readings], np.float64),
         *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
     )
-    lists = Lists(*ends, nothing, nothing, without)
+    lists = MatchLists(*ends, nothing, without)
     return by_probability(Batch(lists, Candidates(ends[2], *columns)), probabilities)
 
 
@@ -169,7 +167,7 @@ class Fixed:
     def __init__(self, first: float, none: float, missed: float) -> None:
         self.first, self.slots = first, (none, missed)
 
-    def probabilities(self, lists: Lists) -> Probabilities:
+    def probabilities(self, lists: MatchLists) -> Probabilities:
         with np.errstate(divide="ignore"):
             odds = np.where(lists.values[:, PLACE["place"]] == 0, self.first, 0)
             slots = np.tile(np.log(self.slots), (len(lists.without), 1))
@@ -294,23 +292,6 @@ def test_a_limit_holds_for_all_candidates(toy: Linker) -> None:
     assert next(low.link(["IBS"])).parts[0].confidence == pytest.approx(0.3)
     part = next(toy.with_ranker(SURE).link(["IBS"])).parts[0]
     assert all(c.confidence is not None and c.confidence <= 0.4 for c in part.candidates)
-
-
-def test_a_limit_below_the_threshold_gives_no_concept(linker: Linker) -> None:
-    (prediction,) = linker.link(["IBS"], threshold=0.5)
-    assert prediction.parts[0].nil
-    assert prediction.parts[0].rejected
-
-
-def test_the_explanation_says_that_there_is_a_limit(linker: Linker) -> None:
-    explanation = linker.explain("IBS")
-    (part,), (reading,) = explanation.parts, explanation.readings
-    assert (part.candidates[0].confidence, reading.confidence) == (0.4, pytest.approx(0.97))
-    assert limit(part) == (
-        "the confidence is 0.4 at most, since IBS is a short form, "
-        "and no text says what it stands for"
-    )
-    assert limit(linker.explain("heart attack").parts[0]) == ""
 
 
 # ---------------------------------------------------------------------------- the sample

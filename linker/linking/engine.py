@@ -1,4 +1,4 @@
-"""Scope: links the mentions that one part of the dictionary may answer.
+"""Engine: links the mentions that one part of the dictionary may answer.
 
 readings (the ways to read a mention) → candidates (concepts whose names are alike) → matches (each
 candidate described in columns) → ranker (their order, and how probable each one and "none" are)
@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.base import Generator, Ranked
+from linker.candidates.base import Ranked
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
-from linker.linking.lists import DEPTH, Batch, batch_of
-from linker.linking.ranking import Ranking, by_probability, by_score, cells
-from linker.linking.requests import Answer, Request, Restrictions
-from linker.linking.seen import Seen
-from linker.options import LinkerOptions
+from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
+from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
-from linker.ranker.ranker import Ranker, Rows
+from linker.ranker.ranker import Rows
 from linker.text.readings import NameForms, Wording, of_mention
 from linker.types import Candidate, Lookup, Mention, Part, Prediction, Reading
+
+if TYPE_CHECKING:
+    from linker.linking.linker import Linker
 
 LIMITS: Mapping[Doubt, float] = {
     "other case": 0.4,
@@ -46,20 +47,22 @@ and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted wi
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
-@dataclass(eq=False)
-class Scope:
-    """A dictionary, or a part of it, with all that its mentions are linked by."""
+class Engine:
+    """A dictionary, or a part of it, with all that its mentions are linked by.
 
-    dictionary: Dictionary
-    generator: Generator  # finds candidates among the names of the part
-    options: LinkerOptions
-    normalize: Callable[[str], str]
-    seen: Seen
-    ranker: Ranker | None  # None: candidates are ordered by score, and have no confidence
-    matches: Matches | None  # describes candidates for the ranker
-    restrictions: Restrictions = ()  # that make the part
+    Args:
+        linker: whose dictionary, options and models it takes; it does not hold the linker itself.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(self, linker: Linker) -> None:
+        self.dictionary, self.generator = linker.dictionary, linker.generator
+        self.options, self.normalize, self.seen = linker.options, linker.normalize, linker.seen
+        self.restrictions = linker.restrictions  # that make the part
+        self.ranker, self.matches = linker.ranker, None
+        if self.ranker:  # without one nothing looks at the words
+            weight = getattr(self.generator, "sparse_weight", 1.0)
+            table = self.generator.table
+            self.matches = Matches(self.dictionary, table, linker.words, weight)
         self._texts = lru_cache(_REMEMBERED)(partial(_texts, self.dictionary))
         self._names = NameForms(self.generator.table, self.normalize)
 
@@ -69,17 +72,28 @@ class Scope:
         return np.unique(self.generator.table.concepts)
 
     def link(self, answers: Sequence[Answer]) -> None:
-        """Fill in the predictions of some mentions of a batch."""
+        """Fill in the predictions of some mentions of a batch, as people decided on them."""
         ranking = self.ranking(answers)
-        explained = self.explained(answers, ranking)
+        in_full = self.in_full(answers, ranking)
         for place, answer in enumerate(answers):
-            prediction = self._prediction(answer, place, ranking, explained.get(answer.number))
-            answer.prediction = self._decided(answer, prediction)
+            request = answer.request
+            prediction = self._prediction(answer, place, ranking, in_full.get(answer.number))
+            if answer.span:
+                prediction = answer.span.scaled(prediction)
+            if request.decisions:
+                prediction = request.decisions.apply(
+                    prediction,
+                    answer.ruling,
+                    self.linkable,
+                    k=request.k,
+                    threshold=request.found.threshold if request.found else request.threshold,
+                )
+            answer.prediction = prediction
 
     def ranking(self, answers: Sequence[Answer]) -> Ranking:
         """Read some mentions of a batch, and rank their candidates."""
         self.read(answers)
-        return self.deepened(answers, self.ranked(self.batch(answers)))
+        return self._deepened(answers, self._ranked(answers))
 
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
@@ -95,17 +109,14 @@ class Scope:
             answer.readings = readings
             answer.without = math.log1p(self.seen.without_concept.get(readings[0].forms[0], 0))
 
-    def batch(self, answers: Sequence[Answer]) -> Batch:
-        """The candidates of all readings, described where there is a ranker."""
-        return batch_of(answers, self.generator, self.matches)
-
-    def ranked(self, batch: Batch) -> Ranking:
-        """Put the candidates in order."""
+    def _ranked(self, answers: Sequence[Answer]) -> Ranking:
+        """Put the candidates of mentions that were read in order."""
+        batch = batch_of(answers, self.generator, self.matches)
         if self.ranker is None:
             return by_score(batch)
         return by_probability(batch, self.ranker.probabilities(batch.lists))
 
-    def deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
+    def _deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
         """Add further candidates of the readings that won, where more are wanted."""
         starts = ranking.batch.lists.readings.tolist()
         wanted: dict[int, dict[str, None]] = defaultdict(dict)  # by how many candidates
@@ -136,7 +147,7 @@ class Scope:
             Answer(Request(text), Mention(text), readings=[Wording("whole", (text,), (form,))])
             for text, form in zip(texts, forms, strict=True)
         ]
-        ranking, table, result = self.ranked(self.batch(answers)), self.generator.table, []
+        ranking, table, result = self._ranked(answers), self.generator.table, []
         for lookup, of_one in enumerate(found):
             rows = ranking.rows(lookup)
             concepts = ranking.batch.found.concepts[rows].tolist()
@@ -153,7 +164,7 @@ class Scope:
         return result
 
     def _prediction(
-        self, answer: Answer, place: int, ranking: Ranking, explained: frozenset[int] | None
+        self, answer: Answer, place: int, ranking: Ranking, in_full: frozenset[int] | None
     ) -> Prediction:
         """The prediction of the model for the mention at a place of the batch.
 
@@ -161,39 +172,22 @@ class Scope:
             answer: the mention.
             place: of it.
             ranking: of the batch.
-            explained: the concepts that its document names in full; None: it has no document.
+            in_full: the concepts that its document names in full; None: it has no document.
         """
         start, end = ranking.batch.lists.readings[place : place + 2].tolist()
         best = int(ranking.best[place])
-        first = answer.readings[best - start]
+        kind = answer.readings[best - start].kind
         is_none = self.is_none(ranking, place) and answer.request.threshold is None
-        parts = self.parts(answer, ranking, best, first, explained, is_none)
-        rivals: tuple[Reading, ...] = ()
-        if end - start > 1:
-            others = (row for row in range(start, end) if row != best)
-            second = max(others, key=lambda row: ranking.readings[row])
-            way = answer.readings[second - start]
-            of_second = self.parts(answer, ranking, second, way, explained, False, 1)
-            confidences = [part.confidence for part in of_second]
-            known = [confidence for confidence in confidences if confidence is not None]
-            full = len(known) == len(confidences)
-            rivals = (Reading(way.kind, of_second, round(math.prod(known), 6) if full else 0.0),)
-        return Prediction(answer.mention, parts, first.kind, rivals)
-
-    def _decided(self, answer: Answer, prediction: Prediction) -> Prediction:
-        """The prediction, no surer than that there is a mention, as people decided on it."""
-        request = answer.request
-        if answer.span:
-            prediction = answer.span.scaled(prediction)
-        if request.decisions is None:
-            return prediction
-        return request.decisions.apply(
-            prediction,
-            answer.ruling,
-            self.linkable,
-            k=request.k,
-            threshold=request.found.threshold if request.found else request.threshold,
-        )
+        parts = self._parts(answer, ranking, best - start, best, in_full, is_none, answer.k)
+        if end - start == 1:
+            return Prediction(answer.mention, parts, kind)
+        others = (row for row in range(start, end) if row != best)
+        second = max(others, key=lambda row: ranking.readings[row])
+        of_second = self._parts(answer, ranking, second - start, second, in_full, False, 1)
+        known = [part.confidence for part in of_second if part.confidence is not None]
+        confidence = round(math.prod(known), 6) if len(known) == len(of_second) else 0.0
+        rival = Reading(answer.readings[second - start].kind, of_second, confidence)
+        return Prediction(answer.mention, parts, kind, (rival,))
 
     def is_none(self, ranking: Ranking, place: int) -> bool:
         """Whether "no concept" is more probable than any answer."""
@@ -202,38 +196,36 @@ class Scope:
         none, missed = ranking.probabilities.none[place], ranking.probabilities.missed[place]
         return bool(none > max(missed, ranking.readings[ranking.best[place]]))
 
-    def parts(
+    def _parts(
         self,
         answer: Answer,
         ranking: Ranking,
+        number: int,
         reading: int,
-        way: Wording,
-        explained: frozenset[int] | None,
+        in_full: frozenset[int] | None,
         is_none: bool,
-        k: int = 0,
+        k: int,
     ) -> tuple[Part, ...]:
-        """The parts of a mention in one of its readings, with k candidates each.
+        """The parts of a mention in one of its readings.
 
         Args:
             answer: the mention.
             ranking: of the batch.
-            reading: the number of the reading.
-            way: the reading.
-            explained: as in `_prediction`.
+            number: of the reading among those of the mention.
+            reading: its number among those of the batch.
+            in_full: as in `_prediction`.
             is_none: whether nothing is answered.
-            k: of candidates; 0: as many as are wanted.
+            k: candidates of each part.
         """
+        way, parts = answer.readings[number], []
         lookup = int(ranking.batch.lists.lookups[reading])
-        is_expanded = way.kind == "expanded"
-        parts = []
-        for place, (form, text) in enumerate(zip(way.forms, way.texts, strict=True)):
+        spans = answer.mention.spans if len(way.texts) == 1 else ()
+        for i, (form, text) in enumerate(zip(way.forms, way.texts, strict=True), lookup):
+            is_expanded = way.kind == "expanded"
             shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
-            rows = ranking.rows(lookup + place)
-            why = self.doubt(shown, expanded, ranking, rows, explained)
-            limit = 1.0 if why is None else LIMITS[why]
-            candidates = self._candidates(ranking, lookup + place, form, k or answer.k, limit)
+            why = self.doubt(shown, expanded, ranking, ranking.rows(i), in_full)
+            candidates = self._candidates(ranking, i, form, k, LIMITS[why] if why else 1.0)
             kept, rejected = _answered(answer.request, candidates, is_none)
-            spans = answer.mention.spans if len(way.texts) == 1 else ()
             parts.append(Part(shown, expanded, spans, kept, nil=not kept, rejected=rejected))
         return tuple(parts)
 
@@ -243,7 +235,7 @@ class Scope:
         expanded: str | None,
         ranking: Ranking,
         rows: Rows,
-        explained: frozenset[int] | None,
+        in_full: frozenset[int] | None,
     ) -> Doubt | None:
         """Why nobody can be sure of the first concept of a text; None where nothing is open.
 
@@ -254,13 +246,11 @@ class Scope:
             return None
         concept = int(ranking.batch.found.concepts[rows[0]])
         reason = doubt(self.dictionary, text, concept)
-        if reason is None or reason == "other case" or explained is None:
+        if reason is None or reason == "other case" or in_full is None:
             return reason
-        return None if concept in explained else "unexplained short form"
+        return None if concept in in_full else "unexplained short form"
 
-    def explained(
-        self, answers: Sequence[Answer], ranking: Ranking
-    ) -> Mapping[int, frozenset[int]]:
+    def in_full(self, answers: Sequence[Answer], ranking: Ranking) -> Mapping[int, frozenset[int]]:
         """For each document of a batch the concepts that a mention names without a short form."""
         concepts: dict[int, set[int]] = defaultdict(set)
         lists = ranking.batch.lists
@@ -295,7 +285,7 @@ class Scope:
             best = self.candidates_of(ranking, ranking.rows(lookup), form)
             behind = np.arange(len(rows), min(k, len(best)))
             unseen = np.zeros(len(best)) if ranking.probabilities else None
-            rows = rows + cells(best.concepts, best.entries, best, unseen, behind)
+            rows = rows + cells(best, unseen, behind)
         candidates = []
         for concept, entry, score, sparse, dense, confidence in rows:
             identifier, name, matched, lender = self._texts(concept, entry)

@@ -18,12 +18,12 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
-from linker.ranker.options import TrainingOptions
+from linker.options import TrainingOptions
 from linker.types import Lookup
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class TrainingQuery:
     """A name to be linked, and what it should be linked to."""
 
     text: str  # normalized
@@ -31,7 +31,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class CandidateLists:
     """The candidates of n queries, at most K each; shorter lists end in masked places."""
 
     rows: Integers  # (n, K) rows of the name table; -1 where masked
@@ -39,9 +39,11 @@ class Lists:
     relevance: NDArray[np.int8]  # (n, K) 2 synonym, 1 hypernym, 0 neither, or masked
     mask: NDArray[np.bool_]  # (n, K) True where there is a candidate
 
-    def __getitem__(self, rows: NDArray[np.int64]) -> Lists:
+    def __getitem__(self, rows: NDArray[np.int64]) -> CandidateLists:
         """Select lists, in the order of `rows`."""
-        return Lists(self.rows[rows], self.sparse[rows], self.relevance[rows], self.mask[rows])
+        return CandidateLists(
+            self.rows[rows], self.sparse[rows], self.relevance[rows], self.mask[rows]
+        )
 
     @property
     def has_relevant(self) -> NDArray[np.bool_]:
@@ -85,7 +87,7 @@ class ListMaker:
 
     def __init__(
         self,
-        queries: Sequence[Query],
+        queries: Sequence[TrainingQuery],
         dictionary: Dictionary,
         sparse: SparseGenerator,
         options: TrainingOptions,
@@ -111,7 +113,7 @@ class ListMaker:
             for excluded, ranked in zip(self._excluded, rankings, strict=True)
         ]
 
-    def make(self, dense_rows: Integers) -> Lists:
+    def make(self, dense_rows: Integers) -> CandidateLists:
         """Fill the lists: the best sparse names, then the best dense ones that are not among them.
 
         As in BioSyn (Sung et al. 2020).
@@ -132,7 +134,7 @@ class ListMaker:
             grades[i, : len(candidates)] = [
                 relevance(self._ids(row), right, above) for row in candidates
             ]
-        return Lists(rows, self._sparse.similarity(self._texts, rows), grades, rows >= 0)
+        return CandidateLists(rows, self._sparse.similarity(self._texts, rows), grades, rows >= 0)
 
     def hypernym_names(self, random: np.random.Generator) -> Integers:
         """Sample names of each query's hypernyms, without replacement.
@@ -169,7 +171,7 @@ def name_of_each(table: NameTable) -> NDArray[np.int64]:
 
 
 def hypernyms_of(
-    queries: Sequence[Query], table: NameTable, dictionary: Dictionary, height: int
+    queries: Sequence[TrainingQuery], table: NameTable, dictionary: Dictionary, height: int
 ) -> list[Hypernyms]:
     """Find the hypernyms of each query. Queries with the same right ids share an object.
 

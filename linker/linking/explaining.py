@@ -1,0 +1,407 @@
+"""Why a mention is answered as it is, and why a concept that is asked for is not first.
+
+One walk: the readings of a mention, the texts that each looks up, and their candidates.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from linker.candidates.base import Ranked
+from linker.candidates.hybrid import Contributions, HybridGenerator
+from linker.dictionary import Dictionary, selection
+from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
+from linker.errors import LinkerError, shorten
+from linker.explanation import (
+    AskedConcepts,
+    ColumnEffect,
+    ExpandedForm,
+    ExplainedCandidate,
+    ExplainedConcept,
+    ExplainedPart,
+    ExplainedReading,
+    Explanation,
+    LookedUp,
+    MatchedName,
+    NamedConcept,
+    Rule,
+    ScoreParts,
+    Share,
+)
+from linker.linking.engine import LIMITS, Engine
+from linker.linking.ranking import Ranking
+from linker.linking.requests import Answer
+from linker.ranker.matches import COLUMNS
+from linker.text import abbreviations
+from linker.text.normalize import normalize
+from linker.text.readings import Wording
+from linker.types import SELECTION, Document, Lookup, Mention, Selection, Span
+
+_NGRAMS = 10  # of a candidate
+_PATHS = 4
+_EFFECTS = 6  # columns that put the first candidate before another one
+_LEAST_EFFECT = 0.005  # log odds that two decimals show
+_SHARES = 8  # n-grams or words that are missing
+_MINIMUM = 1e-6  # difference that is shown
+_STATUS = {ALTERNATIVE: "alternative", OBSOLETE: "obsolete", MERGED: "merged"}
+_EXCLUDED = {
+    "under": "it is not under {}",
+    "not_under": "it is under {}",
+    "types": "it does not have the type {}",
+    "namespaces": "its id does not have the prefix {}",
+}
+
+
+def marked(mention: str | Mention, document: Document | None) -> tuple[Mention, Mention | Document]:
+    """A mention as its document has it, and the document that has it; without one, itself.
+
+    Without a span it is the first mention of the document that reads so; else its span is where
+    it first occurs in the text, if it does.
+
+    Raises:
+        LinkerError: the mention is blank.
+    """
+    mention = Mention(mention) if isinstance(mention, str) else mention
+    if not mention.text.strip():
+        raise LinkerError("the mention is blank; give the text that is to be explained")
+    if document is None:
+        return mention, mention
+    if not mention.spans:
+        same = (other for other in document.mentions if other.text == mention.text)
+        if (other := next(same, None)) is not None:
+            return other, document
+        start = document.text.find(mention.text)
+        spans = ((start, start + len(mention.text)),) if start >= 0 else ()
+        mention = dataclasses.replace(mention, spans=spans, document_id=document.id)
+    if mention in document.mentions:
+        return mention, document
+    return mention, dataclasses.replace(document, mentions=(*document.mentions, mention))
+
+
+def explanation(
+    engine: Engine, answers: Sequence[Answer], place: int, concept: str | None
+) -> Explanation:
+    """Explain an answer, and why a concept is not first.
+
+    Args:
+        engine: answers the mentions.
+        answers: to the mentions that are answered together.
+        place: among them of the one to explain.
+        concept: the id of the concept; None: there is none in question.
+
+    Raises:
+        LinkerError: the dictionary does not have this concept.
+    """
+    ranking = engine.ranking(answers)
+    answer, document, ranker = answers[place], answers[place].document, engine.ranker
+    in_full = engine.in_full(answers, ranking).get(answer.number)
+    start = int(ranking.batch.lists.readings[place])
+    best = int(ranking.best[place]) - start
+    readings = [
+        [
+            _Explainer(engine, ranking, number, lookup, in_full)
+            for number, lookup in enumerate(
+                way.lookups(answer.mention), int(ranking.batch.lists.lookups[start + i])
+            )
+        ]
+        for i, way in enumerate(answer.readings)
+    ]
+    spans: Mapping[abbreviations.Pair, Span] = {}
+    if document and engine.options.text.abbreviations:
+        spans = abbreviations.spans(document, permuted=engine.options.text.permuted)
+    probabilities, is_none = ranking.probabilities, engine.is_none(ranking, place)
+    return Explanation(
+        answer.mention.text,
+        document.id if document else None,
+        tuple(
+            ExplainedReading(
+                way.kind,
+                tuple(explainer.looked_up for explainer in of_way),
+                tuple(_expansions(answer, way, spans)),
+                i == best,
+                tuple(explainer.first for explainer in of_way),
+                round(float(ranking.readings[start + i]), 6) if ranker else None,
+            )
+            for i, (way, of_way) in enumerate(zip(answer.readings, readings, strict=True))
+        ),
+        tuple(explainer.part(answer.k, is_none) for explainer in readings[best]),
+        round(float(probabilities.none[place]), 6) if probabilities else None,
+        round(float(probabilities.missed[place]), 6) if probabilities else None,
+        f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",
+        None if concept is None else _asked(engine, concept, readings, best),
+    )
+
+
+def _expansions(
+    answer: Answer, way: Wording, spans: Mapping[abbreviations.Pair, Span]
+) -> Iterator[ExpandedForm]:
+    """The definitions that a reading rests on, given where the document has them."""
+    mention, definitions = answer.mention.text, answer.definitions.first
+    if way.kind == "expanded":
+        expanded = way.texts[0]
+    else:  # a mention is split or shortened with its first definitions
+        expanded = mention if way.kind == "whole" else abbreviations.expand(mention, definitions)
+    if expanded != mention:
+        for pair in abbreviations.used(mention, expanded, definitions, spans).items():
+            yield ExpandedForm(*pair, spans.get(pair))
+
+
+class _Explainer:
+    """Explains the candidates of a text that was looked up.
+
+    Args:
+        engine: found and ranked them.
+        ranking: of the batch.
+        number: of the text in it.
+        lookup: the text.
+        in_full: the concepts that the document names in full; None: there is no document.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        ranking: Ranking,
+        number: int,
+        lookup: Lookup,
+        in_full: frozenset[int] | None,
+    ) -> None:
+        self._engine, self._dictionary, self.lookup = engine, engine.dictionary, lookup
+        rows, lists = ranking.rows(number), ranking.batch.lists
+        self.ranked = engine.candidates_of(ranking, rows, lookup.normalized)
+        # of the candidates that the ranker saw
+        self._inputs, self._confidences = lists.inputs[rows], list[float]()
+        self._doubt = None
+        if engine.ranker:
+            self._confidences = ranking.confidence[rows].tolist()
+            self._doubt = engine.doubt(lookup.text, lookup.expanded, ranking, rows, in_full)
+
+    @property
+    def looked_up(self) -> LookedUp:
+        """The text, and its normal form without the spelling list where this changes it."""
+        text, form = self.lookup.expanded or self.lookup.text, self.lookup.normalized
+        plain = normalize(text, self._engine.options.normalize)
+        return LookedUp(text, form, None if plain == form else plain)
+
+    @property
+    def first(self) -> NamedConcept | None:
+        """The first concept; None where there is no candidate."""
+        return _named(self._dictionary, int(self.ranked.concepts[0])) if len(self.ranked) else None
+
+    def part(self, k: int, is_none: bool) -> ExplainedPart:
+        """The answer for the text, with k candidates."""
+        return ExplainedPart(
+            self.looked_up,
+            tuple(self.candidate(self.ranked, i) for i in range(min(k, len(self.ranked)))),
+            is_none,
+            self._doubt,
+            LIMITS[self._doubt] if self._doubt else None,
+        )
+
+    @cached_property
+    def contributions(self) -> Contributions:
+        """What the pieces of the text give to the scores of names."""
+        return Contributions(self._engine.generator, self.lookup.normalized)
+
+    def candidate(self, ranked: Ranked, place: int) -> ExplainedCandidate:
+        """Explain one candidate, given its place in a ranking, from 0.
+
+        Args:
+            ranked: the candidates of the text, or all concepts, of which these are first.
+            place: of the candidate.
+        """
+        dictionary, row = self._dictionary, int(ranked.names[place])
+        concept, entry = int(ranked.concepts[place]), int(ranked.entries[place])
+        name, annotated = dictionary.name(entry), dictionary.columns.names.annotated
+        parents = dictionary.hierarchy.parents([concept])[0].tolist()
+        ways = (dictionary.hierarchy.way_up(parent) for parent in parents[:_PATHS])
+        match: dict[str, float] = {}
+        if place < len(self._confidences):
+            values = self._inputs[place, : len(COLUMNS)].tolist()
+            match = {c: round(v, 6) for c, v in zip(COLUMNS, values, strict=True) if v}
+        return ExplainedCandidate(
+            place + 1,
+            dictionary.ids[concept],
+            dictionary.preferred_name(concept),
+            MatchedName(
+                name.text,
+                name.kind,
+                name.source,
+                bool(dictionary.lender(entry)),
+                self._engine.generator.table.texts[row] == self.lookup.normalized,
+                0 if annotated is None else int(annotated[entry]),
+            ),
+            self._score(ranked, place),
+            self._confidence(place),
+            tuple(self.contributions.ngrams(row)[:_NGRAMS]),
+            tuple(self.contributions.words(row)),
+            tuple(tuple(_named(dictionary, row) for row in reversed(way)) for way in ways),
+            len(parents),
+            len(dictionary.hierarchy.children([concept])[0]),
+            self._decided_by(ranked, place) if place else None,
+            match,
+            tuple(self._behind(place)),
+        )
+
+    def _confidence(self, place: int) -> float | None:
+        """How probable it is that a candidate is right: 0 for one that the ranker did not see."""
+        if self._engine.ranker is None:
+            return None
+        value = self._confidences[place] if place < len(self._confidences) else 0.0
+        return min(LIMITS[self._doubt] if self._doubt else 1.0, round(value, 6))
+
+    def _decided_by(self, ranked: Ranked, place: int) -> Rule:
+        """What puts the first candidate before another one."""
+        seen = self._confidences
+        if place < len(seen) and seen[0] != seen[place]:
+            return "probability"
+        if ranked.scores[0] != ranked.scores[place]:
+            return "score"
+        return self._dictionary.tie_rule(int(ranked.entries[0]), int(ranked.entries[place]))
+
+    def _behind(self, place: int) -> Sequence[ColumnEffect]:
+        """What puts the first candidate before another one that the ranker saw.
+
+        For each column the log odds that the first would lose with the value of the other, the
+        largest first; columns that speak for the other one are left out.
+        """
+        ranker, count = self._engine.ranker, len(COLUMNS)
+        if ranker is None or not 0 < place < len(self._confidences):
+            return ()
+        first, other = self._inputs[0], self._inputs[place]
+        differs = first != other
+        changed = np.flatnonzero(differs[:count] | differs[count:])
+        inputs = np.tile(first, (len(changed) + 1, 1))
+        for row, column in enumerate(changed.tolist(), 1):
+            inputs[row, [column, column + count]] = other[[column, column + count]]
+        scores, names = ranker.scores_of(inputs), list(COLUMNS)
+        effects = (
+            ColumnEffect(
+                names[column],
+                COLUMNS[names[column]],
+                round(float(first[column]), 6),
+                round(float(other[column]), 6),
+                round(float(scores[0] - score), 6),
+            )
+            for column, score in zip(changed.tolist(), scores[1:], strict=True)
+        )
+        shown = [effect for effect in effects if effect.log_odds >= _LEAST_EFFECT]
+        return sorted(shown, key=lambda effect: -effect.log_odds)[:_EFFECTS]
+
+    def _score(self, ranked: Ranked, place: int) -> ScoreParts:
+        """The terms of a score."""
+        generator, dense, weight, bonus = self._engine.generator, None, 1.0, 0.0
+        if isinstance(generator, HybridGenerator) and ranked.dense is not None:
+            dense, weight = round(float(ranked.dense[place]), 6), generator.sparse_weight
+            bonus = round(float(generator.bias[int(ranked.names[place])]), 6)
+        sparse = ranked.scores if ranked.sparse is None else ranked.sparse
+        score, sparse_score = (round(float(of[place]), 6) for of in (ranked.scores, sparse))
+        return ScoreParts(score, sparse_score, dense, weight, bonus)
+
+
+def _named(dictionary: Dictionary, row: int) -> NamedConcept:
+    return NamedConcept(dictionary.ids[row], dictionary.preferred_name(row))
+
+
+def _asked(
+    engine: Engine, text: str, readings: Sequence[Sequence[_Explainer]], best: int
+) -> AskedConcepts:
+    """Say where a concept stands, and what it lacks to be first.
+
+    Args:
+        engine: answers the mention.
+        text: the id of the concept.
+        readings: of the mention.
+        best: the place of the one that won.
+
+    Raises:
+        LinkerError: the dictionary does not have the id.
+    """
+    dictionary = engine.dictionary
+    if (identifier := dictionary.identify(text)) is None:
+        raise LinkerError(
+            f"{shorten(text)} is not in the dictionary of the model; "
+            "ask for the id of a concept (linker dictionary search finds it by name)"
+        )
+    rows, status = dictionary.rows(identifier), "current"
+    if all(dictionary.ids[row] != identifier for row in rows):
+        place = list(dictionary.old_ids).index(identifier)
+        status = _STATUS[int(dictionary.columns.old_status[place])]
+    lookups = [explainer.lookup for explainer in readings[best]]
+    whole = engine.generator.rank(lookups, len(dictionary), "concepts")
+    rankings = [e.ranked.followed_by(r) for e, r in zip(readings[best], whole, strict=True)]
+    concepts = (_concept(engine, row, readings, best, rankings) for row in rows)
+    return AskedConcepts(identifier, status, tuple(concepts))
+
+
+def _concept(
+    engine: Engine,
+    row: int,
+    readings: Sequence[Sequence[_Explainer]],
+    best: int,
+    rankings: Sequence[Ranked],
+) -> ExplainedConcept:
+    """Compare a concept with the first one, for the part of the mention where it stands highest.
+
+    Args:
+        engine: answers the mention.
+        row: of the concept.
+        readings: of the mention.
+        best: the place of the one that won.
+        rankings: of all concepts for each text of this one.
+    """
+    named = _named(engine.dictionary, row)
+    explained = ExplainedConcept(named.concept_id, named.name, tuple(_excluded(engine, row)))
+    if explained.excluded:
+        return explained
+    first_as = tuple(
+        text.lookup.expanded or text.lookup.text
+        for place, texts in enumerate(readings)
+        for text in texts
+        if place != best and text.first == named
+    )
+    places = [np.flatnonzero(ranked.concepts == row) for ranked in rankings]
+    standing = [(int(rows[0]), part) for part, rows in enumerate(places) if len(rows)]
+    if not standing:
+        return dataclasses.replace(explained, first_as=first_as)
+    place, part = min(standing)
+    ranked, explainer = rankings[part], readings[best][part]
+    first, other = int(ranked.names[0]), int(ranked.names[place])
+    pieces = explainer.contributions
+    return dataclasses.replace(
+        explained,
+        first_as=first_as,
+        part=part,
+        candidate=explainer.candidate(ranked, place),
+        missing=_more(pieces.ngrams(first), pieces.ngrams(other)),
+        missing_words=_more(pieces.words(first), pieces.words(other)),
+        unmatched=tuple(pieces.unmatched(other)[:_SHARES]),
+    )
+
+
+def _excluded(engine: Engine, row: int) -> Iterator[str]:
+    """Why a concept cannot be answered: selections that it does not fit, or no name, in words."""
+    every, is_allowed = np.ones(len(engine.dictionary), bool), True
+    for within in engine.restrictions:
+        for name in SELECTION:
+            if texts := getattr(within, name):
+                alone = Selection(**{name: texts})
+                if not selection.selected(engine.dictionary, [alone], every)[row]:
+                    is_allowed = False
+                    yield _EXCLUDED[name].format(" or ".join(texts))
+    if is_allowed and row not in engine.linkable:
+        yield "nothing is left of its names in normal form"
+
+
+def _more(of_first: Sequence[Share], of_other: Sequence[Share]) -> tuple[Share, ...]:
+    """The pieces that give the first name more, with the difference, the largest first."""
+    differences: dict[str, float] = defaultdict(float)  # a word may stand twice in a mention
+    for shares, sign in ((of_first, 1), (of_other, -1)):
+        for share in shares:
+            differences[share.text] += sign * share.value
+    more = [Share(text, round(value, 6)) for text, value in differences.items() if value > _MINIMUM]
+    return tuple(sorted(more, key=lambda share: -share.value)[:_SHARES])
