@@ -96,7 +96,10 @@ def run(
 def compared(file: Path, notes: list[str]) -> dict[str, Any]:
     """Compare what was noted with what the file holds."""
     with DecisionStore(file) as store:
-        kept = Counter(f"{d.id}\t{d.reviewer}\t{d.mention}" for d in store.standing())
+        kept = Counter(
+            f"{d.id}\t{d.reviewer}\t{d.mention}"
+            for d in (past.decision for past in store.history())
+        )
     connection = sqlite3.connect(file)
     try:
         intact = connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"

@@ -138,7 +138,7 @@ def withdraw(options: SimpleNamespace) -> None:
     from linker.errors import LinkerError, shown
 
     with DecisionStore(options.decisions, read_only=True) as store:
-        there = {decision.id for decision in store.standing()}
+        there = {past.decision.id for past in store.history() if not past.withdrawn}
     if missing := [str(number) for number in options.ids if number not in there]:
         raise LinkerError(
             f"{shown(options.decisions)}: no decision with the number {', '.join(missing)} can be "
@@ -217,11 +217,10 @@ def check(options: SimpleNamespace) -> None:
     with common.stdout() as file:
         write_row = row_writer(file)
         write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
-        for result in records.check(rows, dictionary):
-            counts[result.state] += 1
-            d = result.decision
-            if result.state != "current":
+        for d, state, now in records.check(rows, dictionary):
+            counts[state] += 1
+            if state != "current":
                 where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
-                write_row((result.state, str(d.id), *where, "|".join(result.now)))
+                write_row((state, str(d.id), *where, "|".join(now)))
     shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
     common.say(f"{Path(options.decisions).name}: {', '.join(shown) or 'no decisions'}")

@@ -11,7 +11,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from linker.decisions.records import (
-    Place,
     concepts_of,
     conflicts,
     current,
@@ -101,25 +100,17 @@ class Decided:
                 f"{len(named):,} decisions ({prefixes}); name the model that they were made with, "
                 "or see linker decisions check"
             )
-        for left_out, why in (
-            (
-                len(decided.unknown),
-                "the dictionary has no concept, or several, for their ids; "
-                "see linker decisions check",
+        why_not = {
+            "the dictionary has no concept, or several, for their ids; see linker decisions "
+            "check": len(decided.unknown),
+            "reviewers disagree; see linker decisions list --conflicts": sum(
+                map(len, decided.conflicts)
             ),
-            (
-                sum(map(len, decided.conflicts)),
-                "reviewers disagree; see linker decisions list --conflicts",
-            ),
-        ):
-            if left_out:
-                logger.warning(
-                    "%s: %s of %s decisions are not applied: %s",
-                    shown(path),
-                    f"{left_out:,}",
-                    f"{len(decisions):,}",
-                    why,
-                )
+        }
+        for why, count in why_not.items():
+            if count:
+                left_out = f"{count:,} of {len(decisions):,} decisions are not applied"
+                logger.warning("%s: %s: %s", shown(path), left_out, why)
         return decided
 
     @classmethod
@@ -162,7 +153,7 @@ class Decided:
             if disagree(decisions):
                 if not by:
                     return Ruling(by=tuple(decisions), is_disputed=True)
-                break
+                continue
             of_place = tuple(d for d in decisions if d.accepted)
             if not accepted and of_place and rejected.isdisjoint(parts_of(of_place[0])):
                 accepted = of_place  # those of one place agree
@@ -176,7 +167,7 @@ class Decided:
         parts = parts_of(accepted[0]) if accepted else ()
         return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=lambda d: d.id or 0)))
 
-    def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[Place]:
+    def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
         """Where decisions on a mention stand, the nearest first."""
         forms = [self._form(text) for text in (mention, long_form) if text is not None]
         if scope:
@@ -276,20 +267,17 @@ class Decided:
         )
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
+        dictionary = self._linker.dictionary
+        name = dictionary.preferred_name(dictionary.rows(identifier)[0])
+        unfound = Candidate(identifier, name, name, 1.0)  # where the model did not find it
         first = replace(
-            next((c for c in candidates if c.concept_id == identifier), self._named(identifier)),
+            next((c for c in candidates if c.concept_id == identifier), unfound),
             score=max((candidate.score for candidate in candidates), default=1.0),
             source=DECISION,
             confidence=1.0,
         )
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)
-
-    def _named(self, identifier: str) -> Candidate:
-        """A concept that the model did not find."""
-        dictionary = self._linker.dictionary
-        name = dictionary.preferred_name(dictionary.rows(identifier)[0])
-        return Candidate(identifier, name, name, 1.0)
 
     def _without_rejected(
         self, prediction: Prediction, ruling: Ruling, threshold: float | None
@@ -300,9 +288,7 @@ class Decided:
         rivals = tuple(
             rival
             for rival in prediction.rivals
-            if not any(
-                part.best and part.best.concept_id in ruling.rejected for part in rival.parts
-            )
+            if ruling.rejected.isdisjoint(part.best.concept_id for part in rival.parts if part.best)
         )
         state: State = "rejected" if all(part.best for part in parts) else "open"
         by = tuple(decision for decision in ruling.by if not decision.accepted)
@@ -340,9 +326,8 @@ def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:
     kept = tuple(c for c in candidates if c.concept_id not in ids)
     if kept == candidates:
         return part
-    if kept[:1] == candidates[:1]:  # the model's own answer stands
-        return replace(part, candidates=kept)
-    if kept and (kept[0].confidence or 0.0) >= needed:
+    is_own = kept[:1] == candidates[:1]  # whether the model's own answer stands
+    if is_own or (kept and (kept[0].confidence or 0.0) >= needed):
         return replace(part, candidates=kept)
     first = candidates[0]
     rejected = replace(first, source=DECISION, confidence=None if first.confidence is None else 0.0)

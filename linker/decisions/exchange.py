@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from linker.decisions import reviewed
-from linker.decisions.records import (
-    checked,
-    concepts_of,
-    disagree,
-    form_of,
-    in_force,
-    parts_of,
-)
+from linker.decisions.records import checked, concepts_of, disagree, form_of, in_force, parts_of
 from linker.decisions.reviewed import Record
 from linker.decisions.store import DecisionStore, Past
 from linker.dictionary import Dictionary
@@ -40,15 +33,8 @@ logger = logging.getLogger(__name__)
 Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
-    "decision",
-    "mention",
-    "concept_id",
-    "accepted",
-    "scope",
-    "reviewer",
-    "time",
-    "model",
-    "release",
+    *("decision", "mention", "concept_id", "accepted"),
+    *("scope", "reviewer", "time", "model", "release"),
 )
 HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
 """No column is named concept_id, so that no reader takes decisions that hold no more."""
@@ -78,9 +64,10 @@ def export(
     """
 
     def name(identifier: str) -> str:
-        rows = dictionary.rows(identifier) if dictionary else ()
-        is_current = dictionary and rows and dictionary.ids[rows[0]] == identifier
-        return dictionary.preferred_name(rows[0]) if dictionary and is_current else ""
+        for row in dictionary.rows(identifier)[:1] if dictionary else ():
+            if dictionary and dictionary.ids[row] == identifier:
+                return dictionary.preferred_name(row)
+        return ""
 
     if form == "mentions":
         return write_mentions(decisions, file)
@@ -172,8 +159,8 @@ def _records(
             return
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
-    if header and _are_answers(header):
-        yield from reviewed.of_table(table.rows(), _of_linker(table, header, column), reviewer)
+    if header and "state" in header:
+        yield from reviewed.of_table(table.rows(), header, reviewer)
         return
     above = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
     header = header or {"mention": 0, "concept_id": 1}
@@ -184,73 +171,59 @@ def _records(
 
 
 def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
-    """The places of the columns; None for a first row that is no header.
+    """The places of the columns that linker knows; None for a first row that is no header.
+
+    Of a table of answers one is the column `state`, and none is a user's own. A table of decisions,
+    which says `accepted`, has no column `state`.
 
     Raises:
-        InputError: the column of the mentions, or that of their concepts, is missing, or the rows
-            are answers without states.
+        InputError: a column is missing: that of the mentions or of their concepts, or of answers
+            that of their states or of the decisions that were applied.
     """
     names = _names(table)
-    if column is None and "mention" not in names:
-        if not {"concept_id", "state"} <= {*names}:
-            return None
-        raise _unknown(table, "the header has no column mention; name it with --column")
-    names["mention"] = tables.place_of(table, column) if column else names["mention"]
-    if "concept_id" not in names:
-        raise _unknown(table, "the header has no column concept_id")
-    if "state" not in names and {"rank", "matched_name"} & {*names}:
-        raise _unknown(
-            table, "the rows are answers that linker wrote, without a column state for decisions"
-        )
-    return names
+    if column is not None:
+        names["mention"] = tables.place_of(table, column)
+    if "mention" not in names and not {"concept_id", "state"} <= names.keys():
+        return None
+    has_answers = "state" in names and ("matched_name" in names or "accepted" not in names)
+    written = [names.get(name, -1) for name in _SAID]
+    is_cut = "decisions" not in names and min(written) >= 0 and written[-1] - written[0] == 3
+    problem = ""
+    if "mention" not in names:
+        problem = "the header has no column mention; name it with --column"
+    elif "concept_id" not in names:
+        problem = "the header has no column concept_id"
+    elif "state" not in names and {"rank", "matched_name"} & names.keys():
+        problem = "the rows are answers that linker wrote, without a column state for decisions"
+    elif has_answers and is_cut:
+        problem = "the column decisions is missing, which says what was decided before; put it back"
+    if problem:
+        line = ", ".join(table.header)
+        raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
+    users = set[str]() if has_answers else {"state"}
+    if has_answers and not {*tsv.COLUMNS} <= names.keys():
+        users |= {"rank", "part"}
+        if column is not None or "spans" not in names:
+            users |= {"scope", "expanded"}
+    if has_answers and "decisions" not in names:
+        users.add("reviewer")
+    return {name: place for name, place in names.items() if name not in users}
 
 
 def _names(table: tables.Table) -> dict[str, int]:
-    """The names of the columns in lower case, as linker writes them, with their places."""
+    """The names of the columns in lower case, as linker writes them, with their places.
+
+    Of a column of the user's and one that linker added, `linker_state`, the added one counts.
+    """
     names: dict[str, int] = {}
     for place, title in enumerate(table.header):
         name = title.strip().lower()
-        added = _ADDED.fullmatch(name)  # beside a column of that name; the last one counts
+        added = _ADDED.fullmatch(name)
         if added and added[1] == "state" and "state" in names:
-            logger.warning(
-                "%s: the column %s counts, and not the table's own column state",
-                shown(table.path),
-                title,
-            )
+            text = "%s: the column %s counts, and not the table's own column state"
+            logger.warning(text, shown(table.path), title)
         names[added[1] if added else _OTHER_NAMES.get(name, name)] = place
     return names
-
-
-def _unknown(table: tables.Table, problem: str) -> InputError:
-    line = ", ".join(table.header)
-    return InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
-
-
-def _are_answers(header: Mapping[str, int]) -> bool:
-    """Whether a table has answers with states; a table of decisions says `accepted`."""
-    return "state" in header and ("matched_name" in header or "accepted" not in header)
-
-
-def _of_linker(
-    table: tables.Table, header: dict[str, int], column: str | None
-) -> Mapping[str, int]:
-    """The columns that linker wrote; others of these names are the user's.
-
-    Raises:
-        InputError: decisions were applied, and their column is missing.
-    """
-    written = [header.get(name, -1) for name in _SAID]
-    if "decisions" not in header and min(written) >= 0 and written[-1] - written[0] == 3:
-        problem = "the column decisions is missing, which says what was decided before"
-        raise _unknown(table, f"{problem}; put it back")
-    users = set[str]()
-    if not {*tsv.COLUMNS} <= {*header}:
-        users |= {"rank", "part"}
-        if column is not None or "spans" not in header:
-            users |= {"scope", "expanded"}
-    if "decisions" not in header:
-        users.add("reviewer")
-    return {name: place for name, place in header.items() if name not in users}
 
 
 def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterator[Decision]:
@@ -267,15 +240,9 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     accepted = cells["accepted"].lower()
     if accepted not in (*_YES, *_NO):
         raise ValueError("the column accepted is neither true nor false")
+    who, when = cells["reviewer"] or reviewer, (cells["time"], cells["model"], cells["release"])
     yield Decision(
-        cells["mention"],
-        cells["concept_id"],
-        accepted in _YES,
-        cells["scope"],
-        cells["reviewer"] or reviewer,
-        cells["time"],
-        cells["model"],
-        cells["release"],
+        cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from linker.errors import LinkerError, shorten
@@ -29,33 +29,10 @@ def concepts_of(decision: Decision) -> tuple[str, ...]:
     return tuple(filter(None, parts_of(decision)))
 
 
-def renamed(decision: Decision, name: Callable[[str], str]) -> Decision:
-    """The decision with other ids.
-
-    Args:
-        decision: the decision.
-        name: gives the new id for each.
-    """
-    parts = [[name(identifier) for identifier in part] for part in split_ids(decision.concept_id)]
-    return replace(decision, concept_id=_joined(parts))
-
-
 Fate = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A decision, and what the dictionary says of it."""
-
-    decision: Decision
-    state: Fate
-    now: tuple[str, ...] = ()  # ids that replace those of the decision, or that contradict it
-
+"""What became of the ids of a decision in a release of the dictionary; see `check`."""
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # what SQLite or UTF-8 cannot hold
-
-Place = tuple[str, str]
-"""A normal form of mentions, and a scope."""
 
 
 def _joined(parts: list[list[str]]) -> str:
@@ -105,7 +82,7 @@ def form_of(mention: str) -> str:
 
 def in_force(
     decisions: Iterable[Decision], form: Callable[[str], str] = form_of
-) -> dict[Place, list[Decision]]:
+) -> dict[tuple[str, str], list[Decision]]:
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
@@ -118,7 +95,7 @@ def in_force(
     Returns:
         The decisions of each form and scope, in order of entry.
     """
-    places: dict[Place, dict[tuple[str, str], Decision]] = defaultdict(dict)
+    places: dict[tuple[str, str], dict[tuple[str, str], Decision]] = defaultdict(dict)
     for decision in decisions:
         kept, who = places[form(decision.mention), decision.scope], decision.reviewer
         accepted = who, ""
@@ -148,7 +125,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 
-def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
+def conflicts(places: dict[tuple[str, str], list[Decision]]) -> list[list[Decision]]:
     """The decisions on each mention, in a scope, on which reviewers disagree.
 
     Args:
@@ -200,50 +177,52 @@ def current(
     """The decisions with the ids that a dictionary has now, and those that it cannot follow."""
     known, unknown = list[Decision](), list[Decision]()
     for decision in decisions:
-        ids = concepts_of(decision)
-        if not all(len(dictionary.rows(i)) == 1 for i in ids):
+        state, now = _fate(decision, dictionary)
+        if state not in ("current", "merged"):
             unknown.append(decision)
-            continue
-        now = {i: next(iter(dictionary.resolve(i))) for i in ids}
-        is_current = all(i == current for i, current in now.items())  # as nearly all are
-        known.append(decision if is_current else renamed(decision, now.__getitem__))
+        elif now == (ids := concepts_of(decision)):  # as nearly always
+            known.append(decision)
+        else:
+            names = dict(zip(ids, now, strict=True))
+            parts = [[names[i] for i in part] for part in split_ids(decision.concept_id)]
+            known.append(replace(decision, concept_id=_joined(parts)))
     return known, unknown
 
 
-def check(decisions: Iterable[Decision], dictionary: Dictionary) -> Iterator[Checked]:
-    """Say what becomes of each decision with a dictionary.
+def check(
+    decisions: Iterable[Decision], dictionary: Dictionary
+) -> Iterator[tuple[Decision, Fate, tuple[str, ...]]]:
+    """Yield each decision with what becomes of it with a dictionary, and the ids that say so.
 
     A decision is `unknown` where the dictionary does not have one of its ids, `obsolete` where
     nothing replaces one, `merged` where one is now an alternative or old id of another concept,
     and `ambiguous` where one stands for several concepts, or where the mention is now a name of
-    concepts to which the decision does not link it.
+    concepts to which the decision does not link it. The ids are those that stand for its own now,
+    or those of these concepts.
     """
     decisions = list(decisions)
-    named = _named(dictionary, {form_of(decision.mention) for decision in decisions})
+    named: dict[str, set[str]] = {form_of(decision.mention): set() for decision in decisions}
+    for name, row in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
+        if (form := form_of(name)) in named:
+            named[form].add(dictionary.ids[row])
     for decision in decisions:
-        yield _checked(decision, dictionary, named.get(form_of(decision.mention), frozenset()))
+        state, now = _fate(decision, dictionary)
+        ids, is_one = named[form_of(decision.mention)], len(parts_of(decision)) == 1
+        is_known = state in ("current", "merged")
+        if is_known and decision.accepted and is_one and ids and ids.isdisjoint(now):
+            state, now = "ambiguous", tuple(sorted(ids))
+        yield decision, state, now
 
 
-def _checked(decision: Decision, dictionary: Dictionary, named: frozenset[str]) -> Checked:
-    """One decision; `named`: the ids of the concepts that have its mention as a name."""
+def _fate(decision: Decision, dictionary: Dictionary) -> tuple[Fate, tuple[str, ...]]:
+    """What becomes of the ids of a decision, and the ids that stand for them now."""
     ids = tuple(map(dictionary.identify, concepts_of(decision)))
     if None in ids:
-        return Checked(decision, "unknown")
-    stand_for = [tuple(dictionary.ids[row] for row in dictionary.rows(i)) for i in ids if i]
-    now = tuple(identifier for concepts in stand_for for identifier in concepts)
-    if not all(stand_for):
-        return Checked(decision, "obsolete", now)
-    if any(len(concepts) > 1 for concepts in stand_for):
-        return Checked(decision, "ambiguous", now)
-    if decision.accepted and len(parts_of(decision)) == 1 and named and named.isdisjoint(now):
-        return Checked(decision, "ambiguous", tuple(sorted(named)))
-    return Checked(decision, "current" if now == ids else "merged", now)
-
-
-def _named(dictionary: Dictionary, forms: set[str]) -> dict[str, frozenset[str]]:
-    """The ids of the concepts that have each of these forms as a name."""
-    ids: dict[str, set[str]] = {}
-    for name, row in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
-        if (form := form_of(name)) in forms:
-            ids.setdefault(form, set()).add(dictionary.ids[row])
-    return {form: frozenset(concepts) for form, concepts in ids.items()}
+        return "unknown", ()
+    rows = [dictionary.rows(identifier) for identifier in ids if identifier]
+    now = tuple(dictionary.ids[row] for of_id in rows for row in of_id)
+    if not all(rows):
+        return "obsolete", now
+    if len(now) > len(ids):
+        return "ambiguous", now
+    return ("current" if now == ids else "merged"), now

@@ -124,37 +124,32 @@ def of_table(
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
     """
-    for of_mention in _mentions(((row, cells_of(row, header)) for row in rows), "rank" in header):
-        (first, _), *_ = of_mention[0]
+    filled = ((row, cells_of(row, header)) for row in rows if any(row.cells))
+    for of_mention in _mentions(filled) if "rank" in header else ([[row]] for row in filled):
+        first, _ = of_mention[0][0]
         parts = [[cells for _, cells in part] for part in of_mention]
         yield first.number, "\t".join(first.cells), _said(parts, reviewer)
 
 
 def _mentions(
-    rows: Iterable[tuple[TableRow, Cells]], has_ranks: bool
+    rows: Iterable[tuple[TableRow, Cells]],
 ) -> Iterator[list[list[tuple[TableRow, Cells]]]]:
     """The rows of each mention: of each of its parts the candidates, the best first."""
 
     def mention(row: tuple[TableRow, Cells]) -> tuple[str, ...]:
-        _, cells = row
-        return cells["mention"], cells["scope"], cells["spans"]
+        return row[1]["mention"], row[1]["scope"], row[1]["spans"]
 
-    rows = (row for row in rows if any(row[0].cells))
-    if not has_ranks:
-        yield from ([[row]] for row in rows)
-        return
     for _, of_mention in itertools.groupby(rows, mention):
         parts: dict[tuple[str, str], list[tuple[TableRow, Cells]]] = {}
-        for row in of_mention:
-            _, cells = row
+        for row, cells in of_mention:
             part = cells["part"], cells["concept_id"]
-            if cells["rank"] not in ("", "1") and parts:
-                parts[next(reversed(parts))].append(row)
+            if parts and cells["rank"] not in ("", "1"):
+                parts[next(reversed(parts))].append((row, cells))
                 continue
             if part in parts:  # the same mention again
                 yield [*parts.values()]
                 parts = {}
-            parts[part] = [row]
+            parts[part] = [(row, cells)]
         yield [*parts.values()]
 
 
@@ -224,18 +219,15 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
     if accepted:
         identifiers = accepted[0]["concept_id"]
         return identifiers if identifiers.strip("|") else "", []
-    if nothing:
-        return "-1", []
-    if was_rejected:
-        return None, []
+    if nothing or was_rejected:
+        return "-1" if nothing else None, []
     wrong = [cells["concept_id"] or cells["rejected"] for cells in of_state["rejected"]]
-    if not all(wrong):
-        raise ValueError("the state is rejected, and no concept_id says what is wrong")
-    if several := [text for text in wrong if "|" in text]:
-        raise ValueError(
-            f"the state is rejected, and concept_id has several ids ({several[0]}); "
-            "leave only the wrong one"
-        )
+    for identifiers in wrong:
+        if not identifiers:
+            raise ValueError("the state is rejected, and no concept_id says what is wrong")
+        if "|" in identifiers:
+            several = f"the state is rejected, and concept_id has several ids ({identifiers})"
+            raise ValueError(f"{several}; leave only the wrong one")
     return None, wrong
 
 
@@ -265,11 +257,10 @@ def recognises_mappings(path: Pathlike, line: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Curated:
+class _CuratedMapping:
     """A mapping that a person curated."""
 
-    number: int  # of its line
-    line: str
+    row: TableRow
     cells: Cells
 
     @property
@@ -296,14 +287,14 @@ class _Curated:
         match = _PART.match(self.cells["comment"])
         return (int(match[1]), int(match[2])) if match else (0, 0)
 
-    def goes_with(self, others: Sequence[_Curated]) -> bool:
+    def goes_with(self, others: Sequence[_CuratedMapping]) -> bool:
         """Whether it is of the same mention as the mappings before it."""
         if not (self.is_part and others[0].is_part and self.decision("") == others[0].decision("")):
             return False
         number, count = self.place
         if number:
             return others[-1].place == (number - 1, count)
-        return self.line not in [other.line for other in others]  # of an older release
+        return self.row.line not in [other.row.line for other in others]  # of an older release
 
     def decision(self, concepts: str, reviewer: str = "") -> Decision:
         """The decision on these concepts; `reviewer`: who decided where it names nobody."""
@@ -338,17 +329,16 @@ def of_mappings(
     Raises:
         InputError: the header is not known.
     """
-    of_mention: list[_Curated] = []
-    for mapping in _curated(path, lines, on_error):
-        if of_mention and not mapping.goes_with(of_mention):
-            yield of_mention[0].number, of_mention[0].line, _decided(of_mention, reviewer)
+    of_mention: list[_CuratedMapping] = []
+    for mapping in itertools.chain(_curated(path, lines, on_error), [None]):
+        if of_mention and not (mapping and mapping.goes_with(of_mention)):
+            row = of_mention[0].row
+            yield row.number, row.line, _decided(of_mention, reviewer)
             of_mention = []
-        of_mention.append(mapping)
-    if of_mention:
-        yield of_mention[0].number, of_mention[0].line, _decided(of_mention, reviewer)
+        of_mention += [mapping] if mapping else []
 
 
-def _decided(of_mention: Sequence[_Curated], reviewer: str) -> Iterator[Decision]:
+def _decided(of_mention: Sequence[_CuratedMapping], reviewer: str) -> Iterator[Decision]:
     """The decision of the mappings of one mention.
 
     Raises:
@@ -358,30 +348,28 @@ def _decided(of_mention: Sequence[_Curated], reviewer: str) -> Iterator[Decision
     if first.is_part and len(of_mention) < max(2, first.place[1]):
         problem = "no other part of the mention stands beside it"
     if problem:
-        raise RecordError(problem, first.line, expected=_EXPECTED)
+        raise RecordError(problem, first.row.line, expected=_EXPECTED)
     ids = (escaped(sssom.concept_id(mapping.cells["object_id"])) for mapping in of_mention)
     yield first.decision("|".join(identifier or "-1" for identifier in ids), reviewer)
 
 
-def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterator[_Curated]:
+def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterator[_CuratedMapping]:
     """The mappings that people curated."""
-    header: dict[str, int] = {}
-    by_tools = 0
     table = itertools.dropwhile(lambda line: line[1].startswith("#") or not line[1].strip(), lines)
-    for row in read_rows(path, table, "\t", on_error):
-        if not any(map(str.strip, row.cells)):
-            continue
-        if not header:
-            header = {cell.strip(): place for place, cell in enumerate(row.cells)}
-            if missing := [name for name in _NEEDED if name not in header]:
-                problem = f"the mappings have no column {missing[0]}"
-                raise RecordError(problem, row.line, expected=_EXPECTED).at(path, row.number)
-            continue
+    rows = (row for row in read_rows(path, table, "\t", on_error) if any(map(str.strip, row.cells)))
+    if (first := next(rows, None)) is None:
+        return
+    header = {cell.strip(): place for place, cell in enumerate(first.cells)}
+    if missing := [name for name in _NEEDED if name not in header]:
+        problem = f"the mappings have no column {missing[0]}"
+        raise RecordError(problem, first.line, expected=_EXPECTED).at(path, first.number)
+    by_tools = 0
+    for row in rows:
         cells = cells_of(row, header)
-        if cells["mapping_justification"] in _BY_PEOPLE:
-            yield _Curated(row.number, row.line, cells)
-        else:
-            by_tools += 1
+        is_curated = cells["mapping_justification"] in _BY_PEOPLE
+        by_tools += not is_curated
+        if is_curated:
+            yield _CuratedMapping(row, cells)
     if by_tools:
         logger.warning(
             "%s: %s mappings were passed over, which no person curated: "

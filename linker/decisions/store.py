@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -52,11 +52,7 @@ _VERSION = (
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
 
-_OURS: Mapping[str, str | None] = {  # of a file of decisions: what SQLite keeps of its schema
-    **{sql.split()[2]: sql for sql in map(str.strip, _TABLES.split(";")) if sql},
-    "sqlite_sequence": "CREATE TABLE sqlite_sequence(name,seq)",
-    "sqlite_autoindex_withdrawals_1": None,
-}
+_SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
 
 _Decisions = list[Decision]  # the method `list` hides the class
@@ -93,17 +89,14 @@ class DecisionStore:
         self._writing, self._reading = threading.RLock(), threading.RLock()
         if read_only and not self.path.is_file():
             raise LinkerError(f"{shown(path)}: there is no file of decisions")
-        with self._reporting():
+        with self._reporting(), contextlib.ExitStack() as opened:
             self._reader = _connection(self.path, read_only, patience)
-        self._writer = self._reader  # until the file is known to be ours
-        try:
-            with self._reporting():
-                if not read_only:  # reading does not wait until another process has written
-                    self._writer = _connection(self.path, read_only, patience)
-                self._open()
-        except BaseException:
-            self.close()
-            raise
+            self._writer = self._reader
+            opened.callback(self.close)
+            if not read_only:  # reading does not wait until another process has written
+                self._writer = _connection(self.path, read_only, patience)
+            self._open()
+            opened.pop_all()  # it stays open
 
     def _open(self) -> None:
         """Make the tables of a new file, and refuse a file of something else."""
@@ -130,15 +123,17 @@ class DecisionStore:
 
     def _check(self) -> None:
         """Refuse a file with more or other tables than ours, or whose pages are damaged."""
+        with contextlib.closing(sqlite3.connect(":memory:")) as empty:
+            empty.executescript(_TABLES)
+            ours = empty.execute(_SCHEMA).fetchall()
         with self._reading:
-            schema = self._reader.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-            for kind, name, sql in schema:
-                if name not in _OURS or sql != _OURS[name]:
-                    raise LinkerError(
-                        f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker "
-                        "did not make like this; take the file from a backup, or from an export"
-                    )
-            if len(schema) < len(_OURS):
+            there = self._reader.execute(_SCHEMA).fetchall()
+            for kind, name, _ in (row for row in there if row not in ours):
+                raise LinkerError(
+                    f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker did "
+                    "not make like this; take the file from a backup, or from an export"
+                )
+            if len(there) < len(ours):
                 raise self._damage("a table is missing")
             ((found,),) = self._reader.execute("PRAGMA integrity_check(1)")
             if found != "ok":
@@ -200,10 +195,6 @@ class DecisionStore:
         past = self.history(mention=mention, scope=scope, reviewer=reviewer)
         return [p.decision for p in past if p.is_in_force]
 
-    def standing(self) -> _Decisions:
-        """The decisions that were not withdrawn, also those that later ones replaced."""
-        return [p.decision for p in self._all() if not p.withdrawn]
-
     def history(
         self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
     ) -> Sequence[Past]:
@@ -233,11 +224,8 @@ class DecisionStore:
             for name, value in zip(names, row, strict=True):
                 kind = int if name in ("accepted", "id") else str
                 if type(value) is not kind or (name == "accepted" and value not in (0, 1)):
-                    expected = "a text" if kind is str else "0 or 1"
-                    raise self._damage(
-                        f"{name} of decision {row[-1]} is {shorten(repr(value))}, "
-                        f"expected {expected}"
-                    )
+                    wrong = f"{name} of decision {row[-1]} is {shorten(repr(value))}"
+                    raise self._damage(f"{wrong}, expected {'a text' if kind is str else '0 or 1'}")
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows
@@ -245,7 +233,7 @@ class DecisionStore:
 
     def conflicts(self) -> Sequence[_Decisions]:
         """The mentions on which reviewers disagree, each with the decisions in force on it."""
-        return conflicts(in_force(self.standing()))
+        return conflicts(in_force(p.decision for p in self._all() if not p.withdrawn))
 
     @property
     def version(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from linker import cancelling
 from linker.service.errors import Failure
@@ -20,16 +20,15 @@ from linker.service.errors import Failure
 _PARTS = 32  # of a caller's items that fill a call: others come between them
 _GROWTH = 2  # of the cost of a call, at most, from one to the next
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+_Function = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
     """Items that wait for a function."""
 
-    function: Callable[[Sequence[Any]], Sequence[Any]]
-    items: Sequence[Any]
+    function: _Function
+    items: list[Any]
     cost: int
     turn: int  # of the jobs in a queue, that with the lowest is next
     future: asyncio.Future[list[Any]] = field(
@@ -77,11 +76,8 @@ class Batcher:
         return self.cost >= self._capacity
 
     async def call(
-        self,
-        function: Callable[[Sequence[_Item]], Sequence[_Result]],
-        items: Sequence[_Item],
-        costs: Sequence[int],
-    ) -> list[_Result]:
+        self, function: _Function, items: Sequence[Any], costs: Sequence[int]
+    ) -> list[Any]:
         """Call a function with items, together with those of others.
 
         Args:
@@ -95,14 +91,13 @@ class Batcher:
         """
         total = sum(costs)
         if self.cost and self.cost + total > self._capacity:
-            raise self._refusal()
-        jobs, turn = [], self._taken
-        parts = self._parts(items, costs)
-        queue = self._short if len(parts) == 1 else self._long
-        for part, cost in parts:
-            jobs.append(_Job(function, part, cost, turn))
-            bisect.insort(queue, jobs[-1], key=lambda job: job.turn)
-            turn += cost
+            seconds = max(1, min(60, math.ceil(self.cost / self._speed)))
+            busy = f"the service is busy; try again in {seconds} s"
+            raise Failure(429, busy, headers={"Retry-After": str(seconds)})
+        jobs = self._parts(function, items, costs)
+        queue = self._short if len(jobs) == 1 else self._long
+        for job in jobs:
+            bisect.insort(queue, job, key=lambda job: job.turn)
         self.cost += total
         if self._task is None:
             self._task = asyncio.create_task(self._work())
@@ -163,8 +158,10 @@ class Batcher:
         items = [item for job in jobs for item in job.items]
         start = time.perf_counter()
         try:
-            call = partial(jobs[0].function, items)
-            results = iter(await self._in_thread(jobs, call))
+            call, is_given_up = partial(jobs[0].function, items), partial(_are_given_up, jobs)
+            loop = asyncio.get_running_loop()
+            done = loop.run_in_executor(self._thread, cancelling.call, is_given_up, call)
+            results = iter(await done)
         except Exception as error:
             if len(jobs) == 1 and not jobs[0].future.done():
                 jobs[0].future.set_exception(error)
@@ -181,30 +178,19 @@ class Batcher:
             if not job.future.done():
                 job.future.set_result(part)
 
-    def _in_thread(
-        self, jobs: Sequence[_Job], call: Callable[[], Sequence[Any]]
-    ) -> asyncio.Future[Sequence[Any]]:
-        """Call in the thread, until all callers have given up."""
-
-        def is_given_up() -> bool:
-            return all(job.future.done() for job in jobs)
-
-        loop = asyncio.get_running_loop()
-        return loop.run_in_executor(self._thread, cancelling.call, is_given_up, call)
-
-    def _parts(self, items: Sequence[_Item], costs: Sequence[int]) -> list[tuple[list[_Item], int]]:
-        """Cut items into lists of a small share of the budget, each with its cost."""
-        parts: list[tuple[list[_Item], int]] = []
+    def _parts(self, function: _Function, items: Sequence[Any], costs: Sequence[int]) -> list[_Job]:
+        """Cut items into jobs that cost a small share of the budget; their turns are in between."""
+        jobs: list[_Job] = []
+        turn = self._taken
         for item, cost in zip(items, costs, strict=True):
-            if parts and parts[-1][1] + cost <= self._budget // _PARTS:
-                parts[-1][0].append(item)
-                parts[-1] = parts[-1][0], parts[-1][1] + cost
-            else:
-                parts.append(([item], cost))
-        return parts
+            if not jobs or jobs[-1].cost + cost > self._budget // _PARTS:
+                jobs.append(_Job(function, [], 0, turn))
+            jobs[-1].items.append(item)
+            jobs[-1].cost += cost
+            turn += cost
+        return jobs
 
-    def _refusal(self) -> Failure:
-        """The answer that too much waits; it says after how many seconds that may be done."""
-        seconds = max(1, min(60, math.ceil(self.cost / self._speed)))
-        message = f"the service is busy; try again in {seconds} s"
-        return Failure(429, message, headers={"Retry-After": str(seconds)})
+
+def _are_given_up(jobs: Sequence[_Job]) -> bool:
+    """Whether the callers of all jobs have given up."""
+    return all(job.future.done() for job in jobs)

@@ -90,9 +90,9 @@ def _described(dictionary: Dictionary, asked: str) -> dict[str, Any]:
         "name": concept.name,
         "names": [{"text": n.text, "kind": n.kind, "source": n.source} for n in concept.names],
         "definition": concept.definition,
-        "parents": [_place(dictionary, row) for row in parents],
-        "children": [_place(dictionary, row) for row in children[:_CHILDREN]],
-        "path": [[_place(dictionary, row) for row in way] for way in ways],
+        "parents": [reference(dictionary, row) for row in parents],
+        "children": [reference(dictionary, row) for row in children[:_CHILDREN]],
+        "path": [[reference(dictionary, row) for row in way] for way in ways],
         "types": list(concept.types),
         "xrefs": list(concept.xrefs),
         "alt_ids": list(concept.alt_ids),
@@ -114,7 +114,7 @@ def _public_page(identifier: str) -> str | None:
     return page and page.format(quote(local, safe=""), curie=quote(identifier, safe=":"))
 
 
-def _place(dictionary: Dictionary, row: int) -> dict[str, str]:
+def reference(dictionary: Dictionary, row: int) -> dict[str, str]:
     """The id and the name of a concept."""
     return {"id": dictionary.ids[row], "name": dictionary.preferred_name(row)}
 
@@ -124,13 +124,13 @@ def _search(linker: Linker, text: str, limit: int) -> list[dict[str, Any]]:
     dictionary, table = linker.dictionary, linker.generator.table
     results: dict[int, dict[str, Any]] = {}
     for row in dictionary.rows(text):
-        results[row] = _place(dictionary, row) | {"matched_name": text.strip(), "score": 1.0}
+        results[row] = reference(dictionary, row) | {"matched_name": text.strip(), "score": 1.0}
     wanted = linker.normalize(text)
     for name in _names_with(linker, wanted) if wanted else ():
         score = round(len(wanted) / len(table.texts[name]), 4)
         for at in range(*table.indptr[name : name + 2].tolist()):
             matched, row = dictionary.names[int(table.entries[at])], int(table.concepts[at])
-            found = _place(dictionary, row) | {"matched_name": matched, "score": score}
+            found = reference(dictionary, row) | {"matched_name": matched, "score": score}
             results.setdefault(row, found)
         if len(results) >= limit:
             break

@@ -56,18 +56,14 @@ def router(service: Service) -> APIRouter:
         store, decided = _store(service), await service.decided()
 
         def read() -> str:
-            rows = store.list(mention=mention, scope=scope, reviewer=reviewer)
-            ids = {row.id for row in rows}
+            kept = store.list(mention=mention, scope=scope, reviewer=reviewer)
+            ids = {decision.id for decision in kept}
             conflicts = [
-                {
-                    "mention": disputed[0].mention,
-                    "scope": disputed[0].scope,
-                    "decisions": _json(disputed),
-                }
-                for disputed in (decided.conflicts if decided else ())
-                if any(decision.id in ids for decision in disputed)
+                {"mention": first.mention, "scope": first.scope, "decisions": _json([first, *rest])}
+                for first, *rest in (decided.conflicts if decided else ())
+                if not ids.isdisjoint(decision.id for decision in (first, *rest))
             ]
-            return json.dumps({"decisions": _json(rows), "conflicts": conflicts})
+            return json.dumps({"decisions": _json(kept), "conflicts": conflicts})
 
         return Response(await asyncio.to_thread(read), media_type="application/json")
 
@@ -80,7 +76,7 @@ def router(service: Service) -> APIRouter:
         `replaced` are earlier decisions of the same reviewer that said the contrary.
         """
         store, dictionary = _store(service), service.linker.dictionary
-        origin = {"model": service.fingerprint, "release": releases(dictionary)}
+        origin = {"model": service.model.fingerprint, "release": releases(dictionary)}
         decisions = []
         for number, new in enumerate(body.decisions):
             record = new.model_dump() | {"concept_id": new.concept_id or ""} | origin
@@ -89,7 +85,7 @@ def router(service: Service) -> APIRouter:
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         decided = await service.decided()
-        stored = await _written(service, store.add, decisions)
+        stored = await _stored(service, store.add, decisions)
 
         def answer() -> str:
             on = (decided.on(new.mention, new.scope) for new in stored) if decided else ()
@@ -105,7 +101,7 @@ def router(service: Service) -> APIRouter:
         number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
-        count = await _written(service, _store(service).withdraw, [number], reviewer)
+        count = await _stored(service, _store(service).withdraw, [number], reviewer)
         if not count:
             raise Failure(404, "no decision in force has this id", "number")
         return {"withdrawn": count}
@@ -117,18 +113,18 @@ def router(service: Service) -> APIRouter:
         """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
         store, dictionary = _store(service), service.linker.dictionary
 
-        def written() -> str:
+        def exported() -> str:
             file = io.StringIO()
             exchange.export(store.list(), form, file, dictionary)
             return file.getvalue()
 
-        text = await asyncio.to_thread(written)
+        text = await asyncio.to_thread(exported)
         return Response(text, media_type="text/tab-separated-values")
 
     return routes
 
 
-async def _written(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
+async def _stored(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
     """Call what writes to the file of decisions.
 
     Raises:

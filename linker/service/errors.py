@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.service.settings import Limits
 
 
@@ -22,6 +22,23 @@ class Error(BaseModel):
     error: str
     where: str | None = None
 
+
+KINDS = ("a text", "an object")
+"""The kinds of mentions in a request."""
+_SENTENCES = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known; leave it out",
+    "model_attributes_type": "is no object",
+    "model_type": "is no object",
+    "json_invalid": "is no JSON: {error}",
+    "value_error": "is wrong; expected: {error}",
+    "string_unicode": "has half of a character; expected: a text",
+}
+# what pydantic writes around what it expected
+_PYDANTIC = re.compile(
+    r"^(?:Input|String|List) should (?:be|have) |, (?:unable|got) .*| after validation, .*"
+)
+_LONGEST_VALUE = 60  # characters of a wrong value that are repeated
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Error, "description": description}
@@ -112,29 +129,32 @@ async def _answered(_: Request, error: Any) -> Response:
     if isinstance(error, LinkerError):
         return answer(422, str(error))
     if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            reason, (_, place) = first["ctx"]["error"], first["loc"]
-            return answer(400, f"the body is no JSON: {reason} (character {place})", "body")
-        if first["type"] == "model_attributes_type" and not first["loc"][1:]:
+        mistake = error.errors()[0]
+        # without the names by which pydantic tells kinds of mentions apart
+        places = [str(place) for place in mistake["loc"][1:] if place not in KINDS]
+        if mistake["type"] == "json_invalid":
+            reason = f"{mistake['ctx']['error']} (character {places[0]})"
+            return answer(400, f"the body is no JSON: {reason}", "body")
+        if mistake["type"] == "model_attributes_type" and not places:
             return answer(422, "the body is no object of JSON", "body")
-        return answer(422, first["msg"], _field(first, error.body))
-    cause = error.__cause__
-    if error.status_code == 400 and isinstance(cause, ValueError | RecursionError):
-        return answer(400, f"the body is no JSON: {cause}", "body")
-    where = getattr(error, "where", None)
-    return answer(error.status_code, str(error.detail), where, error.headers)
+        where = ".".join(places) or "body"
+        return answer(422, problem(mistake, where), where)
+    if error.status_code == 400 and isinstance(error.__cause__, ValueError | RecursionError):
+        return answer(400, f"the body is no JSON: {error.__cause__}", "body")
+    place = getattr(error, "where", None)
+    return answer(error.status_code, str(error.detail), place, error.headers)
 
 
-def _field(mistake: Mapping[str, Any], body: Any) -> str:
-    """The field of a mistake, as the client wrote it: without the names of pydantic's types."""
-    source, *places = mistake["loc"]
-    if source != "body":
-        return ".".join(map(str, places))
-    known, value = list[str](), body
-    missing = [places.pop()] if places and mistake["type"] == "missing" else []
-    for place in places:
-        with contextlib.suppress(TypeError, LookupError):  # it is the name of a type
-            value = value[place]
-            known.append(str(place))
-    return ".".join([*known, *map(str, missing)]) or "body"
+def problem(mistake: Mapping[str, Any], field: str) -> str:
+    """What is wrong with a field: its value, and what was expected.
+
+    Args:
+        mistake: as pydantic describes it.
+        field: its name for the client.
+    """
+    kind = mistake["type"]
+    if kind in _SENTENCES:
+        return f"{field} {_SENTENCES[kind].format(**mistake.get('ctx', {}))}"
+    value = json.dumps(mistake["input"], ensure_ascii=False, default=str)
+    expected = _PYDANTIC.sub("", mistake["msg"])
+    return f"{field} is {shorten(value, _LONGEST_VALUE)}; expected: {expected}"

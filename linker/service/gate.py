@@ -61,14 +61,14 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, is_head = Headers(scope=scope), scope["method"] == "HEAD"
-        body = _LimitedBody(receive, self._service.limits)
+        headers, body = Headers(scope=scope), _LimitedBody(receive, self._service.limits)
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-        own = {**_HEADERS, **(_ANY_ORIGIN if scope["path"].startswith(PUBLIC) else {})}
-        answer = _Answer(send, own, is_head, body if has_body else None)
+        answer = _Answer(send, scope["path"].startswith(PUBLIC), body if has_body else None)
         # no part of an answer is sent alone, which RFC 9110 leaves to the server
         kept = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        asked = {**scope, "headers": kept, "method": "GET" if is_head else scope["method"]}
+        # HEAD is GET, of whose answer the server sends the head alone
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        asked = {**scope, "headers": kept, "method": method}
         start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
@@ -91,7 +91,9 @@ class Gate:
             seconds = None if scope["path"] == _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
-            return _failed(503, "the answer took too long; ask for less at once", retry="5")
+            return _failed(
+                503, "the answer took too long; ask for less at once", {"Retry-After": "5"}
+            )
         except ClientDisconnect:  # in the midst of its body
             return None
         except Exception as error:  # its text may hold what a user wrote, and is not logged
@@ -106,20 +108,21 @@ class Gate:
         is_public = path.startswith(PUBLIC)
         if "content-length" in headers and "transfer-encoding" in headers:
             return _failed(400, "Content-Length and Transfer-Encoding exclude each other")
-        if (name := _host_name(headers)) is None:
+        match = _HOST.fullmatch(headers.get("host", ""))
+        if match is None or int(match["port"] or 0) > _MOST_PORTS:
             return _failed(400, "the header Host is malformed; expected: NAME:PORT")
-        if not self._is_named(name):
+        if not self._is_named(match["name"].strip("[]").lower().removesuffix(".")):
             reason = "this Host is not allowed; use an address, or start linker serve with --cors"
             return _failed(403, reason)
         if scope["method"] == "OPTIONS" and is_public:
             return None  # browsers send no key with it
         if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
-            return errors.answer(401, reason, headers={"WWW-Authenticate": "Bearer"} | CLOSE)
+            return _failed(401, reason, {"WWW-Authenticate": "Bearer"})
         if scope["method"] in _CHANGING and not (is_public or self._is_ours(headers)):
             return _failed(403, "this origin is not allowed; start linker serve with --cors ORIGIN")
         if self._active > limits.requests and path not in _UNCOUNTED:
-            return _failed(503, "too many requests at the same time", retry="1")
+            return _failed(503, "too many requests at the same time", {"Retry-After": "1"})
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()) or int(length[:20]) > limits.body:
             return _failed(413, _too_long(limits))
@@ -141,8 +144,9 @@ class Gate:
         settings = self._service.settings
         if settings.names is None or settings.keys:
             return True
-        known = {*settings.names, *(urlsplit(origin).hostname for origin in settings.origins)}
-        return name in known or _is_address(name)
+        with contextlib.suppress(ValueError):
+            return bool(ipaddress.ip_address(name))
+        return name in {*settings.names, *(urlsplit(o).hostname for o in settings.origins)}
 
     def _is_ours(self, headers: Headers) -> bool:
         """Whether no page of another site, which a browser names as the origin, sends a request."""
@@ -163,15 +167,13 @@ class _Answer:
 
     Args:
         send: of ASGI.
-        headers: these.
-        is_head: whether the client wants the headers alone.
+        is_public: whether pages of all sites may read it.
         body: of the request; the connection is closed where it was not read. None: there is none.
     """
 
-    def __init__(
-        self, send: Send, headers: Mapping[str, str], is_head: bool, body: _LimitedBody | None
-    ) -> None:
-        self._send, self._headers, self._is_head, self._body = send, headers, is_head, body
+    def __init__(self, send: Send, is_public: bool, body: _LimitedBody | None) -> None:
+        self._send, self._body = send, body
+        self._headers = _HEADERS | (_ANY_ORIGIN if is_public else {})
         self.status, self.is_complete = 0, False
 
     async def __call__(self, message: Message) -> None:
@@ -184,7 +186,6 @@ class _Answer:
                 headers.update(CLOSE)
         elif message["type"] == "http.response.body":
             self.is_complete = not message.get("more_body")
-            message = {**message, "body": b""} if self._is_head else message
         await self._send(message)
 
 
@@ -247,30 +248,9 @@ async def _while_awaited(
         await asyncio.gather(answering, leaving, return_exceptions=True)
 
 
-def _failed(status: int, reason: str, retry: str = "") -> Response:
-    """An answer that is an error, after which the connection is closed.
-
-    Args:
-        status: of HTTP.
-        reason: one sentence.
-        retry: after how many seconds to ask again.
-    """
-    again = {"Retry-After": retry} if retry else {}
-    return errors.answer(status, reason, headers=again | CLOSE)
-
-
-def _host_name(headers: Headers) -> str | None:
-    """The name by which a request calls the service, without the port; None: it is malformed."""
-    match = _HOST.fullmatch(headers.get("host", ""))
-    if match is None or int(match["port"] or 0) > _MOST_PORTS:
-        return None
-    return match["name"].strip("[]").lower().removesuffix(".")
-
-
-def _is_address(name: str) -> bool:
-    with contextlib.suppress(ValueError):
-        return bool(ipaddress.ip_address(name))
-    return False
+def _failed(status: int, reason: str, headers: Mapping[str, str] = {}) -> Response:
+    """An answer that is an error, after which the connection is closed."""
+    return errors.answer(status, reason, headers={**headers, **CLOSE})
 
 
 def _too_long(limits: Limits) -> str:

@@ -47,6 +47,12 @@ def router(service: Service) -> APIRouter:
     """The routes that link."""
     routes = APIRouter(tags=["linking"], responses=ERRORS)
 
+    async def answered(linked: list[Linked], form: Format, linker: Linker) -> Response:
+        """Predictions as a response."""
+        has_decisions = service.store is not None
+        text = await asyncio.to_thread(_text, linked, form, linker, has_decisions)
+        return Response(text, media_type=_MEDIA[form])
+
     @routes.post("/link", responses={200: _PREDICTIONS})
     async def link(
         body: Annotated[LinkBody, Body(openapi_examples=EXAMPLES["link"])], form: AsFormat = "json"
@@ -54,7 +60,7 @@ def router(service: Service) -> APIRouter:
         """Link loose mentions, or those that are marked in documents."""
         model = service.model
         linked = await service.answer(model, body.requests(body.items(service.limits)))
-        return await _written(linked, form, model.linker, service.store is not None)
+        return await answered(linked, form, model.linker)
 
     @routes.post("/annotate", responses={200: _PREDICTIONS})
     async def annotate(
@@ -64,7 +70,7 @@ def router(service: Service) -> APIRouter:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
         model, documents = service.model, to_documents(body.documents, service.limits)
         linked = await service.annotate(model, body.requests(documents))
-        return await _written(linked, form, model.linker, service.store is not None)
+        return await answered(linked, form, model.linker)
 
     @routes.post("/explain", responses={200: _EXPLANATION})
     async def explain(
@@ -77,26 +83,16 @@ def router(service: Service) -> APIRouter:
         decided, linker = await service.decided(), service.linker
 
         def explained() -> str:
-            record = (decided or linker).explain(
-                body.mention,
-                concept=body.concept,
-                document=document,
-                k=body.k,
-                within=body.within,
+            explain, within = (decided or linker).explain, body.within
+            return explanation.to_json(
+                explain(
+                    body.mention, concept=body.concept, document=document, k=body.k, within=within
+                )
             )
-            return explanation.to_json(record)
 
         return Response(await service.run(explained), media_type="application/json")
 
     return routes
-
-
-async def _written(
-    linked: list[Linked], form: Format, linker: Linker, has_decisions: bool
-) -> Response:
-    """Predictions as a response."""
-    text = await asyncio.to_thread(_text, linked, form, linker, has_decisions)
-    return Response(text, media_type=_MEDIA[form])
 
 
 def _text(linked: list[Linked], form: Format, linker: Linker, has_decisions: bool) -> str:

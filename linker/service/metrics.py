@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.gc_collector import GCCollector
@@ -21,30 +22,25 @@ class Metrics:
     """
 
     def __init__(self, waiting: Callable[[], float]) -> None:
-        self._registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        GCCollector(registry=registry)
-        self._requests = Counter(
-            "linker_requests", "Requests answered.", ["route", "method", "status"],
-            registry=registry,
-        )  # fmt: skip
+        self._registry = CollectorRegistry()
+        own: Any = {"registry": self._registry}
+        ProcessCollector(**own)
+        GCCollector(**own)
+        labels = ["route", "method", "status"]
+        self._requests = Counter("linker_requests", "Requests answered.", labels, **own)
         self._seconds = Histogram(
-            "linker_request_seconds", "Time to answer.", ["route"], buckets=_SECONDS,
-            registry=registry,
-        )  # fmt: skip
-        self.active = Gauge("linker_active_requests", "Requests in progress.", registry=registry)
+            "linker_request_seconds", "Time to answer.", ["route"], buckets=_SECONDS, **own
+        )
+        self.active = Gauge("linker_active_requests", "Requests in progress.", **own)
         self._sizes = Histogram(
-            "linker_batch_items", "Items linked together.", buckets=_SIZES, registry=registry
+            "linker_batch_items", "Items linked together.", buckets=_SIZES, **own
         )
         self._batch_seconds = Histogram(
-            "linker_batch_seconds", "Time of a batch.", buckets=_SECONDS, registry=registry
+            "linker_batch_seconds", "Time of a batch.", buckets=_SECONDS, **own
         )
-        Gauge(
-            "linker_waiting_characters", "Characters that wait to be linked.", registry=registry
-        ).set_function(waiting)
-        self.reloads = Counter(
-            "linker_reloads", "Models loaded anew.", ["result"], registry=registry
-        )
+        characters = Gauge("linker_waiting_characters", "Characters that wait to be linked.", **own)
+        characters.set_function(waiting)
+        self.reloads = Counter("linker_reloads", "Models loaded anew.", ["result"], **own)
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request; `route` is its pattern, not its path."""

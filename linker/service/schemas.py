@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from linker.linking.requests import Request
-from linker.service.errors import Failure, check, check_mention
+from linker.service.errors import KINDS, Failure, check, check_mention
 from linker.service.settings import Limits
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection
@@ -123,8 +123,12 @@ class TextDocument(Body):
 
 
 _Name = Annotated[
-    Annotated[Text, Field(min_length=1), Tag("a text")] | Annotated[LooseMention, Tag("an object")],
-    Discriminator(lambda value: "a text" if isinstance(value, str) else "an object"),
+    Annotated[Text, Field(min_length=1), Tag(KINDS[0])] | Annotated[LooseMention, Tag(KINDS[1])],
+    Discriminator(
+        lambda value: {str: KINDS[0], dict: KINDS[1]}.get(type(value)),
+        custom_error_type="kind",
+        custom_error_message=" or ".join(KINDS),
+    ),
 ]
 """A mention as it is written, or with more; the kind that it has says what is wrong with it."""
 
@@ -138,7 +142,7 @@ class LinkBody(Options):
     @model_validator(mode="after")
     def _has_one(self) -> LinkBody:
         if (self.mentions is None) == (self.documents is None):
-            raise ValueError("the body has either mentions or documents")
+            raise ValueError("either mentions or documents")
         return self
 
     def items(self, limits: Limits) -> list[Item]:
@@ -149,12 +153,7 @@ class LinkBody(Options):
         check("mentions", len(mentions), limits.mentions, "mentions")
         most = _CANDIDATES_OF_ALL * limits.mentions
         check("candidates (mentions times k)", self.k * len(mentions), most, "k")
-        loose = [
-            Mention(m)
-            if isinstance(m, str)
-            else Mention(m.text, document_id=m.document_id, type=m.type)
-            for m in mentions
-        ]
+        loose = [Mention(m) if isinstance(m, str) else Mention(**dict(m)) for m in mentions]
         for number, mention in enumerate(loose):
             check_mention(mention.text, limits, f"mentions.{number}")
         return [*loose]
@@ -178,8 +177,7 @@ def to_documents(documents: Sequence[TextDocument], limits: Limits) -> list[Docu
     """The documents of a request.
 
     Raises:
-        TooMuch: they are more, or longer, than the limits allow.
-        Failure: a document does not fit together.
+        Failure: they are more, or longer, than the limits allow, or one does not fit together.
     """
     check("documents", len(documents), limits.documents, "documents")
     check("mentions", sum(len(d.mentions) for d in documents), limits.mentions, "documents")

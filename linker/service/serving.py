@@ -122,16 +122,15 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         with contextlib.suppress(NotImplementedError, AttributeError):  # there is none on Windows
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGHUP, lambda: self._reloads.add(asyncio.create_task(self._reload()))
+            )
         await super().startup(sockets)
         self._announce(self.servers[0].sockets[0].getsockname()[1])
 
-    def _reload(self) -> None:
-        async def reload() -> None:
-            try:
-                await self._service.reload()
-            except Exception as error:  # whatever is wrong with the new model, the old one goes on
-                logger.error("%s", error)
-
-        self._reloads.add(task := asyncio.get_running_loop().create_task(reload()))
-        task.add_done_callback(self._reloads.discard)
+    async def _reload(self) -> None:
+        try:
+            await self._service.reload()
+        except Exception as error:  # whatever is wrong with the new model, the old one goes on
+            logger.error("%s", error)
+        self._reloads.discard(asyncio.current_task())

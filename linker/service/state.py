@@ -47,7 +47,7 @@ class Model:
 
     linker: Linker
     annotator: Annotator
-    fingerprint: str
+    fingerprint: str  # the checksum of its folder; empty where there is none
     vocabulary: Vocabulary  # of reconciliation
     decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
@@ -69,7 +69,8 @@ class Service:
         self.store = None
         if settings.decisions:
             self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
-        self._model = self._loaded(linker)
+        self.model = self._loaded(linker)
+        """What answers now; a request asks for it once."""
         self.metrics = Metrics(lambda: self._batcher.cost)
         limits = self.limits
         self._batcher = Batcher(limits.batch, limits.waiting, self.metrics.batch, _SECONDS)
@@ -81,19 +82,9 @@ class Service:
         _settle()
 
     @property
-    def model(self) -> Model:
-        """The model that answers now; a request asks for it once."""
-        return self._model
-
-    @property
     def linker(self) -> Linker:
         """The linker of the model that answers now."""
-        return self._model.linker
-
-    @property
-    def fingerprint(self) -> str:
-        """The checksum of the model that answers now."""
-        return self._model.fingerprint
+        return self.model.linker
 
     @property
     def is_ready(self) -> bool:
@@ -109,7 +100,8 @@ class Service:
         """
         decided = await self._in_force(model)
         requests = [dataclasses.replace(request, decisions=decided) for request in requests]
-        return await self._link(model, requests)
+        costs = [cost(request.item) for request in requests]
+        return await self._batcher.call(model.linker.answer, requests, costs)
 
     async def annotate(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Find the mentions of documents, link them, and apply the decisions.
@@ -118,10 +110,8 @@ class Service:
             model: what finds and links.
             requests: whose items are documents; see `Annotator.found`.
         """
-        decided = await self._in_force(model)
-        requests = [dataclasses.replace(request, decisions=decided) for request in requests]
         found = [await _call(self._finders, model.annotator.found, r) for r in requests]
-        return await self._link(model, found)
+        return await self.answer(model, found)
 
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links."""
@@ -129,7 +119,7 @@ class Service:
 
     async def decided(self) -> Decided | None:
         """The decisions in force; None where none are kept."""
-        return await self._in_force(self._model)
+        return await self._in_force(self.model)
 
     async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call what writes decisions; one call at a time, so that others do not wait for it."""
@@ -153,7 +143,7 @@ class Service:
         async with self._loading:
             self._next_load = None
             try:
-                self._model = await asyncio.to_thread(self._loaded)
+                self.model = await asyncio.to_thread(self._loaded)
             except Exception as error:
                 self.metrics.reloads.labels("failed").inc()
                 if isinstance(error, LinkerError | OSError):
@@ -173,11 +163,6 @@ class Service:
         if self.store is not None:
             self.store.close()
 
-    def _fingerprint(self) -> str:
-        """The checksum of the model folder; empty where there is none."""
-        has_folder = (Path(self.settings.model) / MANIFEST).is_file()
-        return model_hash(self.settings.model) if has_folder else ""
-
     def _loaded(self, linker: Linker | None = None) -> Model:
         """Load the model, or take the one given; see that it links, finds and fits the decisions.
 
@@ -186,19 +171,14 @@ class Service:
         """
         linker = linker or Linker.load(self.settings.model)
         linker.use(self.settings.precision, self.settings.device)
-        model = Model(linker, Annotator(linker), self._fingerprint(), Vocabulary(linker))
+        folder = Path(self.settings.model)
+        fingerprint = model_hash(str(folder)) if (folder / MANIFEST).is_file() else ""
+        model = Model(linker, Annotator(linker), fingerprint, Vocabulary(linker))
         linker.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
         if self.store is not None:
-            model.decided = (
-                self.store.version,
-                Decided.checked(self.store.list(), linker, self.store.path),
-            )
+            version, decisions = self.store.version, self.store.list()
+            model.decided = version, Decided.checked(decisions, linker, self.store.path)
         return model
-
-    async def _link(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
-        """Link items together with those that others wait for."""
-        costs = [cost(request.item) for request in requests]
-        return await self._batcher.call(model.linker.answer, requests, costs)
 
     async def _in_force(self, model: Model) -> Decided | None:
         """The decisions in force for a model; read again where their file has changed."""

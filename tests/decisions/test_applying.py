@@ -52,13 +52,10 @@ def test_an_accepted_concept_comes_first(linker: Linker) -> None:
     assert prediction.state == "accepted"
     assert all(c.confidence in (None, 0.0) and not c.source for c in rest)
     assert first.score >= max(c.score for c in rest)
-
-
-def test_a_concept_that_the_model_does_not_find(linker: Linker) -> None:
-    prediction = answer(linker, "…", Decision("…", ATAXIA))
-    assert ids(prediction) == [[ATAXIA]]
-    assert prediction.parts[0].best is not None
-    assert prediction.parts[0].best.matched_name == "Ataxia Telangiectasia"
+    (part,) = answer(linker, "…", Decision("…", ATAXIA)).parts  # the model finds nothing
+    assert [(c.concept_id, c.matched_name) for c in part.candidates] == [
+        (ATAXIA, "Ataxia Telangiectasia")
+    ]
 
 
 def test_no_concept(linker: Linker) -> None:
@@ -119,15 +116,6 @@ def test_a_rejection_behind_the_answer_leaves_the_answer(linker: Linker) -> None
     assert (after.state, after.parts) == ("open", (unsure,))  # the model was not sure of another
 
 
-def test_a_part_that_keeps_no_candidate_is_nil(linker: Linker) -> None:
-    (prediction,) = linker.link(["breast cancer"], k=1, threshold=0)
-    decided = Decided([Decision("breast cancer", BREAST, accepted=False)], linker)
-    (part,) = applied(decided, linker, prediction).parts
-    assert (part.nil, part.candidates) == (True, ())
-    assert part.rejected is not None
-    assert part.rejected.concept_id == BREAST
-
-
 def test_composites(linker: Linker) -> None:
     text = "breast and ovarian cancer"
     both = answer(linker, text, Decision(text, f"{OVARIAN}|{BREAST}"))
@@ -162,43 +150,53 @@ def test_as_many_candidates_more_as_a_mention_may_lose(linker: Linker) -> None:
     assert [count("a", document) for document in (None, "6", "7", "8")] == [2, 2, 3, 3]
     assert [count("b", document) for document in (None, "6", "8")] == [0, 1, 1]
     assert Decided([], linker).on_mention(Mention("a"), None, Definitions()).spare == 0
+    decided = Decided([rejected("a", i) for i in linker.dictionary.ids[:300]], linker)
+    assert count("a", None) == 100  # a bound keeps requests narrow
+
+
+A, B, C = BREAST, OVARIAN, ATAXIA
 
 
 @pytest.mark.parametrize(
     ("near", "far", "expected"),
     [  # (concept, accepted, reviewer) in the document and everywhere
-        ([], [("A", True, "")], Ruling(("A",))),
-        ([("B", True, "")], [("A", True, "")], Ruling(("B",))),
-        ([("B", True, "")], [("B", False, "")], Ruling(("B",))),
-        ([("B", True, "")], [("C", False, "")], Ruling(("B",), frozenset("C"))),
-        ([("A", False, "")], [("A", True, "")], Ruling((), frozenset("A"))),
-        ([("B", False, "")], [("A", True, "")], Ruling(("A",), frozenset("B"))),
-        (
-            [("A", True, "ann"), ("B", True, "bob")],
-            [("A", True, "")],
-            Ruling(is_disputed=True),
-        ),
-        ([("A", True, "ann"), ("A", True, "bob")], [], Ruling(("A",))),
-        ([], [("A", True, "ann"), ("", True, "bob")], Ruling(is_disputed=True)),
-        ([("C", True, "")], [("A", True, "ann"), ("", True, "bob")], Ruling(("C",))),
+        ([], [(A, True, "")], Ruling((A,))),
+        ([(B, True, "")], [(A, True, "")], Ruling((B,))),
+        ([(B, True, "")], [(B, False, "")], Ruling((B,))),
+        ([(B, True, "")], [(C, False, "")], Ruling((B,), frozenset((C,)))),
+        ([(A, False, "")], [(A, True, "")], Ruling((), frozenset((A,)))),
+        ([(B, False, "")], [(A, True, "")], Ruling((A,), frozenset((B,)))),
+        ([(A, True, "ann"), (B, True, "bob")], [(A, True, "")], Ruling(is_disputed=True)),
+        ([(A, True, "ann"), (A, True, "bob")], [], Ruling((A,))),
+        ([], [(A, True, "ann"), ("", True, "bob")], Ruling(is_disputed=True)),
+        ([(C, True, "")], [(A, True, "ann"), ("", True, "bob")], Ruling((C,))),
         ([], [("", True, "")], Ruling(("",))),
     ],
 )
 def test_rulings(
     linker: Linker,
-    monkeypatch: pytest.MonkeyPatch,
     near: Sequence[tuple[str, bool, str]],
     far: Sequence[tuple[str, bool, str]],
     expected: Ruling,
 ) -> None:
-    monkeypatch.setattr(type(linker.dictionary), "rows", lambda *_: (0,))
-    monkeypatch.setattr(type(linker.dictionary), "resolve", lambda _, i: frozenset((i,)))
     decisions = [Decision("m", c, a, "doc", r) for c, a, r in near]
     decisions += [Decision("m", c, a, "", r) for c, a, r in far]
     assert Decided(decisions, linker).ruling("M", "doc") == expected
     if not far:
         assert Decided(decisions, linker).ruling("M", "other") == Ruling()
         assert Decided(decisions, linker).ruling("M", "") == Ruling()
+
+
+def test_a_dispute_behind_the_nearest_decisions_hides_none_of_the_others(linker: Linker) -> None:
+    decisions = [
+        Decision("A-T", A, accepted=False, scope="7"),
+        Decision("long form", A, scope="7", reviewer="ann"),
+        Decision("long form", C, scope="7", reviewer="bob"),
+        Decision("long form", B),
+    ]
+    ruling = Decided(decisions, linker).ruling("A-T", "7", "long form")
+    assert ruling == Ruling((B,), frozenset((A,)))
+    assert ruling.by == (decisions[0], decisions[3])
 
 
 def test_scopes_are_documents(linker: Linker) -> None:
@@ -328,21 +326,3 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
         ("sporadic breast cancer", OVARIAN)
     ]
-
-
-def test_as_many_candidates_are_made_as_people_rejected(linker: Linker) -> None:
-    """Of a mention those of its short form and of its long form; a bound keeps requests narrow."""
-    (usual,) = linker.link(["ataxia telangiectasia"], k=6, threshold=0)
-    ids_ = [c.concept_id for c in usual.parts[0].candidates]
-    rejected = [Decision("A-T", i, accepted=False, scope="7") for i in ids_[:3]]
-    rejected += [Decision("ataxia telangiectasia", i, accepted=False, scope="7") for i in ids_[3:]]
-    text = "Ataxia telangiectasia (A-T) is rare; A-T"
-    mention = Mention("A-T", ((37, 40),), document_id="7")
-    document = Document("7", (Passage(text),), (mention,))
-    prediction = answer(linker, document, *rejected, k=3)
-    assert len(prediction.parts[0].candidates) == 3
-    assert not set(ids_) & {c.concept_id for c in prediction.parts[0].candidates}
-    every = [Decision("fever", i, accepted=False) for i in linker.dictionary.ids[:300]]
-    decided = Decided(every, linker)
-    said = [decided.on_mention(Mention(text), None, Definitions()) for text in ("fever", "A-T")]
-    assert [ruling.spare for ruling in said] == [100, 0]

@@ -53,6 +53,7 @@ def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
     [
         (Decision(" ", "D1"), "has 0 characters; expected 1 to 1,000"),
         (Decision("x" * 1001, "D1"), "has 1,001 characters"),
+        *((Decision("m", i), "expected an id, or -1 for no") for i in ("|||", ";", " , ")),
         (Decision("m", "", accepted=False), "rejection of no concept"),
         (Decision("m", "D1|D2", accepted=False), r"rejection of D1\|D2"),
         (Decision("m", "D1|-1", accepted=False), "expected one concept"),
@@ -159,14 +160,6 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
     assert disagree(kept) == any(contradict(one, other) for one in kept for other in kept)
 
 
-@given(st.lists(DECISIONS))
-def test_of_accepted_ones_the_last_of_each_reviewer_is_in_force(decisions: list[Decision]) -> None:
-    last = {(d.mention, d.scope, d.reviewer): d for d in decisions}
-    kept = in_force(decisions)
-    assert {(d.mention, d.scope, d.reviewer): d for ds in kept.values() for d in ds} == last
-    assert sum(map(len, kept.values())) == len(last)
-
-
 @given(st.lists(DECISIONS | REJECTIONS), st.integers(0, 9))
 def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], cut: int) -> None:
     log = [replace(d, id=number) for number, d in enumerate(decisions)]
@@ -179,13 +172,6 @@ def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], c
     assert replaced(before, added) == [
         d for d in (*before, *added) if d not in after and replace(d, id=None) not in still_said
     ]
-
-
-@pytest.mark.parametrize("concept", ["|||", ";", " , "])
-def test_signs_between_no_ids_are_no_concept(concept: str) -> None:
-    with pytest.raises(LinkerError, match="expected an id, or -1 for no concept"):
-        checked(Decision("m", concept))
-    assert checked(Decision("m", "-1|-1")).concept_id == ""
 
 
 OBO = """format-version: 1.2
@@ -247,8 +233,8 @@ def test_what_becomes_of_decisions_in_another_release(
     state: str,
     now: tuple[str, ...],
 ) -> None:
-    (result,) = check([Decision(mention, concept, accepted)], dictionary)
-    assert (result.state, result.now) == (state, now)
+    decision = Decision(mention, concept, accepted)
+    assert list(check([decision], dictionary)) == [(decision, state, now)]
 
 
 ODD = ("A17.0", "A17.0+", "C81", "C81,3", "A|1", "MESH:D001260", "127009")

@@ -37,21 +37,10 @@ def test_decisions_come_back(path: Path) -> None:
         assert second.time.endswith("+00:00")
     with DecisionStore(path, read_only=True) as store:
         assert store.list() == [added, second]
-
-
-def test_filters(path: Path) -> None:
-    with DecisionStore(path) as store:
-        a, b, c = store.add(
-            [
-                Decision("Big  m", "A", scope="1"),
-                Decision("n", "B", reviewer="ann"),
-                Decision("o", "C"),
-            ]
-        )
-        assert store.list(mention="big M") == [a]
-        assert store.list(scope="1") == [a]
-        assert store.list(scope="") == [b, c]
-        assert store.list(reviewer="ann") == [b]
+        with pytest.raises(LinkerError, match="can be read, but not written"):
+            store.add([one])
+    with pytest.raises(LinkerError, match="there is no file of decisions"):
+        DecisionStore(path.with_name("none"), read_only=True)
 
 
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
@@ -62,7 +51,7 @@ def test_reviewers_whose_clocks_differ(path: Path) -> None:
                 Decision("m", "B", reviewer="bob", time="1999-01-01T00:00:00+00:00"),
             ]
         )
-        assert store.list() == store.standing() == [ahead, behind]
+        assert store.list() == [ahead, behind]
         assert [past.decision for past in store.history()] == [ahead, behind]
         assert store.conflicts() == [[ahead, behind]]
         (agreed,) = store.add(
@@ -85,19 +74,10 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
         assert (first.is_in_force, second.is_in_force, third.is_in_force) == (True, False, True)
         assert (second.withdrawn_by, second.withdrawn[-6:]) == ("bob", "+00:00")
         assert (first.withdrawn_by, first.withdrawn) == ("", "")
-        assert store.history(mention="m") == [first, second]
+        assert store.history(mention="m ") == [first, second]
         assert store.history(scope="7") == [third]
         assert store.history(reviewer="bob") == []
-
-
-def test_the_version_grows_with_each_write(path: Path) -> None:
-    with DecisionStore(path) as store, DecisionStore(path) as other:
-        versions = [store.version]
-        other.add([Decision("m", "A")])
-        versions.append(store.version)
-        other.withdraw([1])
-        versions.append(store.version)
-        assert versions == sorted(set(versions))
+        assert store.list(scope="") == store.list(reviewer="")[:1] == [first.decision]
 
 
 def test_all_or_none_are_added(path: Path) -> None:
@@ -170,18 +150,6 @@ def test_reading_does_not_wait_for_who_waits_to_write(path: Path) -> None:
         locker.close()
         writer.join()
         assert [d.concept_id for d in store.list()] == ["A"]
-
-
-def test_a_store_that_only_reads(path: Path) -> None:
-    with pytest.raises(LinkerError, match="there is no file of decisions"):
-        DecisionStore(path, read_only=True)
-    with DecisionStore(path) as store:
-        store.add([Decision("m", "A")])
-    with (
-        DecisionStore(path, read_only=True) as store,
-        pytest.raises(LinkerError, match="can be read, but not written"),
-    ):
-        store.add([Decision("m", "B")])
 
 
 def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

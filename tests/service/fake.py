@@ -46,7 +46,7 @@ class Fake:
     def decisions(self, records: list[dict[str, Any]]) -> None:
         assert self._service.store
         self._service.store.withdraw(
-            [d.id for d in self._service.store.standing() if d.id is not None]
+            [past.decision.id or 0 for past in self._service.store.history()]
         )
         self._service.store.add(
             Decision(**record | {"concept_id": record["concept_id"] or ""}) for record in records

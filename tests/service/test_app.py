@@ -261,14 +261,7 @@ BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
         b'"mentions": [{"text": "A-T", "spans": [[0, 3]], "type": "\\ud800"}]}]}',
     ),
     "no number": (422, "/link", b'{"mentions": ["x"], "min_score": NaN}'),
-    "no object": (422, "/link", []),
-    "nothing": (422, "/link", {}),
-    "both": (422, "/link", {"mentions": [], "documents": []}),
-    "a field that is not known": (422, "/link", {"mentions": ["x"], "top": 3}),
-    "k of 0": (422, "/link", {"mentions": ["x"], "k": 0}),
-    "an empty mention": (422, "/link", {"mentions": [""]}),
     "a blank mention": (422, "/link", {"mentions": [" \n"]}),
-    "a format that is not there": (422, "/link?format=xls", {"mentions": ["x"]}),
     "PubTator of loose mentions": (422, "/link?format=pubtator", {"mentions": ["x"]}),
     "a long mention": (413, "/link", {"mentions": ["x" * 1_001]}),
     "a span behind the text": (
@@ -302,23 +295,39 @@ def test_bad_input_is_refused_in_words(client: Any, case: str) -> None:
     assert answer.json()["error"]
 
 
-WRONG = [  # what is sent to /link, and the field that is wrong
-    ({"mentions": ["A-T", 5]}, "mentions.1"),
-    ({"mentions": ["A-T", ""]}, "mentions.1"),
-    ({"mentions": ["A-T", {}]}, "mentions.1.text"),
-    ({"mentions": [{"text": 1}]}, "mentions.0.text"),
-    ({"mentions": [{"text": "A-T", "top": 1}]}, "mentions.0.top"),
+WRONG = [  # what is sent to /link, the field that is wrong, and what is said of it
+    ([], "body", "the body is no object of JSON"),
+    ({}, "body", "body is wrong; expected: either mentions or documents"),
+    ({"mentions": [], "documents": []}, "body", "body is wrong; expected: either mentions or documents"),
+    ({"mentions": ["A-T", 5]}, "mentions.1", "mentions.1 is 5; expected: a text or an object"),
+    ({"mentions": ["A-T", ""]}, "mentions.1", 'mentions.1 is ""; expected: at least 1 character'),
+    ({"mentions": ["A-T", {}]}, "mentions.1.text", "mentions.1.text is missing"),
+    ({"mentions": [{"text": 1}]}, "mentions.0.text",
+     "mentions.0.text is 1; expected: a valid string"),
+    ({"mentions": [{"text": "A-T", "top": 1}]}, "mentions.0.top",
+     "mentions.0.top is not known; leave it out"),
     ({"documents": [{"id": "1", "text": "A-T", "mentions": [{"spans": []}]}]},
-     "documents.0.mentions.0.text"),
-    ({"mentions": ["A-T"], "types": ["a", ""]}, "types.1"),
-    ([], "body"),
+     "documents.0.mentions.0.text", "documents.0.mentions.0.text is missing"),
+    ({"mentions": ["A-T"], "types": ["a", "x" * 201]}, "types.1",
+     f'types.1 is "{"x" * 59}…; expected: at most 200 characters'),
+    ({"mentions": ["A-T"], "k": "ten"}, "k", 'k is "ten"; expected: a valid integer'),
+    ({"mentions": ["A-T"], "k": 0}, "k", "k is 0; expected: greater than or equal to 1"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "where"), WRONG)
-def test_mistakes_name_the_field_as_it_was_written(client: Any, body: Any, where: str) -> None:
-    assert client.post("/link", json=body).json()["where"] == where
-    assert client.get("/search", params={"q": "a", "limit": 0}).json()["where"] == "limit"
+@pytest.mark.parametrize(("body", "where", "error"), WRONG)
+def test_mistakes_say_field_value_and_what_was_expected(
+    client: Any, body: Any, where: str, error: str
+) -> None:
+    answer = client.post("/link", json=body)
+    assert (answer.status_code, answer.json()) == (422, {"error": error, "where": where})
+
+
+def test_mistakes_in_a_url_are_named_too(client: Any) -> None:
+    for query, where in (("q=a&limit=0", "limit"), ("limit=3", "q")):
+        assert client.get(f"/search?{query}").json()["where"] == where
+    refused = client.post("/link?format=xls", json={"mentions": ["x"]}).json()
+    assert refused["error"].startswith("format is \"xls\"; expected: 'json', 'tsv', ")
 
 
 GOOD: dict[str, Any] = {
@@ -452,6 +461,7 @@ def test_an_api_key_is_asked_for(start: Start, tmp_path: Path) -> None:
     reconcile = client.get("/reconcile")  # pages of other sites are told why
     assert reconcile.status_code == 401
     assert reconcile.headers["access-control-allow-origin"] == "*"
+    assert client.options("/reconcile").status_code == 204  # browsers send no key with it
     for path in ("/metrics", "/openapi.json", "/reload", "/static", "/static/../model"):
         assert client.get(path).status_code == 401, path
 
@@ -542,14 +552,6 @@ def test_head_is_get_without_its_body(client: Any) -> None:
     assert client.head("/link").status_code == 405
     figures = client.get("/metrics").text
     assert 'linker_requests_total{method="HEAD",route="/search",status="200"} 1.0' in figures
-
-
-def test_pages_of_all_sites_may_reconcile(start: Start) -> None:
-    client = start(origins=("https://a.example",), keys=(b"0123456789abcdef",))
-    headers = {"Origin": "https://b.example", "Access-Control-Request-Method": "POST"}
-    preflight = client.options("/reconcile", headers=headers)
-    assert preflight.status_code == 204
-    assert preflight.headers["access-control-allow-origin"] == "*"
 
 
 def test_the_first_mistake_of_many_is_enough() -> None:

@@ -1,4 +1,4 @@
-"""Candidates: a query becomes requests to the linker, and their answers its result."""
+"""Candidates: the query of a cell, its requests to the linker, and its result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from linker.dictionary.finding import doubt
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.readers.records import MENTION_LIMIT
-from linker.service.reconciliation.extension import MOST_PROPERTIES
+from linker.service.concepts import reference
 from linker.service.reconciliation.vocabulary import (
     ANY,
     IDENTIFYING,
+    MOST_PROPERTIES,
     PROPERTIES,
     Json,
     Type,
@@ -45,7 +46,7 @@ def _texts(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
     values = [v["id"] if isinstance(v, dict) and "id" in v else v for v in values]
     if not all(v is None or isinstance(v, str | int | float) for v in values):
-        raise ValueError("expected: texts, numbers, true or false, or reconciled cells with an id")
+        raise ValueError("texts, numbers, true or false, or reconciled cells with an id")
     return [str(v) for v in values if v is not None and str(v).strip()]
 
 
@@ -56,7 +57,7 @@ class Wanted(BaseModel):
     texts: Annotated[list[str], BeforeValidator(_texts)] = Field(alias="v", max_length=_VALUES)
 
 
-class Query(BaseModel):
+class CellQuery(BaseModel):
     """A query, of which version 0.1 needs the text, and 0.2 the text or a property.
 
     The text of an empty cell is empty, or null; the query has no answers then.
@@ -71,9 +72,9 @@ class Query(BaseModel):
     type_strict: Literal["any", "all", "should"] | None = None
 
     @model_validator(mode="after")
-    def _asks(self) -> Query:
+    def _asks(self) -> CellQuery:
         if "query" not in self.model_fields_set and not self.properties:
-            raise ValueError("expected: query, or properties")
+            raise ValueError("query, or properties")
         return self
 
     @property
@@ -114,182 +115,168 @@ class _Scored:
         return round(100 * self.score, 2)
 
 
-def requests(vocabulary: Vocabulary, query: Query) -> list[Request]:
-    """What the linker is asked for a query; nothing where only ids can answer.
+class Reconciliation:
+    """A query, which becomes requests to a linker, and whose answers become its result.
 
-    Args:
-        vocabulary: of the linker's dictionary.
-        query: the query. Types restrict the concepts before they are ranked. Of several types a
-            concept needs one, or all where `type_strict` says so.
-    """
-    text, types = query.text, _types(vocabulary, query)
-    if not text.strip() or len(text) > MENTION_LIMIT or types == []:
-        return []
-    is_deeper = query.properties or (types and len(types) > 1)
-    k = max(query.k, _DEPTH) if is_deeper else max(query.k, 2)
-    return [Request(text, k, 0.0, within=within) for within in _selections(query, types)]
-
-
-def result(vocabulary: Vocabulary, query: Query, linked: Sequence[Linked]) -> list[Json]:
-    """The result of a query: its candidates, the best first.
+    Types restrict the concepts before they are ranked. Of several types a concept needs one, or all
+    where `type_strict` says so.
 
     Args:
         vocabulary: of the linker's dictionary.
         query: the query.
-        linked: the answers to its requests.
     """
-    types = _types(vocabulary, query)
-    scored = [entry for item in linked for entry in _answers(vocabulary, query, item)]
-    states = {p.state for _, predictions in linked for p in predictions}
-    is_decided = not states <= {"model", "disputed"}
-    of_row = {entry.row: entry for entry in _weighed(vocabulary, query, scored)[::-1]}
-    if named := _named(vocabulary, query, is_decided):
-        of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
-    for row in named:
-        of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
-    ranked = sorted(
-        (entry for entry in of_row.values() if _has_types(vocabulary, query, entry.row, types)),
-        key=lambda entry: (-entry.score, not entry.is_certain),
-    )
-    is_whole = bool(named) or all(len(p.parts) == 1 for _, of_text in linked for p in of_text)
-    matched = _is_match(vocabulary, ranked, is_whole)
-    return [_json(vocabulary, entry, matched and entry is ranked[0]) for entry in ranked[: query.k]]
 
+    def __init__(self, vocabulary: Vocabulary, query: CellQuery) -> None:
+        self._vocabulary, self._query = vocabulary, query
+        self._combine = all if query.type_strict == "all" else any
+        known = [vocabulary.type(identifier) for identifier in query.types]
+        self._types: list[Type] | None = [entry for entry in known if entry]
+        """Those that restrict it; None for no restriction, [] where all are unknown."""
+        if not known or (ANY in known and self._combine is any):
+            self._types = None
+        elif self._combine is all and None in known:
+            self._types = []
 
-def _types(vocabulary: Vocabulary, query: Query) -> list[Type] | None:
-    """The types that restrict a query; None for no restriction, [] where all are unknown."""
-    known = [vocabulary.type(identifier) for identifier in query.types]
-    if not query.types or (ANY in known and query.type_strict != "all"):
-        return None
-    if query.type_strict == "all" and None in known:
-        return []
-    return [entry for entry in known if entry]
+    def requests(self) -> list[Request]:
+        """What the linker is asked; nothing where only ids can answer."""
+        text, types = self._query.text, self._types
+        if not text.strip() or len(text) > MENTION_LIMIT or types == []:
+            return []
+        is_deeper = self._query.properties or (types and len(types) > 1)
+        k = max(self._query.k, _DEPTH if is_deeper else 2)
+        return [Request(text, k, 0.0, within=within) for within in self._selections()]
 
+    def _selections(self) -> list[Selection | None]:
+        """The parts of the dictionary to answer from, one for each request."""
+        wanted = [entry for entry in self._types or () if entry is not ANY]
+        if self._combine is all:
+            wanted = wanted[:1]  # `result` keeps the concepts that have the others, too
+        branches = tuple(entry.id for entry in wanted if not entry.is_semantic)
+        labels = tuple(entry.id for entry in wanted if entry.is_semantic)
+        parts = Selection(under=branches), Selection(types=labels)
+        return [part for part in parts if part] or [None]
 
-def _has_types(
-    vocabulary: Vocabulary, query: Query, row: int, types: Sequence[Type] | None
-) -> bool:
-    """Whether a concept has the types of a query."""
-    if not types:
-        return types is None
-    combine = all if query.type_strict == "all" else any
-    return combine(vocabulary.has_type(row, entry) for entry in types)
+    def result(self, linked: Sequence[Linked]) -> list[Json]:
+        """The candidates, the best first.
 
+        Args:
+            linked: the answers to the requests.
+        """
+        scored = [entry for item in linked for entry in self._answers(item)]
+        predictions = [prediction for _, of_text in linked for prediction in of_text]
+        is_decided = not {p.state for p in predictions} <= {"model", "disputed"}
+        of_row = {entry.row: entry for entry in self._weighed(scored)[::-1]}
+        if named := self._named(is_decided):
+            of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
+        for row in named:
+            of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
+        ranked = sorted(
+            (entry for entry in of_row.values() if self._has_types(entry.row)),
+            key=lambda entry: (-entry.score, not entry.is_certain),
+        )
+        is_whole = bool(named) or all(len(p.parts) == 1 for p in predictions)
+        matched = self._is_match(ranked, is_whole)
+        return [
+            self._json(entry, matched and entry is ranked[0]) for entry in ranked[: self._query.k]
+        ]
 
-def _selections(query: Query, types: Sequence[Type] | None) -> list[Selection | None]:
-    """The parts of the dictionary to answer from, one for each request."""
-    wanted = [entry for entry in types or () if entry is not ANY]
-    if query.type_strict == "all":
-        wanted = wanted[:1]  # `result` keeps the concepts that have the others, too
-    branches = [entry.id for entry in wanted if not entry.is_semantic]
-    labels = [entry.id for entry in wanted if entry.is_semantic]
-    parts: list[Selection | None] = [Selection(under=tuple(branches))] if branches else []
-    return [*parts, *([Selection(types=tuple(labels))] if labels else [])] or [None]
+    def _has_types(self, row: int) -> bool:
+        """Whether a concept has the types of the query."""
+        if not self._types:
+            return self._types is None
+        return self._combine(self._vocabulary.has_type(row, entry) for entry in self._types)
 
+    def _answers(self, linked: Linked) -> Iterable[_Scored]:
+        """The candidates of all parts of a mention."""
+        (prediction,) = linked[1]
+        dictionary, normalize = self._vocabulary.dictionary, self._vocabulary.linker.normalize
+        for part in prediction.parts:
+            candidates = part.returned if prediction.state == "no concept" else part.candidates
+            best = max([1.0, *(candidate.score for candidate in candidates)])
+            for candidate in candidates:
+                score = candidate.confidence
+                if score is None:
+                    score = max(0.0, candidate.score) / best
+                for row in dictionary.rows(candidate.concept_id)[:1]:
+                    yield _Scored(
+                        row,
+                        score,
+                        normalize(candidate.matched_name) == normalize(self._query.text),
+                        candidate.source == "decision",
+                        doubt(dictionary, part.text, row) is not None,
+                        candidate,
+                    )
 
-def _answers(vocabulary: Vocabulary, query: Query, linked: Linked) -> Iterable[_Scored]:
-    """The candidates of all parts of a mention."""
-    (prediction,) = linked[1]
-    normalize = vocabulary.linker.normalize
-    for part in prediction.parts:
-        candidates = part.returned if prediction.state == "no concept" else part.candidates
-        scores = [candidate.score for candidate in candidates]
-        for candidate in candidates:
-            score = candidate.confidence
-            if score is None:
-                score = max(0.0, candidate.score) / max(1.0, *scores)
-            for row in vocabulary.dictionary.rows(candidate.concept_id)[:1]:
-                yield _Scored(
-                    row,
-                    score,
-                    normalize(candidate.matched_name) == normalize(query.text),
-                    candidate.source == "decision",
-                    doubt(vocabulary.dictionary, part.text, row) is not None,
-                    candidate,
-                )
+    def _weighed(self, scored: Sequence[_Scored]) -> list[_Scored]:
+        """Candidates with scores that their properties change, the best first.
 
-
-def _weighed(vocabulary: Vocabulary, query: Query, scored: Sequence[_Scored]) -> list[_Scored]:
-    """Candidates with scores that their properties change, the best first.
-
-    Each score is multiplied by the weight of its properties, 1 for a decision. Confidences are
-    then divided by their sum, in which the probability of concepts outside the list counts with
-    the largest weight.
-    """
-    fitting = [
-        (wanted.pid, fit(vocabulary, PROPERTIES[wanted.pid], wanted.texts))
-        for wanted in query.properties
-        if wanted.texts and wanted.pid in PROPERTIES and wanted.pid not in IDENTIFYING
-    ]
-    weighed = []
-    for entry in scored:
-        fits = tuple((pid, round(how_well(entry.row), 4)) for pid, how_well in fitting)
-        weighed.append((entry, fits, 1.0 if entry.is_certain else _weight(fits)))
-    total = sum(entry.score * weight for entry, _, weight in weighed)
-    rest = max(0.0, 1 - sum(entry.score for entry in scored))
-    scale = total + rest * max((weight for *_, weight in weighed), default=1.0)
-    if vocabulary.linker.ranker is None or not fitting:
+        Each score is multiplied by the weight of its properties, 1 for a decision. Confidences are
+        then divided by their sum, in which the probability of concepts outside the list counts with
+        the largest weight.
+        """
+        fitting = [
+            (wanted.pid, fit(self._vocabulary, PROPERTIES[wanted.pid], wanted.texts))
+            for wanted in self._query.properties
+            if wanted.texts and wanted.pid in PROPERTIES and wanted.pid not in IDENTIFYING
+        ]
+        weighed = []
+        for entry in scored:
+            fits = tuple((pid, round(how_well(entry.row), 4)) for pid, how_well in fitting)
+            weight = math.prod(_MISFIT + (1 - _MISFIT) * value for _, value in fits)
+            weighed.append((entry, fits, 1.0 if entry.is_certain else weight))
         scale = 1.0
-    scaled = [replace(e, score=e.score * w / (scale or 1.0), fits=fits) for e, fits, w in weighed]
-    return sorted(scaled, key=lambda entry: -entry.score)
+        if self._vocabulary.linker.ranker is not None and fitting:
+            rest = max(0.0, 1 - sum(entry.score for entry in scored))
+            scale = sum(entry.score * weight for entry, _, weight in weighed)
+            scale += rest * max((weight for *_, weight in weighed), default=1.0)
+        scaled = [
+            replace(e, score=e.score * w / (scale or 1.0), fits=fits) for e, fits, w in weighed
+        ]
+        return sorted(scaled, key=lambda entry: -entry.score)
 
+    def _named(self, is_decided: bool) -> list[int]:
+        """The rows of the concepts that ids in the query name: its properties, or else its text.
 
-def _weight(fits: Iterable[tuple[str, float]]) -> float:
-    """What the properties of a candidate leave of its score."""
-    return math.prod(_MISFIT + (1 - _MISFIT) * value for _, value in fits)
+        Args:
+            is_decided: whether a person decided what the text means, so that no id in it counts.
+        """
+        query, rows_of = self._query, self._vocabulary.rows
+        texts = [t for w in query.properties if w.pid in IDENTIFYING for t in w.texts]
+        rows = [row for text in texts for row in rows_of(text)]
+        if not rows and not is_decided:
+            rows = [*rows_of(query.query or "")]
+        return [*dict.fromkeys(rows)]
 
+    def _is_match(self, ranked: Sequence[_Scored], is_whole: bool) -> bool:
+        """Whether the first candidate is taken without asking a person.
 
-def _named(vocabulary: Vocabulary, query: Query, is_decided: bool) -> list[int]:
-    """The rows of the concepts that ids in a query name: its properties, or else its text.
+        The cell names one thing only. An id or a decision names the concept and no other; or the
+        cell is no short form, no other concept has the score, and the model is sure. A model
+        without confidence is sure where a name of the first is what was asked for, and of no other.
+        """
+        if not ranked or not is_whole:
+            return False
+        first, others = ranked[0], ranked[1:]
+        if first.is_certain:
+            return not any(entry.is_certain for entry in others)
+        if first.is_open or (others and first.points == others[0].points):
+            return False
+        if self._vocabulary.linker.ranker is None:
+            return first.is_equal and not any(entry.is_equal for entry in others)
+        return first.score >= SURE
 
-    Args:
-        vocabulary: of the dictionary.
-        query: the query.
-        is_decided: whether a person decided what its text means, so that no id in it counts.
-    """
-    texts = [t for w in query.properties if w.pid in IDENTIFYING for t in w.texts]
-    rows = [row for text in texts for row in vocabulary.rows(text)]
-    if not rows and not is_decided:
-        rows = [*vocabulary.rows(query.query or "")]
-    return [*dict.fromkeys(rows)]
-
-
-def _is_match(vocabulary: Vocabulary, ranked: Sequence[_Scored], is_whole: bool) -> bool:
-    """Whether the first candidate is taken without asking a person.
-
-    The cell names one thing only. An id or a decision names the concept and no other; or the cell
-    is no short form, no other concept has the score, and the model is sure. A model without
-    confidence is sure where a name of the first is what was asked for, and of no other.
-    """
-    if not ranked:
-        return False
-    if ranked[0].is_certain:
-        return is_whole and sum(entry.is_certain for entry in ranked) == 1
-    is_tied = len(ranked) > 1 and ranked[0].points == ranked[1].points
-    if is_tied or ranked[0].is_open:
-        return False
-    if vocabulary.linker.ranker is None:
-        return is_whole and ranked[0].is_equal and not any(e.is_equal for e in ranked[1:])
-    return is_whole and ranked[0].score >= SURE
-
-
-def _json(vocabulary: Vocabulary, entry: _Scored, matched: bool) -> Json:
-    """A candidate as the protocol writes it; its features are the parts of its score."""
-    dictionary, candidate = vocabulary.dictionary, entry.candidate
-    values: dict[str, float | bool | None] = {
-        "same_name": entry.is_equal,
-        "certain": entry.is_certain,
-    }
-    if candidate is not None:
-        for name in ("confidence", "score", "sparse_score", "dense_score"):
-            values[name] = getattr(candidate, name)
-    values |= {f"fits_{pid}": value for pid, value in entry.fits}
-    return {
-        "id": dictionary.ids[entry.row],
-        "name": dictionary.preferred_name(entry.row),
-        "description": shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION),
-        "type": [wanted.reference for wanted in vocabulary.types_of(entry.row)],
-        "score": entry.points,
-        "match": matched,
-        "features": [{"id": name, "value": v} for name, v in values.items() if v is not None],
-    }
+    def _json(self, entry: _Scored, matched: bool) -> Json:
+        """A candidate as the protocol writes it; its features are the parts of its score."""
+        dictionary, candidate = self._vocabulary.dictionary, entry.candidate
+        values: dict[str, Any] = {"same_name": entry.is_equal, "certain": entry.is_certain}
+        if candidate is not None:
+            for name in ("confidence", "score", "sparse_score", "dense_score"):
+                values[name] = getattr(candidate, name)
+        values |= {f"fits_{pid}": value for pid, value in entry.fits}
+        return reference(dictionary, entry.row) | {
+            "description": shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION),
+            "type": [wanted.reference for wanted in self._vocabulary.types_of(entry.row)],
+            "score": entry.points,
+            "match": matched,
+            "features": [{"id": name, "value": v} for name, v in values.items() if v is not None],
+        }

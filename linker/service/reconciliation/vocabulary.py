@@ -14,6 +14,7 @@ from linker.ids import curie, normalized
 from linker.linking.linker import Linker
 from linker.types import NAME_KINDS
 
+MOST_PROPERTIES = 20  # in a query, or in a request for data extension
 _BRANCHES = 100  # the largest number of roots that are offered as types
 
 Json = dict[str, Any]
@@ -22,18 +23,32 @@ Value = int | str
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
-    """A category of concepts: all of them, a branch of the hierarchy, or a semantic type."""
+class Entry:
+    """What has an id of its own in the protocol: a type, or a property."""
 
-    id: str  # the id of the highest concept of a branch, or a semantic type as it is written
+    id: str
     name: str
     description: str = ""
-    is_semantic: bool = False
 
     @property
     def reference(self) -> Json:
-        """The type as candidates name it."""
+        """The entry as candidates name it."""
         return {"id": self.id, "name": self.name}
+
+    @property
+    def described(self) -> Json:
+        """The entry as it is suggested."""
+        return self.reference | {"description": self.description}
+
+
+@dataclass(frozen=True, slots=True)
+class Type(Entry):
+    """A category of concepts: all of them, a branch of the hierarchy, or a semantic type.
+
+    Its id is that of the highest concept of the branch, or the semantic type as it is written.
+    """
+
+    is_semantic: bool = False
 
 
 ANY = Type("concept", "Any concept", "All concepts of the dictionary")
@@ -118,13 +133,6 @@ class Vocabulary:
         texts = (normalized(identifier), curie(identifier))
         return next((self._by_xref[text] for text in texts if text in self._by_xref), ())
 
-    def meant(self, text: str) -> list[int]:
-        """The rows of the concepts that an id or a name stands for."""
-        table = self.linker.generator.table
-        name = table.row(self.linker.normalize(text))
-        named = table.concepts_of(name).tolist() if name >= 0 else []
-        return [*self.rows(text), *named]
-
     @cached_property
     def _by_xref(self) -> Mapping[str, tuple[int, ...]]:
         """The rows of the concepts with each cross-reference."""
@@ -141,49 +149,37 @@ class Vocabulary:
         texts = [dictionary.names[n] for n in names if dictionary.name_kind[n] != training]
         return [text for text in dict.fromkeys(texts) if text != dictionary.preferred_name(row)]
 
-    def preferred(self, row: int) -> list[str]:
-        """The preferred name of a concept."""
-        return [self.dictionary.preferred_name(row)]
-
-    def type_names(self, row: int) -> list[str]:
-        """The names of the offered types of a concept, without that of all."""
-        return [entry.name for entry in self.types_of(row)[1:]]
-
-    def definition(self, row: int) -> list[str]:
-        """The definition of a concept, if it has one."""
-        return list(filter(None, [self.dictionary.columns.definitions[row]]))
-
-    def xrefs(self, row: int) -> list[str]:
-        """The former ids of a concept, and its ids in other vocabularies."""
-        return [*self.dictionary.alternative_ids(row), *self.dictionary.concept(row).xrefs]
-
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class Property(Entry):
     """A property of concepts: data extension fetches it, and queries are narrowed by it."""
 
-    id: str
-    name: str
-    description: str
-    values: Callable[[Vocabulary, int], Sequence[Value]]  # of the concept with a row
+    values: Callable[[Vocabulary, int], Sequence[Value]] = lambda *_: ()  # of the concept of a row
     has_concepts: bool = False  # whether its values are concepts
     # what queries are compared with, where it is more than the values
     compared: Callable[[Vocabulary, int], Sequence[Value]] | None = None
-
-    @property
-    def reference(self) -> Json:
-        """The property as the protocol writes it."""
-        return {"id": self.id, "name": self.name, "description": self.description}
 
 
 _V = Vocabulary
 _ALL = (
     Property("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
-    Property("name", "Preferred name", "The name that the dictionary prefers", _V.preferred),
+    Property(
+        *("name", "Preferred name", "The name that the dictionary prefers"),
+        lambda v, row: [v.dictionary.preferred_name(row)],
+    ),
     Property("synonyms", "Synonyms", "Its other names", _V.synonyms),
-    Property("definition", "Definition", "What the dictionary says that it is", _V.definition),
-    Property("xrefs", "Cross-references", "Ids of other vocabularies and former ids", _V.xrefs),
-    Property("types", "Types", "Branches and semantic types that it belongs to", _V.type_names),
+    Property(
+        *("definition", "Definition", "What the dictionary says that it is"),
+        lambda v, row: [*filter(None, [v.dictionary.columns.definitions[row]])],
+    ),
+    Property(
+        *("xrefs", "Cross-references", "Ids of other vocabularies and former ids"),
+        lambda v, row: [*v.dictionary.alternative_ids(row), *v.dictionary.concept(row).xrefs],
+    ),
+    Property(
+        *("types", "Types", "Branches and semantic types that it belongs to"),
+        lambda v, row: [entry.name for entry in v.types_of(row)[1:]],  # without that of all
+    ),
     Property(
         "parents", "Parents", "The concepts directly above it", _V.parents, True, _V.ancestors
     ),
@@ -209,6 +205,7 @@ def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Calla
         are in it; else 0.
     """
     values = partial(entry.compared or entry.values, vocabulary)
+    normalize, table = vocabulary.linker.normalize, vocabulary.linker.generator.table
     if entry.id == "definition":
         texts = [_words(text) for text in wanted]
 
@@ -218,16 +215,14 @@ def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Calla
 
         return share
     if entry.has_concepts:
-        rows = {row for text in wanted for row in vocabulary.meant(text)}
+        rows = {row for text in wanted for row in vocabulary.rows(text)}
+        names = [name for name in map(table.row, map(normalize, wanted)) if name >= 0]
+        rows |= {row for name in names for row in table.concepts_of(name).tolist()}
         return lambda row: float(not rows.isdisjoint(values(row)))
-    normalize = vocabulary.linker.normalize
     forms = {spell(text) for text in wanted for spell in (normalized, curie, normalize)}
-
-    def is_there(row: int) -> float:
-        texts = map(str, values(row))
-        return float(any(normalized(t) in forms or normalize(t) in forms for t in texts))
-
-    return is_there
+    return lambda row: float(
+        any(spell(str(text)) in forms for text in values(row) for spell in (normalized, normalize))
+    )
 
 
 def _words(text: str) -> set[str]:
