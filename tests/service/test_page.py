@@ -451,6 +451,28 @@ def test_more_candidates_leave_the_answer(page: Any) -> None:
     status(page, "There are no more candidates.")
 
 
+def test_a_reading_with_a_rejected_concept_is_not_offered(page: Any, fake: Fake) -> None:
+    text = "Ataxia telangiectasia (A-T): A-T was found."
+    link(page, text)
+    assert marked(page)
+    offers = page.evaluate(
+        """async () => {
+            const { AnswerView } = await import("./static/answer.js");
+            const rival = { kind: "whole", confidence: 0.5,
+                parts: [{ candidates: [{ concept_id: "X:1", name: "one" }] }] };
+            const part = { text: "m", nil: true, candidates: [], rejected: null };
+            return [[], [{ accepted: false, concept_id: "X:1" }]].map((decisions) => {
+                const state = decisions.length ? "open" : "model";
+                const said = { mention: "m", parts: [part], rivals: [rival], state, decisions };
+                const answers = new AnswerView({});
+                answers.show({ item: { document: null }, prediction: said }, 0, 1);
+                return document.querySelectorAll("#candidates .rival").length;
+            });
+        }"""
+    )
+    assert offers == [1, 0]
+
+
 def test_a_part_may_have_no_concept(page: Any, fake: Fake) -> None:
     decision = {"mention": "breast and ovarian cancer", "concept_id": "MESH:D001943|-1"}
     fake.decisions = [{**decision, "accepted": True, "scope": "", "reviewer": "Bob"}]
@@ -899,8 +921,8 @@ def test_a_question_can_be_left(page: Any, fake: Fake) -> None:
 def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) -> None:
     page.set_viewport_size({"width": 400, "height": 600})
     link(page, TEXT)
+    fake.fail = [JSONResponse({"error": "the query is odd"}, 422)] * 2  # typing searches, too
     page.fill("#query", "leuk")
-    fake.fail = [JSONResponse({"error": "the query is odd"}, 422)]
     page.locator("#query").press("Enter")
     expect(page.locator("#problem p")).to_have_text("The query is odd.")
     expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
