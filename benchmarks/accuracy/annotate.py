@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -120,36 +121,27 @@ def measured(system: str, corpus: str, learnt: str) -> dict[str, Any]:
     """The figures of one system on one corpus."""
     dictionary = medic(RELEASES[corpus])
     known = documents(corpus, *SPLITS[learnt])
-    seconds, annotate = measure.timed(lambda: SYSTEMS[system](dictionary, known, corpus))
+    annotate = SYSTEMS[system](dictionary, known, corpus)
     asked = documents(corpus, "devel")
     bare = [dataclasses.replace(document, mentions=()) for document in asked]
     list(annotate(bare[:1]))  # what is made at first use
     taken, predicted = measure.timed(lambda: list(annotate(bare)))
     pairs = zip(asked, predicted, strict=True)
     return summary([counts(document, of_one, dictionary.resolve) for document, of_one in pairs]) | {
-        "seconds_to_make": round(seconds, 1),
         "documents_a_second": round(len(asked) / taken, 1),
         "peak_mb": round(measure.peak()),
     }
 
 
-def main() -> None:
-    """Measure each system in a process of its own."""
-    rows = []
-    for corpus in TITLES:
-        for learnt in SPLITS:
-            for system in SYSTEMS:
-                if system in PACKAGES and not importlib.util.find_spec(PACKAGES[system]):
-                    print(f"{system}: {PACKAGES[system]} is not installed", file=sys.stderr)
-                    continue
-                figures = measure.apart(measured, system, corpus, learnt)
-                rows.append({"system": system, "corpus": corpus, "learnt": learnt} | figures)
-                scores = [figures[name]["f1"] for name in ("span", "span_concept", "concept")]
-                print(system, corpus, learnt, *scores, figures["documents_a_second"], flush=True)
-    versions = {package: results.version(package) for package in PACKAGES.values()}
-    results.save("annotate", {"rows": rows, "versions": versions}, seed=0)
-
-
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
-    main()
+    rows = []
+    for corpus, learnt, system in itertools.product(TITLES, SPLITS, SYSTEMS):
+        if system in PACKAGES and not importlib.util.find_spec(PACKAGES[system]):
+            print(f"{system}: {PACKAGES[system]} is not installed", file=sys.stderr)
+            continue
+        figures = measure.apart(measured, system, corpus, learnt)
+        rows.append({"system": system, "corpus": corpus, "learnt": learnt} | figures)
+        print(rows[-1], flush=True)
+    versions = {package: results.version(package) for package in PACKAGES.values()}
+    results.save("annotate", {"rows": rows, "versions": versions}, seed=0)

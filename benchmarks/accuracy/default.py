@@ -11,12 +11,10 @@ that were fitted to the other corpus, and is fitted to the training mentions whe
 
 from __future__ import annotations
 
-import dataclasses
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -24,16 +22,13 @@ from benchmarks.accuracy import configurations, ranker_weights
 from benchmarks.lib import dense_tables, results, runs
 from benchmarks.lib.data import TITLES
 from benchmarks.lib.dense_runs import Task, ranked
-from benchmarks.lib.lent import LENDERS, LENT, NONE, dictionary
-from linker.candidates.hybrid import HybridGenerator
+from benchmarks.lib.linkers import LENDERS, LENT, NONE, with_lent
 from linker.evaluation import protocols
 
-CHARACTERS, STATIC = "characters", "static"
-ENCODERS = {CHARACTERS: "tfidf", STATIC: "static"}
+ENCODERS = {"characters": "tfidf", "static": "static"}
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """A row: what is trained."""
 
     encoder: str  # of `ENCODERS`
@@ -48,20 +43,11 @@ class System:
         return runs.slug(f"{self.encoder} {self.lent or 'none'} {learnt} {self.medic}")
 
 
-SYSTEMS = [
-    System(encoder, lent, mentions)
-    for mentions in (False, True)
-    for encoder in ENCODERS
-    for lent in LENDERS
-]
-TESTED = [
-    *(
-        System(encoder, lent, mentions)
-        for mentions in (False, True)
-        for encoder, lent in ((STATIC, LENT), (STATIC, NONE), (CHARACTERS, NONE))
-    ),
-    *(System(STATIC, lent, True, "2012") for lent in (LENT, NONE)),
-]
+LEARNT = (False, True)
+SYSTEMS = [System(e, lent, learnt) for learnt in LEARNT for e in ENCODERS for lent in LENDERS]
+_PAIRS = (("static", LENT), ("static", NONE), ("characters", NONE))
+TESTED = [System(*pair, learnt) for learnt in LEARNT for pair in _PAIRS]
+TESTED += [System("static", lent, True, "2012") for lent in (LENT, NONE)]
 TASKS = {
     "devel": ([Task(corpus, "devel") for corpus in TITLES], SYSTEMS),
     "test": ([Task("ncbi", "test")], TESTED),
@@ -73,45 +59,30 @@ def find(system: System, task: Task) -> dict[str, Any]:
     encoder = ENCODERS[system.encoder]
     linker = ranker_weights.trained(
         task.corpus,
-        dictionary(system.medic, system.lent),
+        with_lent(system.lent, system.medic),
         encoder,
         task.known if system.mentions else [],
         configurations.as_biosyn(encoder) if system.medic == "2012" else None,
     )
-    first = linker.generator
-    return {
-        "configuration": system.key,
-        **dataclasses.asdict(system),
-        "names": len(first.table),
-        "weight": first.sparse_weight if isinstance(first, HybridGenerator) else None,
-    } | ranked(linker, task.test)
+    return system._asdict() | ranked(linker, task.test)
 
 
-def rows(on: str) -> list[dict[str, Any]]:
+def rows(on: str, is_table: bool) -> list[dict[str, Any]]:
     """Accuracies of the systems whose runs are kept, and their differences to characters."""
     lines = []
     tasks, systems = TASKS[on]
     for task in tasks:
-        kept = runs.figures(f"default-{task.table}")
-        for system in systems:
-            if not (figures := kept.get(system.key)):
-                continue
-            names = (*System.__dataclass_fields__, "names", "weight")
-            row = {"corpus": task.corpus, "on": on} | {name: figures[name] for name in names}
+        wanted = {system.key: partial(find, system, task) for system in systems}
+        kept = runs.made(f"default-{task.table}", wanted, is_table=is_table)
+        for system in (system for system in systems if system.key in kept):
+            figures = kept[system.key]
+            row = {"corpus": task.corpus, "on": on} | system._asdict()
             row |= {p: dense_tables.accuracy([figures], p) for p in protocols.PROTOCOLS}
-            base = kept.get(dataclasses.replace(system, encoder=CHARACTERS, lent=NONE).key)
+            base = kept.get(system._replace(encoder="characters", lent=NONE).key)
             if base and base is not figures:
                 row["gain"] = dense_tables.gain(figures, base, "strict")
             lines.append(row)
     return lines
-
-
-def make(on: str) -> None:
-    """Make the runs that are missing."""
-    tasks, systems = TASKS[on]
-    for system in systems:
-        for task in tasks:
-            runs.make(f"default-{task.table}", system.key, partial(find, system, task), 0)
 
 
 if __name__ == "__main__":
@@ -119,12 +90,6 @@ if __name__ == "__main__":
     parser.add_argument("--on", choices=TASKS, default="devel")
     parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args()
-    if not given.table:
-        make(given.on)
-    figures = {"rows": rows("devel"), "test": rows("test")}
-    results.save("default", figures, seed=0)
-    for row in figures["test" if given.on == "test" else "rows"]:
-        what = [row[name] for name in ("corpus", "medic", "mentions", "encoder", "lent")]
-        print(
-            *what, *(row[p]["acc"]["1"] for p in protocols.PROTOCOLS), row["strict"]["unseen_acc1"]
-        )
+    parts = {on: rows(on, given.table or on != given.on) for on in TASKS}
+    results.save("default", {"rows": parts["devel"], "test": parts["test"]}, seed=0)
+    print(*parts[given.on], sep="\n")

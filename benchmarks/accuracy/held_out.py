@@ -1,8 +1,7 @@
 """Which encoder finds names that its dictionary lacks, with the ranker that is shipped.
 
-python benchmarks/accuracy/held_out.py                   all; those of dan take 5 minutes each
-python benchmarks/accuracy/held_out.py --system NAME     makes the runs of one system; --task NAME
-python benchmarks/accuracy/held_out.py --table           makes none, puts together what is kept
+python benchmarks/accuracy/held_out.py            all; the runs of dan take 5 minutes each
+python benchmarks/accuracy/held_out.py --table    makes none, puts together what is kept
 
 Writes results/held_out.json; the runs are kept in results/runs/held-out.jsonl.gz. Names are held
 out of HPO, DOID and MEDIC; another vocabulary lends names to what is left, or none does. Then there
@@ -17,12 +16,10 @@ import gzip
 import re
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,55 +27,75 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import locate, medic
-from benchmarks.lib.held_out_names import held_out
+from benchmarks.lib.linkers import ONTOLOGIES
 from linker import Dictionary, Linker
-from linker.candidates.hybrid import HybridGenerator
+from linker.dictionary import NameTable
+from linker.dictionary.classes import bags
 from linker.options import changed, preset
 from linker.readers import table
 from linker.text.normalize import normalize
-from linker.training.settings import RunSettings
 
 TABLE, SEED = "held-out", 1
-HPO, DOID = "ontologies/hp.obo.gz", "ontologies/doid.obo.gz"
-CHARACTERS = "characters"
-ENCODERS = {  # by system
-    CHARACTERS: "tfidf",
-    "static": "static",
-    "dan": "dan",
-    "MiniLM, untrained": "transformer",
-    "MiniLM, aligned": "transformer",
-}
+MOST, SHARE = 2000, 0.2  # names that are held out, at most, of those that can be
+DOID, HPO = ONTOLOGIES
 NOT_RANKED = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 0.5
-CHANGES = {  # what the systems change in the defaults of their encoders
-    "MiniLM, untrained": NOT_RANKED | {"align": {"epochs": 0}},
-    "MiniLM, aligned": NOT_RANKED,
+CHARACTERS = "characters"
+SYSTEMS: dict[str, tuple[str, Mapping[str, Any]]] = {  # encoder, what it changes in the defaults
+    CHARACTERS: ("tfidf", {}),
+    "static": ("static", {}),
+    "dan": ("dan", {}),
+    "MiniLM, untrained": ("transformer", NOT_RANKED | {"align": {"epochs": 0}}),
+    "MiniLM, aligned": ("transformer", NOT_RANKED),
 }
 ALIGNED = 10_000  # names, at most, of the dictionaries that MiniLM is aligned on
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A dictionary, and names that it lacks."""
 
     dictionary: Dictionary
-    texts: Sequence[str]
+    texts: Sequence[str]  # in normal form, or as they are written
     ids: Sequence[str]  # of the concept of each
     lent: int = 0  # how many of the names were lent
 
 
-def names_out(dictionary: Dictionary, *lenders: str) -> Task:
-    """A dictionary without a sample of its names, which are asked.
+def held_out(dictionary: Dictionary) -> Task:
+    """Hold a sample of names out of a dictionary, one for each concept.
 
-    Args:
-        dictionary: the names.
-        lenders: files that lend names to what is left.
+    Preferred names, those of several concepts, and names of the same words as one of these stay.
+    What has the same words as a name that is held out, in any order, goes with it.
     """
-    asked = held_out(dictionary, SEED)
+    forms = list(map(normalize, dictionary.names))
+    names = NameTable.of(forms, dictionary.name_concept, dictionary.entry_rank)
+    row_of = {text: row for row, text in enumerate(names.texts)}
+    rows, bag = np.array([row_of[form] for form in forms]), bags(list(names.texts))
+    stays = np.diff(names.indptr) != 1
+    stays[rows[dictionary.preferred]] = True
+    spare = np.flatnonzero(~np.isin(bag, bag[stays]))
+    spare = np.random.default_rng(SEED).permutation(spare)
+    concepts, first = np.unique(names.concepts[names.indptr[spare]], return_index=True)
+    out = spare[np.sort(first)[: min(MOST, len(concepts), int(SHARE * len(spare)))]]
+    return Task(
+        dictionary.without(np.flatnonzero(np.isin(bag[rows], bag[out]))),
+        [names.texts[row] for row in out.tolist()],
+        [dictionary.ids[row] for row in names.concepts[names.indptr[out]].tolist()],
+    )
+
+
+def of_file(name: str, *lenders: str) -> Task:
+    """A dictionary without a sample of its names; others lend names to what is left."""
+    asked = held_out(Dictionary.read(locate(name)) if name else medic("2017"))
     if not lenders:
-        return Task(asked.dictionary, asked.texts, asked.ids)
+        return asked
     rest = asked.dictionary.lend(*map(locate, lenders))
     lent = {normalize(rest.names[row]) for row in rest.lent_rows.tolist()}
-    return Task(rest, asked.texts, asked.ids, len(lent.intersection(asked.texts)))
+    return asked._replace(dictionary=rest, lent=len(lent.intersection(asked.texts)))
+
+
+def some_names(whole: Dictionary, rows: np.ndarray[Any, Any], dictionary: Dictionary) -> Task:
+    """Some names of a dictionary, which another one lacks."""
+    ids = [whole.ids[row] for row in whole.name_concept[rows].tolist()]
+    return Task(dictionary, [whole.names[row] for row in rows.tolist()], ids)
 
 
 def single_names(concepts: int = 1000) -> Task:
@@ -86,22 +103,8 @@ def single_names(concepts: int = 1000) -> Task:
     whole = medic("2017")
     rows = np.random.default_rng(SEED).permutation(len(whole))[:concepts]
     asked = np.setdiff1d(np.flatnonzero(np.isin(whole.name_concept, rows)), whole.preferred)
-    texts = [whole.names[row] for row in asked.tolist()]
-    ids = [whole.ids[row] for row in whole.name_concept[asked].tolist()]
     others = np.setdiff1d(np.arange(len(whole.names)), whole.preferred)
-    dictionary = only(whole.without(others), rows.tolist())
-    return Task(dictionary, texts, ids)
-
-
-def layperson_names(path: Path) -> set[tuple[str, str]]:
-    """The synonyms of HPO that laypersons use, each with its concept."""
-    names, identifier = set(), ""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            identifier = line[4:].strip() if line.startswith("id: ") else identifier
-            if match := re.match(r'synonym: "(.*)" \w+ layperson', line):
-                names.add((identifier, match[1]))
-    return names
+    return some_names(whole, asked, only(whole.without(others), rows.tolist()))
 
 
 def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
@@ -111,8 +114,13 @@ def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
         concepts: how many of its concepts there are; 0: all.
         share: the share of their other synonyms that is kept.
     """
-    path = locate(HPO)
-    lay, whole = layperson_names(path), Dictionary.read(path)
+    lay, identifier = set(), ""
+    with gzip.open(locate(HPO), "rt", encoding="utf-8") as file:
+        for line in file:
+            identifier = line[4:].strip() if line.startswith("id: ") else identifier
+            if match := re.match(r'synonym: "(.*)" \w+ layperson', line):
+                lay.add((identifier, match[1]))
+    whole = Dictionary.read(locate(HPO))
     owners = whole.name_concept
     pairs = zip(owners.tolist(), whole.names, strict=True)
     is_lay = np.array([(whole.ids[row], text) in lay for row, text in pairs], bool)
@@ -125,11 +133,7 @@ def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
     out = is_lay | (random.random(len(is_lay)) >= share)
     out[whole.preferred] = False
     dictionary = whole.without(np.flatnonzero(out))
-    if concepts:
-        dictionary = only(dictionary, sample.tolist())
-    texts = [whole.names[row] for row in asked.tolist()]
-    ids = [whole.ids[row] for row in owners[asked].tolist()]
-    return Task(dictionary, texts, ids)
+    return some_names(whole, asked, only(dictionary, sample.tolist()) if concepts else dictionary)
 
 
 def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
@@ -141,26 +145,13 @@ def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
         return Dictionary.read(file.name)
 
 
-def nearest(task: Task, linker: Linker) -> str:
-    """Whether the best concept for each text is its own, as digits."""
-    answers = zip(task.ids, linker.link(task.texts, k=1, threshold=0), strict=True)
-    return hits.digits(
-        i in {part.best.concept_id for part in answer.parts if part.best} for i, answer in answers
-    )
-
-
-def of_file(name: str, *lenders: str) -> Task:
-    """A dictionary file without a sample of its names."""
-    return names_out(Dictionary.read(locate(name)), *lenders)
-
-
 TASKS: dict[str, Callable[[], Task]] = {
     "HPO": partial(of_file, HPO),
     "HPO, lent DOID's names": partial(of_file, HPO, DOID),
     "DOID": partial(of_file, DOID),
     "DOID, lent HPO's names": partial(of_file, DOID, HPO),
-    "MEDIC 2017": lambda: names_out(medic("2017")),
-    "MEDIC 2017, lent DOID's and HPO's names": lambda: names_out(medic("2017"), DOID, HPO),
+    "MEDIC 2017": partial(of_file, ""),
+    "MEDIC 2017, lent DOID's and HPO's names": partial(of_file, "", DOID, HPO),
     "MEDIC, 1,000 concepts with one name each": single_names,
     "HPO, layperson synonyms": laypersons,
     "HPO, layperson synonyms, 1,000 concepts, half of the others": partial(laypersons, 1000, 0.5),
@@ -168,70 +159,46 @@ TASKS: dict[str, Callable[[], Task]] = {
 }
 
 
-def run(task: Task, system: str) -> dict[str, Any]:
-    """What a system has right of a task, and what it was."""
-    said: list[str] = []
-    encoder, start = ENCODERS[system], time.perf_counter()
-    options = changed(preset("default", encoder), CHANGES.get(system, {}))
-    linker = Linker.train(
-        task.dictionary, encoder=encoder, options=options, settings=RunSettings(say=said.append)
-    )
-    seconds, generator = time.perf_counter() - start, linker.generator
-    return {
-        "concepts": len(task.dictionary),
-        "names": len(task.dictionary.names),
-        "lent": task.lent,
-        "weight": generator.sparse_weight if isinstance(generator, HybridGenerator) else None,
-        "said": said,
-        "seconds": round(seconds, 1),
-        "by_score": nearest(task, linker.with_ranker(None)),
-        "right": nearest(task, linker),
-    }
+def find(name: str, system: str) -> dict[str, Any]:
+    """What a system has right of a task, with the ranker and without; nothing where it is slow."""
+    task, (encoder, changes) = TASKS[name](), SYSTEMS[system]
+    if system == "MiniLM, aligned" and len(task.dictionary.names) > ALIGNED:
+        return {}
+    options = changed(preset("default", encoder), changes)
+    linker = Linker.train(task.dictionary, encoder=encoder, options=options)
+    figures: dict[str, Any] = {"lent": task.lent}
+    for order, ranked in (("by_score", linker.with_ranker(None)), ("right", linker)):
+        answers = zip(task.ids, ranked.link(task.texts, k=1, threshold=0), strict=True)
+        figures[order] = hits.digits(
+            i in {part.best.concept_id for part in answer.parts if part.best}
+            for i, answer in answers
+        )
+    return figures
 
 
-def make(systems: Sequence[str], tasks: Sequence[str]) -> None:
-    """Make the runs that are missing."""
-    for system in systems:
-        for name in tasks:
-            if _key(name, system) in runs.read(TABLE):
-                continue
-            asked = TASKS[name]()
-            if system != "MiniLM, aligned" or len(asked.dictionary.names) <= ALIGNED:
-                runs.make(TABLE, _key(name, system), partial(run, asked, system), SEED)
-
-
-def _key(task: str, system: str) -> str:
-    return runs.slug(f"{task} {system}")
-
-
-def row(task: str) -> dict[str, Any]:
+def row(name: str, kept: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Acc@1 of each system with a run, and its difference to characters, with intervals."""
-    kept = runs.figures(TABLE)
-    by_system = {s: kept[key] for s in ENCODERS if (key := _key(task, s)) in kept}
-    first = by_system[CHARACTERS]
-    base, systems = hits.read(first["right"]), {}
-    for system, figures in by_system.items():
-        right = hits.read(figures["right"])
-        systems[system] = {key: figures[key] for key in ("weight", "said", "seconds")} | {
-            "acc1": hits.interval(right),
-            "by_score": hits.means([figures["by_score"]])[0],
-            "gain": hits.gain(right, base),
-        }
-    counts = {"n": len(base)} | {key: first[key] for key in ("concepts", "names", "lent")}
-    return {"task": task, **counts, "systems": systems}
+    base, systems = hits.read(kept[key(name, CHARACTERS)]["right"]), {}
+    for system in SYSTEMS:
+        if figures := kept.get(key(name, system)):
+            right = hits.read(figures["right"])
+            systems[system] = {
+                "acc1": hits.interval(right),
+                "by_score": hits.means([figures["by_score"]])[0],
+                "gain": hits.gain(right, base),
+            }
+    lent = kept[key(name, CHARACTERS)]["lent"]
+    return {"task": name, "n": len(base), "lent": lent, "systems": systems}
+
+
+def key(name: str, system: str) -> str:
+    """The name of a run."""
+    return runs.slug(f"{name} {system}")
 
 
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    again = "make the runs of this one; may be given again"
-    parser.add_argument("--system", choices=ENCODERS, action="append", help=again)
-    parser.add_argument("--task", choices=TASKS, action="append", help=again)
-    parser.add_argument("--table", action="store_true", help="make no run")
-    given = parser.parse_args()
-    if not given.table:
-        make(given.system or [*ENCODERS], given.task or [*TASKS])
-    rows = [row(task) for task in TASKS]
+    wanted = {key(name, s): partial(find, name, s) for s in SYSTEMS for name in TASKS}
+    kept = runs.made(TABLE, wanted, is_table=results.only_table(__doc__))
+    rows = [row(name, kept) for name in TASKS]
     results.save("held_out", {"rows": rows}, seed=SEED)
-    for line in rows:
-        systems = {name: values["acc1"][0] for name, values in line["systems"].items()}
-        print(line["task"], line["n"], line["lent"], systems)
+    print(*rows, sep="\n")

@@ -29,9 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import configurations
 from benchmarks.accuracy.configurations import BASE, chosen
-from benchmarks.lib import by_score, dense_tables, results
+from benchmarks.lib import dense_tables, results
 from benchmarks.lib.data import documents, locate, medic
 from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.linkers import by_score
 from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
@@ -62,7 +63,7 @@ def choose() -> None:
         row: dict[str, Any] = dataclasses.asdict(sparse)
         for protocol, dictionary in names.items():
             options = dataclasses.replace(BASE[protocol], sparse=sparse)
-            linker = by_score.trained(dictionary, "tfidf", train, options)
+            linker = by_score(dictionary, "tfidf", train, options)
             outcomes = list(getattr(protocols, protocol)(linker, dev, max(KS)))
             row[protocol] = report.figures(outcomes, KS, intervals=False)
         rows.append(row)
@@ -77,7 +78,7 @@ def test() -> None:
     known, items = documents("ncbi", "train", "devel"), documents("ncbi", "test")
     rows = []
     for name, year, protocol, options, training in sparse_configurations(known):
-        linker = by_score.trained(medic(year), "tfidf", training, options)
+        linker = by_score(medic(year), "tfidf", training, options)
         outcomes = list(getattr(protocols, protocol)(linker, items, max(KS)))
         row = {"configuration": name, "medic": year, "protocol": protocol}
         row |= {"names": len(linker.generator.table), "options": dataclasses.asdict(options)}

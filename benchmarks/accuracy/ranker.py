@@ -19,10 +19,9 @@ import gzip
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from benchmarks.accuracy import ranker_weights
 from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import MEDIC, TITLES, locate
 from benchmarks.lib.dense_runs import Task
-from benchmarks.lib.lent import LENDERS, LENT, dictionary, lending
+from benchmarks.lib.linkers import LENDERS, LENT, by_score, lending, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, metrics
 from linker.evaluation import report, run
@@ -40,9 +39,6 @@ from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
-from linker.training.pipeline import without_ranker
-from linker.training.plan import TrainingRequest, make
-from linker.training.settings import RunSettings
 from linker.types import Document
 
 KS = (1, 5, 20)
@@ -67,8 +63,7 @@ GROUPS = {  # of columns
 }
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(NamedTuple):
     """A row: what is learnt, and by what candidates are ordered."""
 
     ranker: str  # SCORE, OTHER, FITTED or ALONE
@@ -116,11 +111,11 @@ def reduced(seed: int) -> Dictionary:
     out = {row[IDS] for row, left_out in zip(table, is_out, strict=True) if left_out}
     for row in table:
         row[PARENTS] = "|".join(i for i in row[PARENTS].split("|") if i not in out)
-    kept = ["\t".join(row) for row in table if row[IDS] not in out]
+    kept = [line for line in lines if line.startswith("#")]
+    kept += ["\t".join(row) for row in table if row[IDS] not in out]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "medic.tsv"
-        comments = [line for line in lines if line.startswith("#")]
-        path.write_text("\n".join([*comments, *kept]) + "\n", encoding="utf-8")
+        path.write_text("\n".join(kept) + "\n", encoding="utf-8")
         return lending(Dictionary.read(path), LENDERS[LENT])[0]
 
 
@@ -128,19 +123,17 @@ def without(documents: Iterable[Document], dictionary: Dictionary) -> list[Docum
     """Documents whose mentions have no concept where the dictionary knows none of their ids."""
     result = []
     for document in documents:
+        ids = [[i for group in m.gold or () for i in group.ids] for m in document.mentions]
         mentions = tuple(
-            dataclasses.replace(mention, gold=())
-            if mention.gold
-            and not any(dictionary.rows(i) for group in mention.gold for i in group.ids)
-            else mention
-            for mention in document.mentions
-        )
+            mention if any(map(dictionary.rows, own)) or not own
+            else dataclasses.replace(mention, gold=())
+            for mention, own in zip(document.mentions, ids, strict=True)
+        )  # fmt: skip
         result.append(dataclasses.replace(document, mentions=mentions))
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(NamedTuple):
     """A linker that has no ranker yet."""
 
     linker: Linker
@@ -151,27 +144,20 @@ class Trained:
 
 @lru_cache(maxsize=1)
 def trained(task: Task, encoder: str, learnt: int, missing: int) -> Trained:
-    """Train the linker of a system."""
-    names = dictionary("2017", LENT) if missing < 0 else reduced(missing)
+    """Train the linker of a system; one that takes long is kept in the working folder."""
+    names = with_lent() if missing < 0 else reduced(missing)
     known, asked = task.known, task.test
     if learnt != ALL:
         order = np.random.default_rng(0).permutation(len(known))
         known = [known[place] for place in order[:learnt].tolist()]
     if missing >= 0:
         known, asked = without(known, names), without(asked, names)
-    return Trained(linker_of(task, encoder, names, known), names, known, asked)
-
-
-def linker_of(task: Task, encoder: str, names: Dictionary, known: Sequence[Document]) -> Linker:
-    """Train a linker; one that takes long is kept in the working folder."""
     folder = WORK / f"ranker-{encoder}-{task.table}"  # remove it where data or options change
-    if encoder in SLOW and folder.exists():
-        return Linker.load(folder).with_ranker(None)
-    plan = make(TrainingRequest(encoder=encoder, has_mentions=bool(known)))
-    linker = without_ranker(plan, names, known, RunSettings())
-    if encoder in SLOW:
-        linker.save(folder)
-    return linker
+    if encoder not in SLOW:
+        return Trained(by_score(names, encoder, known), names, known, asked)
+    if not folder.exists():
+        by_score(names, encoder, known).save(folder)
+    return Trained(Linker.load(folder).with_ranker(None), names, known, asked)
 
 
 def ranked(system: System, task: Task) -> tuple[Linker, Sequence[Document]]:
@@ -222,10 +208,8 @@ def find(system: System, task: Task) -> dict[str, Any]:
     """Train a system, and evaluate it; a row of a curve, or without columns, says less."""
     linker, asked = ranked(system, task)
     answered = run.evaluate(asked, linker, "strict", KS, threshold=0.0)
-    record = answered.record
-    figures = dataclasses.asdict(system) | {
-        name: record[name] for name in ("n", "acc", "acc_interval", "errors", "composites")
-    }
+    record, figures = answered.record, system._asdict()
+    figures |= {name: record[name] for name in ("n", "acc", "acc_interval", "errors", "composites")}
     figures["right"] = hits.digits(outcome.rank == 1 for outcome in answered.outcomes)
     if linker.ranker:
         figures["calibration"] = {n: record["calibration"][n] for n in ("ece", "brier", "auroc")}
@@ -245,29 +229,29 @@ def find(system: System, task: Task) -> dict[str, Any]:
 
 def none_auroc(linker: Linker, ranker: Ranker, asked: Sequence[Document]) -> float | None:
     """How well the probability of "none" tells mentions without a concept from others."""
-    values: list[float] = []
-    has_none: list[bool] = []
+    pairs: list[tuple[float, bool]] = []
     for mentions, batch in linker.lists(asked):
         none = ranker.probabilities(batch.lists).none.tolist()
-        pairs = [(p, not m.gold) for m, p in zip(mentions, none, strict=True) if m.gold is not None]
-        values += [probability for probability, _ in pairs]
-        has_none += [is_none for _, is_none in pairs]
-    return report.rounded(metrics.auroc(values, has_none))
+        pairs += [
+            (p, not m.gold) for m, p in zip(mentions, none, strict=True) if m.gold is not None
+        ]
+    return report.rounded(metrics.auroc(*map(list, zip(*pairs, strict=True))))
 
 
-def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any]]:
-    """The figures of the runs that are kept, and the gain over the first system of a kind.
+def rows(tasks: Sequence[Task], systems: Sequence[System], is_table: bool) -> list[dict[str, Any]]:
+    """The figures of the runs, and the gain over the first system of a kind.
 
     That is the order by score of the same linker, or the ranker with all columns.
     """
     lines = []
     for task in tasks:
-        kept = runs.figures(table(task))
-        for system in systems:
-            if not (figures := dict(kept.get(system.key, {}))):
-                continue
+        table = f"ranker-{task.table}"
+        runs.made(table, {s.key: partial(find, s, task) for s in systems}, is_table=is_table)
+        kept = runs.figures(table)
+        for system in (system for system in systems if system.key in kept):
+            figures = dict(kept[system.key])
             right, first = figures.pop("right"), SCORE if system.ranker != ALONE else ALONE
-            base = dataclasses.replace(system, ranker=first, lacks="")
+            base = system._replace(ranker=first, lacks="")
             if system != base and base.key in kept:
                 others = kept[base.key]["right"]
                 figures["gain"] = hits.gain(hits.read(right), hits.read(others))
@@ -275,24 +259,13 @@ def rows(tasks: Sequence[Task], systems: Sequence[System]) -> list[dict[str, Any
     return lines
 
 
-def table(task: Task) -> str:
-    """The table that keeps the runs of a task."""
-    return f"ranker-{task.table}"
-
-
 if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--on", choices=("devel", "test"), default="devel")
     parser.add_argument("--table", action="store_true", help="run nothing")
     given = parser.parse_args()
-    tasks, tables = (DEVEL, TABLES) if given.on == "devel" else (TEST, {"test": WORTH})
-    if not given.table:
-        for task in tasks:
-            for system in (system for systems in tables.values() for system in systems):
-                runs.make(table(task), system.key, partial(find, system, task), 0)
-    figures = {name: rows(DEVEL, systems) for name, systems in TABLES.items()}
-    results.save("ranker", figures | {"test": rows(TEST, WORTH)}, seed=0)
-    for name in tables:
-        for row in figures.get(name) or rows(TEST, WORTH):
-            what = [row[key] for key in ("corpus", "encoder", "learnt", "ranker", "lacks")]
-            print(*what, row["acc"]["1"], row.get("gain"), row.get("calibration"))
+    kept = {on: given.table or given.on != on for on in ("devel", "test")}
+    figures = {name: rows(DEVEL, systems, kept["devel"]) for name, systems in TABLES.items()}
+    figures["test"] = rows(TEST, WORTH, kept["test"])
+    results.save("ranker", figures, seed=0)
+    print(*(row for part in figures.values() for row in part), sep="\n")

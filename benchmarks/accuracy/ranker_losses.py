@@ -12,10 +12,10 @@ the ranker by several losses, and two kinds of trees; LambdaMART wants `pip inst
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.accuracy.ranker_weights import SEED, of_names
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents
-from benchmarks.lib.lent import LENT, dictionary
+from benchmarks.lib.linkers import with_lent
 from linker import Linker, matching, metrics
 from linker.evaluation.report import rounded
 from linker.linking.ranking import Batch, by_probability
@@ -66,7 +66,7 @@ def judged(corpus: str) -> Judged:
     names, train = of_names("static"), documents(corpus, "train")
     with mock.patch.object(lists, "_judged", levels):
         alone = lists.judged(names, train)
-        both = [alone, lists.folds(names, dictionary("2017", LENT), train, SEED)]
+        both = [alone, lists.folds(names, with_lent(), train, SEED)]
     whole = Judged.joined(both)
     return dataclasses.replace(whole, right=RELEVANCE[whole.right])
 
@@ -148,30 +148,30 @@ def lambdamart(judged: Judged, seed: int) -> Model:
     )
     sizes = np.diff(judged.lists.starts)
     model.fit(judged.lists.inputs, judged.right, group=sizes[sizes > 0])
-    return lambda batch: (*by_mean(model.booster_.predict(batch.lists.inputs), batch.lists), None)
+    return lambda batch: (*by_mean(model.booster_.predict(batch.lists.inputs), batch), None)
 
 
 def trees(judged: Judged, seed: int) -> Model:
     """Trees that give the probability of each candidate by itself."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    model = HistGradientBoostingClassifier(
-        max_iter=100, max_leaf_nodes=31, early_stopping=False, random_state=seed
-    ).fit(judged.lists.inputs, judged.right == matching.SYNONYM)
+    settings: Any = {"max_iter": 100, "early_stopping": False, "random_state": seed}
+    model = HistGradientBoostingClassifier(**settings)
+    model.fit(judged.lists.inputs, judged.right == matching.SYNONYM)
 
     def answer(batch: Batch) -> Answer:
-        of, scores = batch.lists, model.predict_proba(batch.lists.inputs)[:, 1]
-        order, best = by_mean(scores, of)
-        return order, best, means(scores[order], of)[best]
+        scores = model.predict_proba(batch.lists.inputs)[:, 1]
+        order, best = by_mean(scores, batch)
+        return order, best, means(scores[order], batch.lists)[best]
 
     return answer
 
 
-def by_mean(scores: Array, of: MatchLists) -> tuple[Array, Array]:
+def by_mean(scores: Array, batch: Batch) -> tuple[Array, Array]:
     """The rows in order, and the reading of each mention with the best mean over its parts."""
+    of = batch.lists
     order = np.lexsort((-scores, owners(of.rows)))
-    mean = means(scores[order], of)
-    return order, np.lexsort((-mean, owners(of.readings)))[of.readings[:-1]]
+    return order, np.lexsort((-means(scores[order], of), owners(of.readings)))[of.readings[:-1]]
 
 
 def means(ordered: Array, of: MatchLists) -> Array:
@@ -218,13 +218,12 @@ def figures(runs: list[tuple[Array, Array | None]], first: Array, is_new: Array)
     """
     level = np.stack([level for level, _ in runs])
     right, wrong = level == RIGHT, level[level < RIGHT]
-    row = {"n": len(is_new), "acc": rounded(right.mean())}
-    row |= {"new": int(is_new.sum()), "acc_new": rounded(right[:, is_new].mean())}
-    row |= {"hypernym": rounded((wrong > 0).mean()), "parent": rounded((wrong == PARENT).mean())}
+    row = {"acc": right.mean(), "acc_new": right[:, is_new].mean(), "hypernym": (wrong > 0).mean()}
     pairs = [(sure, of_one) for (_, sure), of_one in zip(runs, right, strict=True)]
     if pairs[0][0] is not None:
-        row["auroc"] = rounded(np.mean([metrics.auroc(*pair) for pair in pairs]))
-        row["ece"] = rounded(np.mean([metrics.calibration_error(*pair) for pair in pairs]))
+        row["auroc"] = np.mean([metrics.auroc(*pair) for pair in pairs])
+        row["ece"] = np.mean([metrics.calibration_error(*pair) for pair in pairs])
+    row = {name: rounded(value) for name, value in row.items()}
     if not np.array_equal(first, right):
         row["gain"] = [round(value, 5) for value in metrics.paired_difference(right, first)]
     return row
@@ -233,15 +232,14 @@ def figures(runs: list[tuple[Array, Array | None]], first: Array, is_new: Array)
 def rows() -> Iterator[dict[str, Any]]:
     """Every model, fitted to each corpus and judged on each, by both dictionaries."""
     asked = {}
-    for corpus in TITLES:
-        for learnt in (False, True):
-            linker = of_names("static")
-            if learnt:
-                linker = lists.over(linker, dictionary("2017", LENT), documents(corpus, "train"))
-            asked[corpus, learnt] = [
-                (batch, levels(linker, mentions, batch)[0])
-                for mentions, batch in linker.lists(documents(corpus, "devel"))
-            ]
+    for corpus, learnt in itertools.product(TITLES, (False, True)):
+        linker = of_names("static")
+        if learnt:
+            linker = lists.over(linker, with_lent(), documents(corpus, "train"))
+        asked[corpus, learnt] = [
+            (batch, levels(linker, mentions, batch)[0])
+            for mentions, batch in linker.lists(documents(corpus, "devel"))
+        ]
     for fitted_to in TITLES:
         of, base = judged(fitted_to), {}
         known = set(texts(fitted_to, "train"))
@@ -268,6 +266,4 @@ def texts(corpus: str, split: str) -> list[str]:
 
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
-    every = list(rows())
-    others = {"lightgbm": version("lightgbm") if find_spec("lightgbm") else None}
-    results.save("ranker_losses", {"rows": every, "versions": others}, seed=SEEDS[0])
+    results.save("ranker_losses", {"rows": list(rows())}, seed=SEEDS[0])

@@ -15,7 +15,6 @@ what one corpus does not, that a longer name seldom means what its last words me
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,16 +27,15 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents
-from benchmarks.lib.lent import LENT, dictionary
+from benchmarks.lib.linkers import by_score, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, LinkerOptions
-from linker.options import changed
+from linker.options import changed, preset
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import lists
-from linker.training.pipeline import without_ranker
-from linker.training.plan import TrainingRequest, make
 from linker.training.settings import RunSettings
 from linker.types import Document, GoldGroup, Mention
 
@@ -47,33 +45,25 @@ MISSING, WEIGHT_MISSING = 0.1, 0.2  # share of the concepts that are left out, a
 HELD_OUT, WEIGHT_HELD_OUT = 8_000, 0.4  # names that are asked for, and what they count
 SMALL, WEIGHT_SMALL = {5: 20, 20: 5, 100: 1}, 0.5  # concepts: parts of so many; what they count
 SEED = 0
+Say = Callable[[str], None]
 
 
 @cache
 def of_names(encoder: str) -> Linker:
     """The linker of the dictionary alone, whose ranker only has to be there."""
-    folder = WORK / f"ranker-weights-{encoder}"
-    if folder.exists():
-        return Linker.load(folder).with_ranker(nothing())
-    plan = make(TrainingRequest(encoder=encoder))
-    if plan.is_trained:
-        options = changed(plan.options, NOT_TRAINED)
-        plan = make(TrainingRequest(encoder=encoder, options=lambda _: options))
-    linker = without_ranker(plan, dictionary("2017", LENT), [], RunSettings())
-    if plan.is_trained:
-        linker.save(folder)
-    return linker.with_ranker(nothing())
-
-
-def nothing() -> Ranker:
-    """A ranker that knows nothing, with which lists can be made."""
-    return rankers.unfitted()
+    folder, options = WORK / f"ranker-weights-{encoder}", None
+    if encoder == "transformer":
+        options = changed(preset("default", encoder), NOT_TRAINED)
+        if not folder.exists():
+            by_score(with_lent(), encoder, options=options).save(folder)
+        return Linker.load(folder).with_ranker(rankers.unfitted())
+    return by_score(with_lent(), encoder).with_ranker(rankers.unfitted())
 
 
 def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     """The lists of a corpus."""
     train, devel = documents(corpus, "train"), documents(corpus, "devel")
-    names, whole = of_names(encoder), dictionary("2017", LENT)
+    names, whole = of_names(encoder), with_lent()
     learnt = lists.over(names, whole, train)
     yield lists.judged(names, [*train, *devel])
     yield lists.folds(names, whole, train, SEED)
@@ -109,15 +99,12 @@ def without_names(linker: Linker, names: NDArray[np.int64], concepts: NDArray[np
 
 def held_out(linker: Linker) -> Judged:
     """The lists of names, without which the dictionary is asked for them; no preferred ones."""
-    names = linker.dictionary.columns.names
+    names, ids = linker.dictionary.columns.names, linker.dictionary.ids
     is_asked = np.bincount(names.concept)[names.concept] > 1
     is_asked[linker.dictionary.preferred] = False
     rows = np.random.default_rng(SEED).permutation(np.flatnonzero(is_asked))[:HELD_OUT]
-    ids = linker.dictionary.ids
-    mentions = [
-        Mention(names.texts[row], gold=(GoldGroup((ids[names.concept[row]],)),))
-        for row in rows.tolist()
-    ]
+    golds = [(GoldGroup((ids[names.concept[row]],)),) for row in rows.tolist()]
+    mentions = [Mention(names.texts[row], gold=g) for row, g in zip(rows, golds, strict=True)]
     none = np.zeros(len(linker.dictionary), bool)
     found = lists.judged(without_names(linker, np.sort(rows), none), mentions)
     return dataclasses.replace(found, weight=WEIGHT_HELD_OUT * found.weight)
@@ -126,12 +113,10 @@ def held_out(linker: Linker) -> Judged:
 def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
     """The lists of parts of the dictionary: the mentions of their concepts, and as many others."""
     random, rows = np.random.default_rng(SEED), linker.dictionary.rows
-    concepts = [
-        {row for group in m.gold or () for i in group.ids for row in rows(i)}
-        for d in items
-        for m in d.mentions
-    ]
     mentions = [mention for document in items for mention in document.mentions]
+    concepts = [
+        {row for group in m.gold or () for i in group.ids for row in rows(i)} for m in mentions
+    ]
     known = np.unique(sorted({row for of_one in concepts for row in of_one}))
     for size, parts in SMALL.items():
         for _ in range(parts):
@@ -145,7 +130,6 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
                 yield lists.judged(part, asked)
 
 
-@cache
 def of_corpora(*corpora: str) -> Ranker:
     """The ranker fitted to some corpora."""
     parts = [part for c in corpora for encoder in ENCODERS for part in judged(c, encoder)]
@@ -153,8 +137,7 @@ def of_corpora(*corpora: str) -> Ranker:
     ranker = rankers.fit(Judged.joined(parts), SEED)
     titles = " and ".join(TITLES[corpus] for corpus in corpora)
     what = f"the training and development mentions of {titles}, and names of MEDIC"
-    facts = {"shipped": True, "fitted_to": what}
-    return dataclasses.replace(ranker, provenance=facts)
+    return dataclasses.replace(ranker, provenance={"shipped": True, "fitted_to": what})
 
 
 def without(corpus: str) -> Ranker:
@@ -171,7 +154,7 @@ def trained(
     encoder: str,
     mentions: Sequence[Any] = (),
     options: LinkerOptions | None = None,
-    say: Callable[[str], None] = print,
+    say: Say = print,
 ) -> Linker:
     """As `Linker.train`, with a ranker that starts from weights which know nothing of the corpus.
 
@@ -180,17 +163,12 @@ def trained(
         dictionary, encoder, mentions, options: as for `Linker.train`.
         say: is told how the training goes.
     """
-    chosen = (lambda _: options) if options else None
-    plan = make(TrainingRequest(encoder=encoder, options=chosen, has_mentions=bool(mentions)))
-    linker = without_ranker(plan, dictionary, mentions, RunSettings(say=say))
+    linker = by_score(dictionary, encoder, mentions, options, settings=RunSettings(say=say))
     return fitted(linker.with_ranker(without(corpus)), dictionary, mentions, say)
 
 
 def fitted(
-    linker: Linker,
-    dictionary: Dictionary,
-    mentions: Sequence[Any],
-    say: Callable[[str], None] = print,
+    linker: Linker, dictionary: Dictionary, mentions: Sequence[Any], say: Say = print
 ) -> Linker:
     """A linker whose ranker is fitted further to the mentions that it learnt.
 
@@ -210,10 +188,8 @@ def save(ranker: Ranker, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = results.parser(__doc__)
     parser.add_argument("--without", choices=TITLES, help="a corpus that is left out")
     parser.add_argument("-o", "--output", type=Path, default=rankers.SHIPPED)
     given = parser.parse_args()
-    corpora = [corpus for corpus in TITLES if corpus != given.without]
-    save(of_corpora(*corpora), given.output)
-    print(f"{given.output}: {sum(p.stat().st_size for p in given.output.iterdir()):,} bytes")
+    save(of_corpora(*(corpus for corpus in TITLES if corpus != given.without)), given.output)

@@ -27,7 +27,6 @@ from linker.dictionary.finding import doubt
 from linker.evaluation import run
 from linker.linking import engine
 
-EXAMPLES = ("IBS", "DM", "all", "cap")
 SURE = 0.8
 FORM = re.compile("[A-Z]{2,5}")
 Answer = tuple[str, float, bool]  # what is known of a short form, its confidence, whether right
@@ -63,12 +62,6 @@ def asked(linker: Linker, texts: list[Any], mentions: list[Mention]) -> dict[str
         "annotated": counts([one for one in found if one[0] == "annotated short form"]),
         "documents": {"acc": figures["acc"]["1"]}
         | {name: figures["calibration"][name] for name in ("ece", "auroc")},
-        "examples": {
-            prediction.mention.text: [part.best.name, part.best.confidence]
-            for prediction in linker.link(EXAMPLES, k=1, threshold=0.0)
-            for part in prediction.parts
-            if part.best
-        },
     }
 
 
@@ -90,7 +83,4 @@ def rows() -> Iterator[dict[str, Any]]:
 
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
-    found = list(rows())
-    results.save("short_forms", {"rows": found}, seed=0)
-    for row in found:
-        print(row)
+    results.save("short_forms", {"rows": list(rows())}, seed=0)

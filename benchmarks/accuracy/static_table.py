@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import by_score, hits, results, runs
+from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import TITLES, documents, locate, medic
-from benchmarks.lib.lent import MAPPINGS, ONTOLOGIES
+from benchmarks.lib.linkers import MAPPINGS, ONTOLOGIES, by_score
 from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders import static
-from linker.encoders.base import Encoder, EncoderContext
+from linker.encoders.base import EncoderContext
 from linker.encoders.static import (
     CONTINUED,
     Floats,
@@ -43,7 +43,7 @@ from linker.encoders.words import unit
 from linker.evaluation import protocols
 from linker.readers import sssom
 
-TABLE, SHIPPED, PACKAGE = "static-table", "sub-words, as shipped", "model2vec, the package"
+SHIPPED, PACKAGE = "sub-words, as shipped", "model2vec, the package"
 WEIGHT = 0.5  # λ
 SIF = 1e-4  # a of a / (a + p), as in model2vec
 FITTED, PLAIN = StaticOptions(), StaticOptions(dim=4096, shrinkage=1)
@@ -51,74 +51,61 @@ DIMS = (64, 128, 192, 256, 384)
 
 
 class FloatPieces(WordPieces):
-    """A table of sub-words whose vectors are not rounded to 8 bits.
+    """A table of sub-words whose vectors are not rounded to 8 bits, and maybe of whole words.
 
     Args:
         pieces: the sub-words.
         vectors: float32 or float16 (pieces, dim).
-    """
-
-    def __init__(self, pieces: Sequence[str], vectors: NDArray[Any]) -> None:
-        super().__init__(pieces, np.zeros(vectors.shape, np.int8), np.ones(len(pieces), np.float32))
-        self._floats = vectors
-
-    def floats(self, rows: NDArray[np.int64] | slice = slice(None)) -> Floats:
-        return np.asarray(self._floats[rows], np.float32)
-
-
-class WholeWords(FloatPieces):
-    """Such a table with vectors of whole words too.
-
-    Args:
-        pieces, vectors: as for `FloatPieces`.
         whole: words with a vector of their own.
         targets: the vectors of these words.
     """
 
     def __init__(
-        self, pieces: Sequence[str], vectors: Floats, whole: Sequence[str], targets: Floats
+        self,
+        pieces: Sequence[str],
+        vectors: NDArray[Any],
+        whole: Sequence[str] = (),
+        targets: NDArray[Any] | None = None,
     ) -> None:
-        super().__init__([*pieces, *whole], np.concatenate([vectors, targets]))
+        self._floats = vectors if targets is None else np.concatenate([vectors, targets])
+        every, ones = [*pieces, *whole], np.ones(len(self._floats), np.float32)
+        super().__init__(every, np.zeros(self._floats.shape, np.int8), ones)
         self._row = {piece: row for row, piece in enumerate(pieces)}
         self._whole = {word: row for row, word in enumerate(whole, len(pieces))}
+
+    def floats(self, rows: NDArray[np.int64] | slice = slice(None)) -> Floats:
+        return np.asarray(self._floats[rows], np.float32)
 
     def cut(self, word: str) -> list[int]:
         return [self._whole[word]] if word in self._whole else super().cut(word)
 
 
-class Fitted(Encoder):
-    """A table as it is fitted to the names of a dictionary, in 32 bits.
-
-    Args:
-        table: of sub-words.
-        names: the names.
-        options: how it is fitted.
-    """
+class Fitted(StaticEncoder):
+    """A table as it is fitted to the names of a dictionary, in 32 bits."""
 
     def __init__(self, table: WordPieces, names: Any, options: StaticOptions) -> None:
-        self.table, self._weights = table, static._fit(table, names, options)
+        self.table, self._floats = table, static._fit(table, names, options)
 
     @property
     def dim(self) -> int:
-        return int(self._weights.shape[1])
+        return int(self._floats.shape[1])
 
     def encode(
         self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
     ) -> Floats:
-        return unit(self.table.sums(names) @ self._weights)
+        return unit(self.table.sums(names) @ self._floats)
 
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
 
-    @classmethod
-    def load(cls, folder: Path) -> Encoder:
-        raise NotImplementedError
+@cache
+def shipped() -> WordPieces:
+    """The table that comes with linker."""
+    return WordPieces.shipped()
 
 
 @cache
 def by_characters() -> Linker:
     """The linker by characters, whose names are those of MEDIC, without a ranker."""
-    return by_score.trained(medic("2017"), "tfidf")
+    return by_score(medic("2017"), "tfidf")
 
 
 @cache
@@ -133,26 +120,24 @@ def encoded() -> Mapping[str, Any]:
         transformer, tokenizer = pretrained.load(folder, "all-MiniLM-L6-v2")
         encode = partial(vectors_of_words, transformer, tokenizer)
         vocabulary = tokenizer.get_vocab()
-        pieces = list(WordPieces.shipped().pieces)
-        own = encode([[vocabulary[piece]] for piece in pieces])
-        texts = sorted({*beginning(pieces), *shipped_words(), *dictionary_words()})
+        ids = [vocabulary[piece] for piece in shipped().pieces]
+        texts = sorted({*beginning(), *shipped_words(), *dictionary_words()})
         targets = encode(tokenizer(texts, add_special_tokens=False)["input_ids"])
         path.parent.mkdir(exist_ok=True)
-        np.savez(path, own=own, words=np.array(texts), targets=targets)
-        ids = [vocabulary[piece] for piece in pieces]
-        np.save(path.with_name("minilm-ids.npy"), ids)
+        arrays = {"own": encode([[i] for i in ids]), "words": np.array(texts), "targets": targets}
+        np.savez(path, **arrays, ids=ids)
     arrays = dict(np.load(path))
     return arrays | {"row": {word: row for row, word in enumerate(arrays["words"].tolist())}}
 
 
-def beginning(pieces: Iterable[str]) -> set[str]:
+def beginning() -> set[str]:
     """The sub-words that are words."""
-    return {piece for piece in pieces if not piece.startswith(CONTINUED) and len(piece) > 1}
+    return {piece for piece in shipped().pieces if not piece.startswith(CONTINUED) and piece[1:]}
 
 
 def dictionary_words() -> set[str]:
     """The words of MEDIC's names that have sub-words."""
-    return _cut({w for text in by_characters().generator.table.texts for w in words(text)})
+    return _cut(by_characters().generator.table.texts)
 
 
 def shipped_words() -> set[str]:
@@ -161,12 +146,11 @@ def shipped_words() -> set[str]:
     for path in MAPPINGS:
         for mapping in sssom.read(locate(path)):
             texts |= {mapping.subject_label, mapping.object_label}
-    return _cut({word for text in texts for word in words(text)})
+    return _cut(texts)
 
 
 def _cut(texts: Iterable[str]) -> set[str]:
-    table = WordPieces.shipped()
-    return {word for word in texts if table.cut(word)}
+    return {word for text in texts for word in words(text) if shipped().cut(word)}
 
 
 @cache
@@ -178,12 +162,11 @@ def composed(of_dictionary: bool) -> tuple[Floats, Floats]:
     """
     from linker.encoders.static_training import _PRIOR, _composed
 
-    table, own = WordPieces.shipped(), encoded()["own"]
-    distinct = beginning(table.pieces) | (dictionary_words() if of_dictionary else shipped_words())
-    texts = sorted(distinct)
+    own = encoded()["own"]
+    texts = sorted(beginning() | (dictionary_words() if of_dictionary else shipped_words()))
     targets = encoded()["targets"][[encoded()["row"][word] for word in texts]]
     mean = targets.mean(axis=0)
-    vectors = _composed(table, texts, targets - mean, _PRIOR * (own - mean))
+    vectors = _composed(shipped(), texts, targets - mean, _PRIOR * (own - mean))
     return np.asarray(vectors, np.float32), mean
 
 
@@ -195,27 +178,25 @@ def axes(vectors: Floats, dim: int) -> Floats:
 
 def table_of(dim: int = 256, kind: str = "int8", *, of_dictionary: bool = False) -> WordPieces:
     """A table made of words, with so many components of 8, 16 or 32 bits."""
-    pieces = WordPieces.shipped().pieces
     vectors, _ = composed(of_dictionary)
     vectors = vectors @ axes(vectors, dim)
     if kind == "int8":
-        return WordPieces.of(pieces, vectors)
-    return FloatPieces(pieces, vectors.astype(kind))
+        return WordPieces.of(shipped().pieces, vectors)
+    return FloatPieces(shipped().pieces, vectors.astype(kind))
 
 
 def whole_words(dim: int) -> WordPieces:
     """Whole words of the dictionary, and sub-words for others, with so many components."""
     vectors, mean = composed(True)
     whole, kept = sorted(dictionary_words()), axes(vectors, dim)
-    rows = [encoded()["row"][word] for word in whole]
-    targets = encoded()["targets"][rows] - mean
-    return WholeWords(WordPieces.shipped().pieces, vectors @ kept, whole, targets @ kept)
+    targets = encoded()["targets"][[encoded()["row"][word] for word in whole]] - mean
+    return FloatPieces(shipped().pieces, vectors @ kept, whole, targets @ kept)
 
 
-def single_pieces() -> WordPieces:
+def centred() -> Floats:
     """What MiniLM makes of single sub-words, less its mean."""
-    own = encoded()["own"]
-    return FloatPieces(WordPieces.shipped().pieces, own - own.mean(axis=0))
+    own: Floats = encoded()["own"]
+    return own - own.mean(axis=0)
 
 
 def model2vec() -> WordPieces:
@@ -223,12 +204,10 @@ def model2vec() -> WordPieces:
 
     The ids of a vocabulary of BERT rise as the sub-words become rare.
     """
-    own, ids = encoded()["own"], np.load(results.WORK / "minilm-ids.npy")
-    vectors = own - own.mean(axis=0)
-    vectors = vectors @ axes(vectors, 256)
-    shares = 1 / (2 + np.argsort(np.argsort(ids)))
+    vectors = centred() @ axes(centred(), 256)
+    shares = 1 / (2 + np.argsort(np.argsort(encoded()["ids"])))
     weights = SIF / (SIF + shares / shares.sum())
-    return FloatPieces(WordPieces.shipped().pieces, vectors * weights[:, None].astype(np.float32))
+    return FloatPieces(shipped().pieces, vectors * weights[:, None].astype(np.float32))
 
 
 @cache
@@ -240,13 +219,13 @@ def distilled() -> WordPieces:
 
     model = distill(str(pretrained.find("")[0]))
     row = {token: row for row, token in enumerate(model.tokens)}
-    pieces = [piece for piece in WordPieces.shipped().pieces if piece in row]
+    pieces = [piece for piece in shipped().pieces if piece in row]
     return FloatPieces(pieces, np.asarray(model.embedding)[[row[piece] for piece in pieces]])
 
 
 def weighted() -> WordPieces:
     """The shipped table, each sub-word weighted by its inverse frequency in the dictionary."""
-    table, texts = WordPieces.shipped(), by_characters().generator.table.texts
+    table, texts = shipped(), by_characters().generator.table.texts
     counts, used = table.counts(list(texts))
     names = np.zeros(len(table.pieces))
     names[used] = np.asarray((counts > 0).sum(axis=0)).ravel()
@@ -254,10 +233,12 @@ def weighted() -> WordPieces:
     return FloatPieces(table.pieces, table.floats() * idf[:, None].astype(np.float32))
 
 
-Make = tuple[Callable[[], WordPieces], StaticOptions]
-SHRUNK = {s: dataclasses.replace(FITTED, shrinkage=s) for s in (0.2, 0.5, 0.8, 1)}
-ROWS: dict[str, Make] = {
-    SHIPPED: (WordPieces.shipped, FITTED),
+def single_pieces() -> WordPieces:
+    return FloatPieces(shipped().pieces, centred())
+
+
+ROWS: dict[str, tuple[Callable[[], WordPieces], StaticOptions]] = {
+    SHIPPED: (shipped, FITTED),
     "sub-words, made of the dictionary's words": (partial(table_of, of_dictionary=True), FITTED),
     "whole words, table of 256 components": (partial(whole_words, 256), FITTED),
     "whole words, table of 384 components": (partial(whole_words, 384), FITTED),
@@ -269,17 +250,14 @@ ROWS: dict[str, Make] = {
     PACKAGE: (distilled, FITTED),
     f"{PACKAGE}, not whitened, 256": (distilled, PLAIN),
     "weighted by idf": (weighted, FITTED),
-    **{
-        f"table of {dim} components, {kind}": (partial(table_of, dim, kind), FITTED)
-        for dim in DIMS
-        for kind in ("int8", "float16", "float32")
-    },
-    **{
-        f"{dim} components kept": (WordPieces.shipped, dataclasses.replace(FITTED, dim=dim))
-        for dim in DIMS[:-1]
-    },
-    **{f"shrinkage {s:g}": (WordPieces.shipped, options) for s, options in SHRUNK.items()},
 }
+for dim in DIMS:
+    for kind in ("int8", "float16", "float32"):
+        ROWS[f"table of {dim} components, {kind}"] = partial(table_of, dim, kind), FITTED
+for dim in DIMS[:-1]:
+    ROWS[f"{dim} components kept"] = shipped, dataclasses.replace(FITTED, dim=dim)
+for shrinkage in (0.2, 0.5, 0.8, 1):
+    ROWS[f"shrinkage {shrinkage:g}"] = shipped, dataclasses.replace(FITTED, shrinkage=shrinkage)
 
 
 def find(name: str) -> dict[str, Any]:
@@ -288,7 +266,7 @@ def find(name: str) -> dict[str, Any]:
     first: Any = linker.generator
     names = medic("2017").table(linker.normalize)
     if name == SHIPPED:  # in 8 bits after it was fitted too
-        encoder: Encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
+        encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
     else:
         encoder = Fitted(make(), names, options)
     vectors = encode_names(encoder, list(first.table.texts))
@@ -300,25 +278,20 @@ def find(name: str) -> dict[str, Any]:
     return {"dim": encoder.dim, "right": right}
 
 
-def rows() -> list[dict[str, Any]]:
+def row(name: str, figures: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     """Acc@1 on each corpus, on both together, and the difference to what is shipped."""
-    kept, lines = runs.figures(TABLE), []
-    base = hits.read(*kept[runs.slug(SHIPPED)]["right"])
-    for name in (name for name in ROWS if runs.slug(name) in kept):
-        figures = kept[runs.slug(name)]
-        both = hits.read(*figures["right"])
-        row = {"table": name, "dim": figures["dim"], "acc1": hits.means(figures["right"])}
-        lines.append(row | {"both": hits.interval(both), "over": hits.gain(both, base)})
-    return lines
+    both, of_base = (hits.read(*one["right"]) for one in (figures, base))
+    cells = {"table": name, "dim": figures["dim"], "acc1": hits.means(figures["right"])}
+    return cells | {"both": hits.interval(both), "over": hits.gain(both, of_base)}
 
 
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument("--table", action="store_true", help="run nothing")
-    if not parser.parse_args().table:
-        has_package = importlib.util.find_spec("model2vec") is not None
-        for name in (name for name in ROWS if has_package or not name.startswith(PACKAGE)):
-            runs.make(TABLE, runs.slug(name), partial(find, name), 0)
-    results.save("static_table", {"rows": rows()})
-    for line in rows():
-        print(f"{line['table']:45}", line["dim"], line["acc1"], line["both"], line["over"])
+    is_table = results.only_table(__doc__)
+    makes = importlib.util.find_spec("model2vec") is not None or is_table
+    names = {runs.slug(name): name for name in ROWS if makes or not name.startswith(PACKAGE)}
+    wanted = {run: partial(find, name) for run, name in names.items()}
+    kept = runs.made("static-table", wanted, is_table=is_table)
+    base = kept[runs.slug(SHIPPED)]
+    rows = [row(names[run], figures, base) for run, figures in kept.items()]
+    results.save("static_table", {"rows": rows})
+    print(*rows, sep="\n")

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.lib import by_score, results
+from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, locate, medic
+from benchmarks.lib.linkers import by_score
 from linker import Dictionary
 from linker.evaluation import protocols
 from linker.ids import parse_gold
@@ -70,7 +71,7 @@ def evaluate(
     name: str, dictionary: Dictionary, training: list[Any], development: list[Any]
 ) -> dict[str, Any]:
     """Acc@1 by each order, its difference to the first, and how many mentions change."""
-    linker = by_score.trained(dictionary, "tfidf", training)
+    linker = by_score(dictionary, "tfidf", training)
     right: dict[str, NDArray[np.float64]] = {}
     for order, values in ranks(linker.dictionary).items():
         linker.generator._entry_rank = values

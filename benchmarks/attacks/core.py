@@ -8,13 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import mmap
 import os
 import random
 import resource
 import shutil
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -52,21 +50,19 @@ class Tally:
     failures: list[list[Any]] = field(default_factory=list)  # [case, what failed]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The cases of a kind of attack that are tried."""
-
-    attack: Callable[[int], None]
-    wall: int  # seconds that a case may last, with the processes that it waits for
-    folder: Path  # of a case
-    end: float  # of all cases, by the monotonic clock
-
-
 def run(name: str, prepared: Prepared, wall: int, seed: int, cases: range, seconds: float) -> Tally:
     """Try some cases of a kind of attack, and stop where the time is over.
 
     Processes are forked, so that what called this must have no threads, and must not have linked
     (OpenMP then hangs in the forks).
+
+    Args:
+        name: the kind.
+        prepared: what makes the attack.
+        wall: seconds that a case may last, with the processes that it waits for.
+        seed: of all draws.
+        cases: their numbers.
+        seconds: after which no case is begun.
     """
     tally, end, first = Tally(), time.monotonic() + seconds, cases.start
     # a thread for each of many cores takes address space
@@ -78,19 +74,19 @@ def run(name: str, prepared: Prepared, wall: int, seed: int, cases: range, secon
     ):
         folder = Path(place) / "case"
 
-        def one(case: int) -> None:
-            attack(random.Random(f"{name} {seed} {case}"), case, folder)
+        def one(case: int) -> tuple[bool, str | None]:
+            return _tried(attack, random.Random(f"{name} {seed} {case}"), case, folder)
 
-        work = Work(one, wall, folder, end)
         while first < cases.stop and time.monotonic() < end:
-            first = _process(work, range(first, min(first + CHUNK, cases.stop)), tally)
+            chunk = range(first, min(first + CHUNK, cases.stop))
+            first = _in_process(one, chunk, end, wall, tally)
     return tally
 
 
-def _process(work: Work, cases: range, tally: Tally) -> int:
-    """Try cases in one process, and return the case to go on with."""
-    state = mmap.mmap(-1, 16)  # the case under way, and how many were refused
-    state[:] = struct.pack("qq", cases.start, 0)
+def _in_process(
+    one: Callable[[int], tuple[bool, str | None]], cases: range, end: float, wall: int, tally: Tally
+) -> int:
+    """Try cases in one process, which writes a line for each, and return the case to go on with."""
     receiver, sender = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
@@ -98,46 +94,48 @@ def _process(work: Work, cases: range, tally: Tally) -> int:
         with contextlib.suppress(BaseException):
             os.setsid()
             _limit()
-            _try(work, cases, state, sender)
+            for case in cases:
+                if time.monotonic() > end:
+                    break
+                signal.setitimer(signal.ITIMER_PROF, CPU)
+                signal.setitimer(signal.ITIMER_REAL, wall)
+                os.write(sender, json.dumps(one(case)).encode() + b"\n")
             os._exit(0)
         os._exit(1)
     os.close(sender)
+    case = cases.start
     with open(receiver, encoding="utf-8") as lines:
-        tally.failures += [json.loads(line) for line in lines]
-    _, status = os.waitpid(pid, 0)
+        for refused, failure in map(json.loads, lines):
+            tally.tried, tally.refused = tally.tried + 1, tally.refused + refused
+            tally.failures += [[case, failure]] if failure else []
+            case += 1
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)  # what a process that died has left
-    case, refused = struct.unpack("qq", state[:])
-    if status:
-        tally.failures.append([case, _death(os.waitstatus_to_exitcode(status), work.wall)])
-        case += 1
-    tally.tried += case - cases.start
-    tally.refused += refused
-    return case
+    if not code:
+        return case
+    if code in (-signal.SIGPROF, -signal.SIGALRM):
+        died = f"out of time: more than {CPU} s of CPU or {wall} s"
+    else:
+        died = f"died: of {signal.Signals(-code).name}" if code < 0 else f"died: with code {code}"
+    tally.failures.append([case, died])
+    tally.tried += 1
+    return case + 1
 
 
-def _try(work: Work, cases: range, state: mmap.mmap, sender: int) -> None:
-    refused = 0
-    for case in cases:
-        if time.monotonic() > work.end:
-            return
-        signal.setitimer(signal.ITIMER_PROF, CPU)
-        signal.setitimer(signal.ITIMER_REAL, work.wall)
-        shutil.rmtree(work.folder, ignore_errors=True)
-        work.folder.mkdir()
-        failure = None
-        try:
-            work.attack(case)
-        except (LinkerError, click.UsageError) as error:
-            refused += 1
-            failure = _fault(error)
-        except BaseException as error:
-            failure = describe(error)
-            if os.environ.get(SHOWN):
-                traceback.print_exc()
-        if failure:
-            os.write(sender, json.dumps([case, failure]).encode() + b"\n")
-        state[:] = struct.pack("qq", case + 1, refused)
+def _tried(attack: Attack, rng: random.Random, case: int, folder: Path) -> tuple[bool, str | None]:
+    """Whether linker refused a case, and what failed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        attack(rng, case, folder)
+    except (LinkerError, click.UsageError) as error:
+        return True, _fault(error)
+    except BaseException as error:
+        if os.environ.get(SHOWN):
+            traceback.print_exc()
+        return False, describe(error)
+    return False, None
 
 
 def _fault(refusal: BaseException) -> str | None:
@@ -165,12 +163,6 @@ def address_space() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def _death(code: int, wall: int) -> str:
-    if code in (-signal.SIGPROF, -signal.SIGALRM):
-        return f"out of time: more than {CPU} s of CPU or {wall} s"
-    return f"died: of {signal.Signals(-code).name}" if code < 0 else f"died: with exit code {code}"
-
-
 def describe(error: BaseException) -> str:
     """An exception with the line of linker that it came through last.
 
@@ -178,8 +170,7 @@ def describe(error: BaseException) -> str:
     """
     if isinstance(error, Failed):
         return str(error)
-    walked = traceback.walk_tb(error.__traceback__)
-    frames = [(frame.f_code.co_filename, line) for frame, line in walked]
+    frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
     ours = [
         f"{file.rpartition('/linker/')[2]}:{line}"
         for file, line in frames

@@ -103,7 +103,7 @@ def accuracy(
     }
 
 
-def coverage_plot() -> dict[str, dict[str, float]]:
+def coverage_plot() -> None:
     """Figure 4: the mean coverage at k on 1,000 unseen concepts, and on those of HPO."""
     from matplotlib import pyplot
 
@@ -113,20 +113,18 @@ def coverage_plot() -> dict[str, dict[str, float]]:
     dashed = {"word mean", *plain}
     plain.pop("fastText", None)  # that is the word mean
     figures |= {name: run for name, run in plain.items() if "coverage" in run}
-    canvas, both = pyplot.subplots(1, 2, figsize=(11, 4.5), sharey=True)
-    titles = "MEDIC, unseen concepts", "HPO (out of the domain)"
+    titles = {"coverage": "MEDIC, unseen concepts", "hpo_coverage": "HPO (out of the domain)"}
     colors = pyplot.colormaps["tab20"].colors
-    for axes, part, title in zip(both, ("coverage", "hpo_coverage"), titles, strict=True):
-        for (name, run), color in zip(figures.items(), colors, strict=False):
-            points = {int(k): value for k, value in run[part].items() if k != "map"}
-            line = "--" if name in dashed else "-"
-            axes.plot([*points], [*points.values()], line, marker=".", label=name, color=color)
-        axes.set(xscale="log", xlabel="k", title=title)
-        axes.set_xscale("log", base=2)
-    both[0].set_ylabel("mean coverage at k")
-    both[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    canvas.savefig(results.PLOTS / "coverage.png", dpi=120, bbox_inches="tight")
-    return {name: run["coverage"] for name, run in figures.items()}
+    with results.plotted("coverage", ncols=2, figsize=(11, 4.5), sharey=True) as both:
+        for axes, (part, title) in zip(both, titles.items(), strict=True):
+            for (name, run), color in zip(figures.items(), colors, strict=False):
+                points = {int(k): value for k, value in run[part].items() if k != "map"}
+                line = "--" if name in dashed else "-"
+                axes.plot([*points], [*points.values()], line, marker=".", label=name, color=color)
+            axes.set(xlabel="k", title=title)
+            axes.set_xscale("log", base=2)
+        both[0].set_ylabel("mean coverage at k")
+        both[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 def sample() -> list[tuple[str, bool]]:
@@ -140,33 +138,27 @@ def sample() -> list[tuple[str, bool]]:
     return concepts
 
 
-def tsne_plot(encoders: Mapping[str, Encoder]) -> list[str]:
+def tsne_plot(encoders: Mapping[str, Encoder]) -> None:
     """Figure 3: the names of ten concepts under each encoder."""
-    from matplotlib import pyplot
     from sklearn.manifold import TSNE
 
-    names, concepts = medic(YEAR), sample()
-    texts: list[list[str]] = []
-    labels = []
-    for concept, unseen in concepts:
+    names, texts = medic(YEAR), dict[str, list[str]]()
+    for concept, unseen in sample():
         row = names.rows(concept)[0]
-        texts.append(sorted({normalize(names.names[int(n)]) for n in names.name_rows(row)}))
-        labels.append(names.preferred_name(row) + " (*)" * unseen)
-    ends = np.cumsum([len(of_concept) for of_concept in texts])[:-1]
-    canvas, every = pyplot.subplots(1, len(encoders), figsize=(5 * len(encoders), 4.5))
-    for axes, (name, encoder) in zip(np.atleast_1d(every), encoders.items(), strict=True):
-        tsne = TSNE(metric="cosine", init="random", perplexity=15, random_state=0)
-        points = tsne.fit_transform(unit(encoder.encode([t for part in texts for t in part])))
-        for place, (x, y) in enumerate(part.T for part in np.split(points, ends)):
-            marker = "s" if concepts[place][1] else "o"
-            axes.scatter(x, y, s=14, marker=marker, label=labels[place], color=f"C{place}")
-        axes.set(title=name, xticks=[], yticks=[])
-    title = "(*) not trained on"
-    np.atleast_1d(every)[-1].legend(
-        fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), title=title
-    )
-    canvas.savefig(results.PLOTS / "tsne.png", dpi=120, bbox_inches="tight")
-    return labels
+        label = names.preferred_name(row) + " (*)" * unseen
+        texts[label] = sorted({normalize(names.names[int(n)]) for n in names.name_rows(row)})
+    ends = np.cumsum([len(of_concept) for of_concept in texts.values()])[:-1]
+    size = (5 * len(encoders), 4.5)
+    with results.plotted("tsne", ncols=len(encoders), figsize=size, squeeze=False) as every:
+        for axes, (name, encoder) in zip(every[0], encoders.items(), strict=True):
+            tsne = TSNE(metric="cosine", init="random", perplexity=15, random_state=0)
+            vectors = encoder.encode([text for part in texts.values() for text in part])
+            parts = np.split(tsne.fit_transform(unit(vectors)), ends)
+            for label, (x, y) in zip(texts, (part.T for part in parts), strict=True):
+                axes.scatter(x, y, s=14, marker="s" if label.endswith("*)") else "o", label=label)
+            axes.set(title=name, xticks=[], yticks=[])
+        about = {"fontsize": 7, "loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        every[0][-1].legend(title="(*) not trained on", **about)
 
 
 def normalization(encoders: Mapping[str, Encoder]) -> list[dict[str, Any]]:
@@ -183,19 +175,10 @@ def normalization(encoders: Mapping[str, Encoder]) -> list[dict[str, Any]]:
     return rows
 
 
-def main() -> None:
-    """Evaluate the encoders that are there."""
-    parser = results.parser(__doc__)
-    parser.add_argument("--table", action="store_true", help="run nothing")
-    if parser.parse_args().table:
-        results.save("bne", results.figures("bne") | {"coverage": coverage_plot()})
-        return
-    kept = encoders()
-    shown = {name: kept[name] for name in SHOWN if name in kept}
-    figures: dict[str, Any] = {"normalization": normalization(kept)}
-    figures |= {"coverage": coverage_plot(), "tsne": tsne_plot(shown)}
-    results.save("bne", figures)
-
-
 if __name__ == "__main__":
-    main()
+    is_table = results.only_table(__doc__)
+    coverage_plot()
+    if not is_table:
+        kept = encoders()
+        tsne_plot({name: kept[name] for name in SHOWN if name in kept})
+        results.save("bne", {"normalization": normalization(kept)})

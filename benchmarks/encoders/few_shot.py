@@ -16,7 +16,7 @@ import gzip
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.encoders.name_encoders import Run
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from benchmarks.lib.vectors import YEAR, epochs_to, nearest_of_class, related, spreads, vectors
+from benchmarks.lib.vectors import YEAR, minilm, nearest_of_class, related, spreads, vectors
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
@@ -45,7 +45,6 @@ TABLE = "few-shot"
 SAMPLES, SHOTS, CURVE = 5, 15, (5, 10, 20, 25)  # names a class, of stacks and of figure 1
 INPUTS = {"fastText": "dan", "CCA": "dan", "MiniLM": "transformer", "BNE": "bne"}
 ORDERS = ("S > I", "I > S")
-PLOT = results.PLOTS / "few-shot.png"
 PUBLISHED = {  # MayoSRS, UMNSRS relatedness and similarity, of fastText and BNE vectors
     ("fastText", "input"): (0.44, 0.47, 0.48),
     ("BNE", "input"): (0.63, 0.54, 0.58),
@@ -80,9 +79,7 @@ def large_classes(which: str) -> Classes:
 def base_encoder(name: str) -> Encoder:
     """The encoder of an input, on which the few-shot encoder stands."""
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
-
-        return TransformerEncoder.pretrained(TransformerOptions()).eval()
+        return minilm()
     if name == "BNE":
         return BneEncoder.load(Run("fine", "BNE", 0).folder)
     names, options = medic(YEAR).table(normalize), DanOptions(cca=name == "CCA", hidden=0)
@@ -101,30 +98,23 @@ def trained(
         shots: how many names of each class are trained on.
         sample: the seed.
     """
-    options, history = preset("default", "fewshot"), list[Mapping[str, float]]()
+    options = preset("default", "fewshot")
     train, validation = sample_shots(large_classes(which), shots, sample)
     start = time.process_time()
     few_shot = FewShotEncoder(base, kind, options.encoder)
     few_shot.seed = sample
     encoder = TrainableFewShot(few_shot)
     grounding = dataclasses.replace(options.ground, shots=shots)
-    ground.train(encoder, train, grounding, sample, validation, epochs_to(history))
-    related_names = related(encoder.eval().encode)
-    figures = {"relatedness": related_names, "names": len(train), "epochs": len(history)}
+    ground.train(encoder, train, grounding, sample, validation, lambda event: None)
+    figures: dict[str, Any] = {"relatedness": related(encoder.eval().encode)}
     figures["cpu_seconds"] = round(time.process_time() - start)
-    figures["nearest"] = nearest([base, encoder], train, validation)
-    return encoder, figures
-
-
-def nearest(encoders: Sequence[Encoder], train: Classes, validation: Classes) -> dict[str, Any]:
-    """The ten training names that are nearest to the first validation name (table 4)."""
-    place = int(np.argsort(validation.texts)[0])
+    place = int(np.argsort(validation.texts)[0])  # the first validation name (table 4)
     mention, label = validation.texts[place], validation.labels[place]
-    before, after = (
-        nearest_of_class(encoder.encode, mention, train, label) for encoder in encoders
-    )
-    names = {"before": before, "after": after}
-    return {"mention": mention, "class": validation.ids[label], **names}
+    figures["nearest"] = {"mention": mention, "class": validation.ids[label]} | {
+        when: nearest_of_class(one.encode, mention, train, label)
+        for when, one in (("before", base), ("after", encoder))
+    }
+    return encoder, figures
 
 
 def stacked(name: str, order: str, sample: int) -> dict[str, Any]:
@@ -133,60 +123,13 @@ def stacked(name: str, order: str, sample: int) -> dict[str, Any]:
     lower, of_lower = trained(base_encoder(name), INPUTS[name], first, SHOTS, sample)
     _, of_upper = trained(lower, "fewshot", second, SHOTS, sample)
     figures = {"input": name, "order": order, "sample": sample}
-    return figures | {"runs": {first: of_lower, order: of_upper}} | options_of_all()
+    return figures | {"runs": {first: of_lower, order: of_upper}}
 
 
 def curve(shots: int, sample: int) -> dict[str, Any]:
     """Train on so many names of each chapter of ICD-10."""
     _, figures = trained(base_encoder("fastText"), INPUTS["fastText"], "I", shots, sample)
-    return {"shots": shots, "sample": sample, **figures} | options_of_all()
-
-
-def options_of_all() -> dict[str, Any]:
-    """The options of all runs."""
-    options = preset("default", "fewshot")
-    groups = {"fewshot": options.encoder, "ground": options.ground}
-    return {name: dataclasses.asdict(group) for name, group in groups.items()}
-
-
-def jobs(inputs: Sequence[str]) -> dict[str, Callable[[], dict[str, Any]]]:
-    """The runs of some inputs by their names, and what makes each."""
-    wanted: dict[str, Callable[[], dict[str, Any]]] = {}
-    for sample in range(SAMPLES):
-        for name in inputs:
-            for order in ORDERS:
-                run = runs.slug(f"{name} {order} {sample}")
-                wanted[run] = partial(stacked, name, order, sample)
-            for shots in CURVE if name == "fastText" else ():
-                wanted[f"curve-{shots}-{sample}"] = partial(curve, shots, sample)
-    return wanted
-
-
-def main() -> None:
-    """Make the runs that are missing, the table and the plot."""
-    parser = results.parser(__doc__)
-    parser.add_argument("--input", action="append", choices=list(INPUTS), help="may be given again")
-    parser.add_argument("--table", action="store_true", help="run nothing")
-    given = parser.parse_args()
-    wanted = jobs(given.input or [*INPUTS])
-    for name, find in {} if given.table else wanted.items():
-        runs.make(TABLE, name, find)
-    kept = runs.figures(TABLE)
-    options = json.loads(json.dumps(options_of_all()))
-    every = [kept[name] for name in wanted if name in kept]
-    for name in wanted:
-        if name in kept and {group: kept[name][group] for group in options} != options:
-            raise runs.stale(TABLE, name)
-    rows = table([run for run in every if "input" in run])
-    points = [{n: run[n] for n in ("shots", "relatedness")} for run in every if "shots" in run]
-    stacks = [run["runs"] for run in every if run.get("input") == "fastText"]
-    middle = [run["I"]["relatedness"] for run in stacks if "I" in run]
-    points += [{"shots": SHOTS, "relatedness": values} for values in middle]
-    figure(points, related(base_encoder("fastText").encode)["mayosrs"])
-    published = [[*key, *values] for key, values in PUBLISHED.items()]
-    results.save("few_shot", {"rows": rows, "curve": points, "published": published})
-    for row in rows:
-        print(row["input"], row["on"], row["samples"], row["relatedness"])
+    return {"shots": shots, "sample": sample, **figures}
 
 
 def table(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -206,29 +149,38 @@ def table(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def figure(points: Sequence[Mapping[str, Any]], start: float) -> None:
+def figure(points: Mapping[int, Sequence[float]], start: float) -> None:
     """Figure 1: MayoSRS by the number of names a class, the mean of the samples and their range."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    shots = sorted({point["shots"] for point in points})
-    if not shots:
-        return
-    values = [[p["relatedness"]["mayosrs"] for p in points if p["shots"] == n] for n in shots]
-    canvas, axes = pyplot.subplots(figsize=(6, 4))
-    means, title = [np.mean(scores) for scores in values], "few-shot encoder on fastText, mean"
-    axes.plot(shots, means, marker="o", label=f"{title} of the samples")
-    low, high = [*map(min, values)], [*map(max, values)]
-    axes.fill_between(shots, low, high, alpha=0.2, label="their range")
-    axes.axhline(start, linestyle="--", color="grey", label="fastText")
-    x, y = "names of each of 21 chapters of ICD-10", "Spearman's correlation on MayoSRS"
-    axes.set(xlabel=x, ylabel=y, xticks=shots)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
-    PLOT.parent.mkdir(parents=True, exist_ok=True)
-    canvas.savefig(PLOT, dpi=120, bbox_inches="tight")
+    shots = sorted(points)
+    values = [points[count] for count in shots]
+    with results.plotted("few-shot", figsize=(6, 4)) as axes:
+        title = "few-shot encoder on fastText, mean of the samples"
+        axes.plot(shots, [np.mean(scores) for scores in values], marker="o", label=title)
+        low, high = [*map(min, values)], [*map(max, values)]
+        axes.fill_between(shots, low, high, alpha=0.2, label="their range")
+        axes.axhline(start, linestyle="--", color="grey", label="fastText")
+        x, y = "names of each of 21 chapters of ICD-10", "Spearman's correlation on MayoSRS"
+        axes.set(xlabel=x, ylabel=y, xticks=shots)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 if __name__ == "__main__":
-    main()
+    wanted: dict[str, Any] = {}
+    for sample in range(SAMPLES):
+        for name in INPUTS:
+            for order in ORDERS:
+                run = runs.slug(f"{name} {order} {sample}")
+                wanted[run] = partial(stacked, name, order, sample)
+        for shots in CURVE:
+            wanted[f"curve-{shots}-{sample}"] = partial(curve, shots, sample)
+    kept = runs.made(TABLE, wanted, is_table=results.only_table(__doc__))
+    stacks = [run for run in kept.values() if "input" in run]
+    points: dict[int, list[float]] = {}
+    for run in kept.values():
+        if "shots" in run:
+            points.setdefault(run["shots"], []).append(run["relatedness"]["mayosrs"])
+        elif run["input"] == "fastText" and "I" in run["runs"]:
+            points.setdefault(SHOTS, []).append(run["runs"]["I"]["relatedness"]["mayosrs"])
+    figure(points, related(base_encoder("fastText").encode)["mayosrs"])
+    published = [[*key, *values] for key, values in PUBLISHED.items()]
+    results.save("few_shot", {"rows": table(stacks), "published": published})

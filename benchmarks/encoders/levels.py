@@ -14,11 +14,11 @@ train` does; the paper's does not.
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-
 from benchmarks.encoders import tasks
 from benchmarks.encoders.tasks import DEPTH, Level
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from benchmarks.lib.vectors import (
-    YEAR,
-    Encode,
-    epochs_to,
-    nearest,
-    related,
-    spread,
-    spreads,
-    vectors,
-)
+from benchmarks.lib.vectors import YEAR, Encode, minilm, nearest, related, spread, spreads, vectors
 from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
@@ -50,7 +40,7 @@ from linker.options import preset
 from linker.text.normalize import normalize
 from linker.training.phases import ground
 
-TABLE = "levels"
+TABLE, SEEDS = "levels", range(3)
 ROOTS = {  # the concepts that the levels are below, and the dictionary of each
     "MESH:D009422": "MEDIC",  # nervous system diseases
     "MESH:D009358": "MEDIC",  # congenital abnormalities
@@ -58,12 +48,8 @@ ROOTS = {  # the concepts that the levels are below, and the dictionary of each
     "DOID:7": "DO",  # diseases of the anatomy
 }
 KINDS = ("DAN", "CCA + DAN")  # the paper's, and ours
-ENCODERS = (
-    "word mean",
-    "MiniLM",
-    "DAN concepts",
-    *(f"{kind} level {k}" for kind in KINDS for k in range(1, DEPTH + 1)),
-)
+LEVELS = [f"{kind} level {k}" for kind in KINDS for k in range(1, DEPTH + 1)]
+ENCODERS = ("word mean", "MiniLM", "DAN concepts", *LEVELS)
 PUBLISHED = {  # of the subgraph C1290864 of SNOMED-CT: mAP and MRR on each level
     "word mean": ((0.26, 0.27, 0.25, 0.33), (0.46, 0.44, 0.53, 0.65)),
     "DAN level 1": ((0.57, 0.50, 0.39, 0.43), (0.60, 0.58, 0.59, 0.68)),
@@ -85,17 +71,15 @@ def split(root: str, seed: int) -> Sequence[Level]:
     return tasks.levels(dictionary(ROOTS[root]), root, seed)
 
 
-def concepts_of(root: str, names: Classes, validation: Classes) -> tuple[Classes, Classes]:
-    """The names that stand for one concept, with their concepts as classes.
+def concepts_of(root: str, level: Level) -> tuple[Classes, Classes]:
+    """The names of a level that stand for one concept, with their concepts as classes.
 
-    Args:
-        root: the root that the names are below.
-        names: names to train on.
-        validation: names to validate with; those of concepts that are not trained on are left out.
+    Names to validate with whose concepts are not trained on are left out.
     """
     every = classes.of_concepts(dictionary(ROOTS[root]).table(normalize))
     label = dict(zip(every.texts, every.labels.tolist(), strict=True))
-    parts = [[t for t in dict.fromkeys(part.texts) if t in label] for part in (names, validation)]
+    given = (level.train.texts, level.validation.texts)
+    parts = [[text for text in dict.fromkeys(part) if text in label] for part in given]
     codes = {code: i for i, code in enumerate(dict.fromkeys(label[text] for text in parts[0]))}
     kept = [[text for text in part if label[text] in codes] for part in parts]
     train, test = (
@@ -104,17 +88,14 @@ def concepts_of(root: str, names: Classes, validation: Classes) -> tuple[Classes
     return train, test
 
 
-def trained(root: str, name: str, seed: int) -> tuple[Encode, float, list[Mapping[str, float]]]:
-    """An encoder, the CPU seconds that training took, and what each epoch said."""
-    parts, history, seconds = split(root, seed), list[Mapping[str, float]](), 0.0
-    options = preset("default", "dan-higher")
+def trained(root: str, name: str, seed: int) -> tuple[Encode, float]:
+    """An encoder, and the CPU seconds that training took."""
+    parts, options = split(root, seed), preset("default", "dan-higher")
     if name == "MiniLM":
-        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
-
-        return TransformerEncoder.pretrained(TransformerOptions()).eval().encode, seconds, history
+        return minilm().encode, 0.0
     level = parts[int(name[-1]) - 1] if " level " in name else parts[-1]
     names, validation = level.train, level.validation
-    concepts = concepts_of(root, names, validation)
+    concepts = concepts_of(root, level)
     if name == "DAN concepts":
         names, validation = concepts
     hidden = 0 if name == "word mean" else options.encoder.hidden
@@ -122,32 +103,22 @@ def trained(root: str, name: str, seed: int) -> tuple[Encode, float, list[Mappin
     # levels have too few classes to project to
     fitted_to = concepts[0] if dan.cca else names
     encoder = TrainableDan(DanEncoder.fitted(fitted_to, dan, vectors("fastText"), seed))
+    start = time.process_time()
     if dan.hidden:
-        start = time.process_time()
-        ground.train(encoder, names, options.ground, seed, validation, epochs_to(history))
-        seconds = time.process_time() - start
-    return encoder.eval().encode, seconds, history
+        ground.train(encoder, names, options.ground, seed, validation, lambda event: None)
+    return encoder.eval().encode, (time.process_time() - start) * bool(dan.hidden)
 
 
 def find(root: str, name: str, seed: int) -> dict[str, Any]:
     """Train an encoder on one level and evaluate it on each."""
     parts, options = split(root, seed), preset("default", "dan-higher")
-    encode, seconds, history = trained(root, name, seed)
+    encode, seconds = trained(root, name, seed)
     figures: dict[str, Any] = {"root": root, "encoder": name, "seed": seed}
-    figures["ground"] = dataclasses.asdict(options.ground)
-    figures["dan"] = dataclasses.asdict(options.encoder)
-    figures |= {"cpu_seconds": round(seconds), "history": history}
-    figures["names"] = [
-        {part: len(set(getattr(level, part).texts)) for part in ("train", "validation", "test")}
-        for level in parts
-    ]
-    figures["classes"] = [level.train.count for level in parts]
+    figures |= {"ground": dataclasses.asdict(options.ground), "cpu_seconds": round(seconds)}
     for score, part in (("map", "train"), ("mrr", "above")):
         ranks = [tasks.retrieved(encode, level.test, getattr(level, part)) for level in parts]
         figures[score] = [tasks.scores(of_level)[score] for of_level in ranks]
-    figures["relatedness"] = related(encode)
-    figures["hypernyms"] = hypernyms(encode, parts[2])
-    return figures
+    return figures | {"relatedness": related(encode), "hypernyms": hypernyms(encode, parts[2])}
 
 
 def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:
@@ -169,39 +140,6 @@ def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Make the runs that are missing, and the table."""
-    parser = results.parser(__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--root", action="append", choices=list(ROOTS), help="may be given again")
-    parser.add_argument("--table", action="store_true", help="run nothing")
-    given = parser.parse_args()
-    wanted = {
-        runs.slug(f"{root} {encoder} {seed}"): (root, encoder, seed)
-        for seed in range(given.seeds)
-        for root in given.root or ROOTS
-        for encoder in ENCODERS
-    }
-    for name, (root, encoder, seed) in {} if given.table else wanted.items():
-        runs.make(TABLE, name, partial(find, root, encoder, seed), seed)
-    kept = {name: run for name, run in runs.figures(TABLE).items() if name in wanted}
-    options = json.loads(json.dumps(dataclasses.asdict(preset("default", "dan-higher").ground)))
-    for name, run in kept.items():
-        if run["ground"] != options:
-            raise runs.stale(TABLE, name)
-    every = [kept[name] for name in wanted if name in kept]
-    rows = []
-    for root in ROOTS:
-        for encoder in ENCODERS:
-            row_runs = [run for run in every if (run["root"], run["encoder"]) == (root, encoder)]
-            if row_runs:
-                row = {"root": root, "of": ROOTS[root], "encoder": encoder, "runs": len(row_runs)}
-                rows.append(row | mean(row_runs))
-                print(*row.values(), rows[-1]["map"], rows[-1]["mrr"], rows[-1]["relatedness"])
-    names = {run["root"]: [run["names"], run["classes"]] for run in every}
-    results.save("levels", {"rows": rows, "published": PUBLISHED, "names": names})
-
-
 def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The spread of each figure over the seeds."""
     row: dict[str, Any] = {
@@ -214,4 +152,13 @@ def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    every = product(SEEDS, ROOTS, ENCODERS)
+    wanted = {runs.slug(f"{r} {e} {seed}"): partial(find, r, e, seed) for seed, r, e in every}
+    kept = runs.made(TABLE, wanted, is_table=results.only_table(__doc__))
+    rows = []
+    for root, encoder in product(ROOTS, ENCODERS):
+        of_row = [run for run in kept.values() if (run["root"], run["encoder"]) == (root, encoder)]
+        if of_row:
+            row = {"root": root, "of": ROOTS[root], "encoder": encoder, "runs": len(of_row)}
+            rows.append(row | mean(of_row))
+    results.save("levels", {"rows": rows, "published": PUBLISHED})

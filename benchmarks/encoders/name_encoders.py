@@ -16,10 +16,10 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from benchmarks.lib.data import CORPORA, documents, locate, medic
 from benchmarks.lib.vectors import (
     YEAR,
     Encode,
-    epochs_to,
     nearest_of_class,
     related,
     spread,
@@ -53,19 +52,17 @@ from linker.dictionary.classes import Classes
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import GroundedEncoder, TrainableDan
-from linker.options import GroundOptions
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
 from linker.training.phases import ground
 
-TABLE = "names"
+TABLE, SEEDS = "names", range(3)
 ZERO_SHOT = 1000  # concepts
 EXAMPLE = "cariogenesis"  # the mention of table 7
 COVERAGE = (1, 4, 16, 64, 256, 1024)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """An encoder, what it is trained on, and a seed."""
 
     data: str  # a key of `PUBLISHED`
@@ -101,7 +98,7 @@ def _pairs(part: str) -> Iterator[tuple[str, str]]:
 
 def find(run: Run) -> dict[str, Any]:
     """Train an encoder and evaluate it."""
-    names, history = split(run.data, run.seed), list[Any]()
+    names = split(run.data, run.seed)
     asked, options, kind = ENCODERS[run.encoder]
     words, start = vectors(kind), time.process_time()
     encoder: GroundedEncoder
@@ -110,16 +107,12 @@ def find(run: Run) -> dict[str, Any]:
     else:
         encoder = TrainableDan(DanEncoder.fitted(names.train, asked, words, run.seed))
     if asked.hidden:
-        listen = epochs_to(history)
-        ground.train(encoder, names.train, options, run.seed, names.validation, listen)
+        told = (names.validation, lambda event: None)
+        ground.train(encoder, names.train, options, run.seed, *told)
     seconds = time.process_time() - start
     encode = encoder.eval().encode
-    figures: dict[str, Any] = dataclasses.asdict(run) | {"asked": dataclasses.asdict(asked)}
-    figures[encoder.options.group] = dataclasses.asdict(
-        encoder.options
-    )  # small data goes without CCA
-    figures["ground"] = dataclasses.asdict(options)
-    figures |= {"cpu_seconds": round(seconds), "history": history}
+    figures: dict[str, Any] = run._asdict() | {"asked": dataclasses.asdict(asked)}
+    figures |= {"ground": dataclasses.asdict(options), "cpu_seconds": round(seconds)}
     figures |= retrieved(encode, names)
     figures["coverage"] = covered(encode, names.zero_shot)
     figures["hpo_coverage"] = covered(encode, phenotypes(run.seed))
@@ -226,53 +219,6 @@ def baselines() -> dict[str, dict[str, Any]]:
     return {name: figures[run] for name, run in names.items() if run in figures}
 
 
-def kept(wanted: Sequence[Run]) -> list[dict[str, Any]]:
-    """The figures of the runs that are kept; a run of other options ends the program."""
-    figures = runs.figures(TABLE)
-    there = [run for run in wanted if run.name in figures]
-    for run in there:
-        asked, options, _ = ENCODERS[run.encoder]
-        old = type(asked)(**figures[run.name]["asked"])  # fields that came later have defaults
-        grounded = GroundOptions(**figures[run.name]["ground"]) if asked.hidden else options
-        if (grounded, old) != (options, asked):
-            raise runs.stale(TABLE, run.name)
-    return [figures[run.name] for run in there]
-
-
-def main() -> None:
-    """Make the runs that are missing, and the table."""
-    parser, again = results.parser(__doc__), "may be given again"
-    add = parser.add_argument
-    add("--seeds", type=int, default=3)
-    add("--data", action="append", choices=list(PUBLISHED), help=again)
-    add("--encoder", action="append", choices=list(ENCODERS), help=again)
-    add("--baseline", action="append", choices=BASELINES, help=f"nothing but these; {again}")
-    add("--table", action="store_true", help="run nothing")
-    given = parser.parse_args()
-    wanted = [
-        Run(data, encoder, seed)
-        for seed in range(given.seeds)
-        for data in PUBLISHED
-        for encoder in ENCODERS
-        if encoder in EVERYWHERE or (data, seed) == ("fine", 0)
-    ]
-    only = given.data or given.encoder
-    if not given.table:
-        for run in [] if given.baseline else wanted:
-            if run.data in (given.data or PUBLISHED) and run.encoder in (given.encoder or ENCODERS):
-                runs.make(TABLE, run.name, partial(find, run), run.seed)
-        for name in given.baseline or (() if only else BASELINES):
-            runs.make(TABLE, f"baseline-{runs.slug(name)}", partial(baseline, name), 0)
-    figures = kept(wanted)
-    rows = [
-        row for data in PUBLISHED for encoder in ENCODERS for row in rows_of(figures, data, encoder)
-    ]
-    table = {"rows": rows, "differences": differences(figures), "baselines": baselines()}
-    results.save("name_encoders", table)
-    for row in rows:
-        print({name: value for name, value in row.items() if name != "nearest"})
-
-
 def rows_of(figures: Sequence[dict[str, Any]], data: str, encoder: str) -> Iterator[dict[str, Any]]:
     """The row of an encoder on some data; two rows where test names were trained on too."""
     row_runs = [run for run in figures if (run["data"], run["encoder"]) == (data, encoder)]
@@ -333,4 +279,16 @@ def mean(row_runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    wanted = {
+        run.name: run
+        for seed, data, encoder in product(SEEDS, PUBLISHED, ENCODERS)
+        if encoder in EVERYWHERE or (data, seed) == ("fine", 0)
+        for run in [Run(data, encoder, seed)]
+    }
+    makers: dict[str, Any] = {name: partial(find, run) for name, run in wanted.items()}
+    makers |= {f"baseline-{runs.slug(name)}": partial(baseline, name) for name in BASELINES}
+    kept = runs.made(TABLE, makers, is_table=results.only_table(__doc__))
+    figures = [kept[name] for name in wanted if name in kept]
+    rows = [row for pair in product(PUBLISHED, ENCODERS) for row in rows_of(figures, *pair)]
+    table = {"rows": rows, "differences": differences(figures), "baselines": baselines()}
+    results.save("name_encoders", table)

@@ -52,6 +52,11 @@ def documents(corpus: str, *splits: str) -> list[Any]:
     return [document for path in paths for document in mentions.read(path, type="Disease")]
 
 
+def development() -> list[Any]:
+    """The development documents of both corpora."""
+    return [document for corpus in CORPORA for document in documents(corpus, "devel")]
+
+
 def medmentions() -> list[str]:
     """The mentions of the development and test documents of MedMentions, with repetitions."""
     files = [locate(f"medmentions/{split}.txt.gz") for split in ("dev", "test")]

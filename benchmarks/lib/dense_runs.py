@@ -12,21 +12,20 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.lib import by_score, runs
+from benchmarks.lib import runs
 from benchmarks.lib.data import CORPORA, documents, medic
+from benchmarks.lib.linkers import by_score
 from benchmarks.lib.results import WORK, record
 from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions, matching
-from linker.encoders.trainable import pick_device, resolve_precision
 from linker.evaluation import protocols, report
-from linker.options import changed, restored
+from linker.options import changed
 from linker.training.settings import RunSettings
 from linker.types import Lookup
 
@@ -98,36 +97,18 @@ def run(configuration: Configuration, task: Task, seed: int) -> None:
 
 
 def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
-    """The figures of the runs of a configuration by seed; other options end the program."""
+    """The figures of the runs of a configuration by seed."""
     figures, start = runs.figures(task.table), configuration.slug()
     names = {seed: f"{start}-{seed}" for seed in range(100)}
-    for seed, name in names.items():
-        if name in figures and not _is_current(figures[name]["options"], configuration, seed):
-            raise runs.stale(task.table, name)
     return {seed: figures[name] for seed, name in names.items() if name in figures}
 
 
-def _is_current(options: Mapping[str, Any], configuration: Configuration, seed: int) -> bool:
-    """Whether the options of a run are those of its configuration, as far as it reads them."""
-    old, now = restored(options, configuration.encoder), configuration.seeded(seed)
-    unread: set[str] = set()
-    if not configuration.from_words:
-        unread = {"words", "ground"}
-    elif configuration.text:
-        unread = {"words"}
-    if configuration.mentions:  # which are the queries then
-        queries = now.training.dictionary_queries
-        old = changed(old, {"training": {"dictionary_queries": queries}})
-    read = {field.name for field in dataclasses.fields(now)} - unread
-    return all(getattr(old, name) == getattr(now, name) for name in read)
-
-
 def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
-    """Train once; the figures of the configuration."""
+    """Train once; how well the model links the mentions of the task."""
     options, test = configuration.seeded(seed), task.test
     phase = f"{task.table}-{configuration.slug()}-{seed}"
     folder = checkpoints(configuration, seed)
-    model = by_score.trained(
+    model = by_score(
         medic(configuration.medic),
         configuration.encoder,
         task.known if configuration.mentions else [],
@@ -136,21 +117,12 @@ def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, A
         validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
         settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),
     )
-    return _figures(model, configuration, task, test, options)
-
-
-def _figures(
-    model: Linker, configuration: Configuration, task: Task, test: list[Any], options: LinkerOptions
-) -> dict[str, Any]:
-    """How well a model links the mentions of a task."""
-    device = pick_device(options.training.device)
+    names = {"configuration": configuration.name, "medic": configuration.medic}
     return {
-        "configuration": configuration.name,
-        "medic": configuration.medic,
+        **names,
         "corpus": task.corpus,
         "on": task.on,
         "options": dataclasses.asdict(options),
-        "precision": resolve_precision(device, options.training.precision),  # what auto meant
         "history": model.history,
         "norms": norms(model),
         "example": example(model),
@@ -187,16 +159,12 @@ def _accuracy(linker: Linker, items: list[Any]) -> dict[str, float]:
 
 def _print(event: Any) -> None:
     """Print an epoch, and every fiftieth step."""
-    if isinstance(event, dict):
-        shown = {k: round(v, 4) if isinstance(v, float) else v for k, v in event.items()}
-        print(" ", shown, flush=True)
-    elif event.step % 50 == 0:
-        place = f"epoch {event.epoch}, step {event.step} of {event.steps}"
-        print(f"  {place}: loss {event.loss:.4f}", flush=True)
+    if isinstance(event, dict) or event.step % 50 == 0:
+        print(" ", event, flush=True)
 
 
-def norms(model: Linker) -> dict[str, Any] | None:
-    """How often the vector of a hypernym is longer than that of its hyponym, and the mean lengths.
+def norms(model: Linker) -> dict[str, float] | None:
+    """How often the vector of a hypernym is longer than that of its hyponym.
 
     A pair is the preferred names of a concept and of a direct parent that is no root. None for
     vectors of unit length.
@@ -208,18 +176,13 @@ def norms(model: Linker) -> dict[str, Any] | None:
     row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
     preferred = [row_of[model.normalize(names.preferred_name(row))] for row in range(len(names))]
     length = np.linalg.norm(vectors.astype(np.float32), axis=1)[preferred]
-    pairs = [
-        (child, parent)
+    longer = [
+        length[parent] > length[child]
         for child in range(len(names))
         for parent in hierarchy.parents([child])[0].tolist()
         if parent not in hierarchy.top
     ]
-    below, above = (np.array([length[pair[side]] for pair in pairs]) for side in (0, 1))
-    return {
-        "pairs": len(pairs),
-        "hypernym_longer": float((above > below).mean()),
-        "mean_length": {"hyponym": float(below.mean()), "hypernym": float(above.mean())},
-    }
+    return {"hypernym_longer": float(np.mean(longer))}
 
 
 def example(model: Linker) -> list[tuple[str, int]]:

@@ -68,7 +68,7 @@ def main(
     for configuration in configurations:
         draw(all_runs[configuration.name, configuration.medic], configuration, task)
     save(f"{task.corpus}_{task.on}_{label}", {"rows": rows, "differences": differences})
-    print(text(rows))
+    print(*rows, sep="\n")
 
 
 def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -137,27 +137,8 @@ def draw(runs: Runs, configuration: Configuration, task: Task) -> None:
     """Plot loss and lambda by epoch of the first run of a configuration."""
     history = next(iter(runs.values()))["history"] if runs else None
     if history:
-        PLOTS.mkdir(parents=True, exist_ok=True)
+        # the history has the name of the run too
+        phases = [e["phase"] if e["phase"] in ("align", "ground") else "rank" for e in history]
         path = PLOTS / f"{task.table}-{configuration.slug()}.png"
-        plot([epoch | {"phase": _phase(epoch["phase"])} for epoch in history], path)
-
-
-def _phase(name: str) -> str:
-    """The title of a phase, of which the history has the name of the run too."""
-    return name if name in ("align", "ground") else "rank"
-
-
-def text(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows as aligned text."""
-    head = f"{'':28}{'MEDIC':7}{'runs':>4}  protocol   Acc@1            "
-    lines = [f"{head}Acc@5   Acc@20  unseen  published"]
-    for cells in rows:
-        for protocol in protocols.PROTOCOLS:
-            acc, unseen = cells[protocol]["acc"], cells[protocol]["unseen_acc1"]
-            interval = "{:.4f} ({:.3f}-{:.3f})".format(*acc["1"])
-            means = acc["5"][0], acc["20"][0], unseen[0]
-            others = "  ".join("-     " if mean is None else f"{mean:.4f}" for mean in means)
-            name = f"{cells['configuration']:28}{cells['medic']:7}{cells['runs']:>4}  {protocol:9}"
-            published = (protocol == "biosyn" and cells["published"]) or ""
-            lines.append(f"{name}{interval}  {others}  {published}")
-    return "\n".join(lines)
+        pairs = zip(history, phases, strict=True)
+        plot([epoch | {"phase": phase} for epoch, phase in pairs], path)

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import json
 import os
+import resource
+import statistics
 import subprocess
 import sys
+import tarfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,6 +65,31 @@ def apart(
     return child(__file__, *what, library=library)
 
 
+def earlier(commit: str | None) -> Path | None:
+    """A folder with the package `linker` of a commit, made on first use; None without a commit."""
+    if commit is None:
+        return None
+    git = ["git", "-C", str(ROOT)]
+    short = subprocess.check_output([*git, "rev-parse", "--short", commit], text=True).strip()
+    folder = ROOT / "benchmarks" / "work" / "earlier" / short
+    if not folder.exists():
+        packed = subprocess.check_output([*git, "archive", short, "linker"])
+        folder.mkdir(parents=True)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+            files.extractall(folder, filter="data")
+    return folder
+
+
+def spent(command: Sequence[str], environment: Mapping[str, str]) -> tuple[Figures, str]:
+    """Wall and processor seconds of a process, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    wall, done = timed(lambda: subprocess.run(command, env=environment, check=True, **pipes))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": round(wall, 3), "cpu_seconds": round(used, 3)}, done.stdout
+
+
 def run_command(*words: object) -> Figures:
     """Run a command of linker in this process: its seconds, and the peak of memory."""
     from linker.cli.commands import cli
@@ -78,6 +107,11 @@ def linked(model: Path, asked: Sequence[Any], rounds: int = 1) -> Iterator[tuple
         list(linker.link([f"a name to begin with {number}" for number in range(100)]))
         seconds, found = timed(lambda linker=linker: list(linker.link(asked)))
         yield seconds, len(found)
+
+
+def ratio(ours: Iterable[float], theirs: Iterable[float], digits: int = 2) -> float:
+    """The median over the rounds of how many times as much the first is."""
+    return round(statistics.median(a / b for a, b in zip(ours, theirs, strict=True)), digits)
 
 
 def peak() -> float:

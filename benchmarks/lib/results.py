@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import importlib.metadata
 import json
@@ -10,6 +11,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,13 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     )
 
 
+def only_table(description: str | None) -> bool:
+    """Whether the one option of a script, --table, is given."""
+    arguments = parser(description)
+    arguments.add_argument("--table", action="store_true", help="run nothing")
+    return bool(arguments.parse_args().table)
+
+
 def exists(name: str) -> bool:
     """Whether a benchmark has a result yet."""
     return _path(name).exists()
@@ -46,6 +55,22 @@ def save(name: str, figures: dict[str, Any], *, seed: int | None = None) -> None
     text = json.dumps(record(name, figures, seed), indent=1, ensure_ascii=False)
     _path(name).write_text(text + "\n", encoding="utf-8")
     print(f"wrote {_path(name)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def plotted(name: str, **layout: Any) -> Iterator[Any]:
+    """The axes of a plot, one or several, which is written into the folder of plots."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    canvas, axes = pyplot.subplots(**layout)
+    yield axes
+    PLOTS.mkdir(parents=True, exist_ok=True)
+    about = {"dpi": 110, "bbox_inches": "tight", "metadata": {"Software": None}}
+    canvas.savefig(PLOTS / f"{name}.png", **about)
+    pyplot.close(canvas)
 
 
 def record(name: str, figures: dict[str, Any], seed: int | None) -> dict[str, Any]:

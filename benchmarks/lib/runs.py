@@ -6,7 +6,8 @@ python benchmarks/lib/runs.py levels NAME             what one run found, as JSO
 python benchmarks/lib/runs.py levels NAME --remove    removes it, so that its script makes it again
 
 The file is benchmarks/results/runs/<table>.jsonl.gz, with a record a line: the name of the run, and
-what a result has (lib/results.py). Several processes may append to a file at the same time.
+what a result has (lib/results.py). A run stays until it is removed, whatever options have changed
+since: its record names its commit. Several processes may append to a file at the same time.
 """
 
 from __future__ import annotations
@@ -74,10 +75,20 @@ def make(
     return kept[run]
 
 
-def stale(table: str, run: str) -> SystemExit:
-    """What ends a script where a run that is kept was made with other options than those of now."""
-    again = f"python benchmarks/lib/runs.py {table} {run} --remove"
-    return SystemExit(f"{table}: {run} was made with other options than those of now; {again}")
+def made(
+    table: str, wanted: Mapping[str, Callable[[], dict[str, Any]]], *, is_table: bool
+) -> dict[str, dict[str, Any]]:
+    """The figures of the runs that are kept, in order; those that are missing are made before.
+
+    Args:
+        table: that keeps the runs.
+        wanted: what finds the figures of each run.
+        is_table: whether none is made.
+    """
+    for run, find in {} if is_table else wanted.items():
+        make(table, run, find, 0)
+    kept = figures(table)
+    return {run: kept[run] for run in wanted if run in kept}
 
 
 def _path(table: str) -> Path:

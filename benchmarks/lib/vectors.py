@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
 from linker.candidates.index import VectorIndex
 from linker.dictionary.classes import Classes
+from linker.encoders.base import Encoder
 from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts, train
 from linker.encoders.words import WordVectors, tokens, unit
 
@@ -41,11 +41,8 @@ def vectors(kind: str) -> WordVectors:
         start = time.process_time()
         words = _trained(options)
         words.save(folder, fingerprint)
-        figures = {
-            "options": dataclasses.asdict(options),
-            "words": len(words.words),
-            "cpu_seconds": round(time.process_time() - start),
-        }
+        figures = {"options": dataclasses.asdict(options), "words": len(words.words)}
+        figures["cpu_seconds"] = round(time.process_time() - start)
         run = f"words-{kind.lower()}"
         runs.append("names", run, results.record(f"runs/names/{run}", figures, options.seed))
     if WordVectors.provenance_of(folder) != fingerprint:
@@ -114,11 +111,8 @@ def spreads(
     return {name: spread([row[group][name] for row in rows], digits) for name in rows[0][group]}
 
 
-def epochs_to(history: list[Mapping[str, Any]]) -> Callable[[object], None]:
-    """A listener to the events of training that keeps what each epoch says."""
+def minilm() -> Encoder:
+    """MiniLM as it was published."""
+    from linker.encoders.transformer import TransformerEncoder, TransformerOptions
 
-    def listen(event: object) -> None:
-        if isinstance(event, Mapping):
-            history.append(dict(event))
-
-    return listen
+    return TransformerEncoder.pretrained(TransformerOptions()).eval()

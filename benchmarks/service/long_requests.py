@@ -12,10 +12,8 @@ includes its JSON, there and back.
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -24,60 +22,42 @@ import httpx
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.lib.data import TITLES, documents
-from benchmarks.lib.lent import LENT, dictionary
+from benchmarks.lib.data import development, documents
+from benchmarks.lib.linkers import with_lent
+from benchmarks.lib.measure import timed
 from benchmarks.service.load import Server
 from linker import Linker
 
-NAMES, ROUNDS, K = 10_000, 5, 1
-
-
-def names(linker: Linker) -> list[str]:
-    """The names that are asked for."""
-    mentions = {m.text for c in TITLES for d in documents(c, "devel") for m in d.mentions}
-    others = (f"severe {name}" for name in linker.dictionary.names)
-    return [*sorted(mentions), *others][:NAMES]
-
-
-def timed(work: Any) -> float:
-    """The seconds that a call takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+NAMES, ROUNDS = 10_000, 5
 
 
 def measured(encoder: str) -> dict[str, Any]:
     """The names a second of a request, and of Python in this process."""
-    mentions = documents("ncbi", "train")
-    linker = Linker.train(dictionary("2017", LENT), encoder=encoder, mentions=mentions)
-    asked = names(linker)
-    content = json.dumps({"mentions": asked, "k": K}).encode()
-    headers = {"Content-Type": "application/json"}
+    known, mentions = (
+        documents("ncbi", "train"),
+        {m.text for d in development() for m in d.mentions},
+    )
+    others = (f"severe {name}" for name in with_lent().names)
+    asked = [*sorted(mentions), *others][:NAMES]
+    content = json.dumps({"mentions": asked, "k": 1}).encode()
+    about: Any = {"content": content, "headers": {"Content-Type": "application/json"}}
     with tempfile.TemporaryDirectory() as folder:
-        linker.save(f"{folder}/model")
+        Linker.train(with_lent(), encoder=encoder, mentions=known).save(f"{folder}/model")
         linker = Linker.load(f"{folder}/model")
         server = Server(f"{folder}/model", "--no-decisions")
 
         def request() -> None:
-            answer = httpx.post(f"{server.url}/link", content=content, headers=headers, timeout=120)
-            answer.raise_for_status()
+            httpx.post(f"{server.url}/link", timeout=120, **about).raise_for_status()
 
-        ways = {"service": request, "python": lambda: list(linker.link(asked, k=K))}
-        try:
-            for way in ways.values():
-                way()
-            seconds = {name: [timed(way) for _ in range(ROUNDS)] for name, way in ways.items()}
-        finally:
-            server.end()
-    rates = {name: round(NAMES / min(of_one)) for name, of_one in seconds.items()}
-    spread = {name: round(statistics.pstdev(of_one), 3) for name, of_one in seconds.items()}
-    share = round(rates["service"] / rates["python"], 3)
-    return {"encoder": encoder} | rates | {"share": share, "seconds_deviation": spread}
+        rates = {}
+        for name, way in (("service", request), ("python", lambda: list(linker.link(asked, k=1)))):
+            way()
+            rates[name] = round(NAMES / min(timed(way)[0] for _ in range(ROUNDS)))
+        server.end()
+    return {"encoder": encoder, **rates, "share": round(rates["service"] / rates["python"], 3)}
 
 
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
     rows = [measured(encoder) for encoder in ("static", "tfidf")]
-    for row in rows:
-        print(row)
-    results.save("long_requests", {"names": NAMES, "k": K, "rows": rows}, seed=0)
+    results.save("long_requests", {"names": NAMES, "rows": rows}, seed=0)

@@ -1,16 +1,15 @@
 """Many processes and many machines: ratios to one process, and jobs that lose workers or the head.
 
-python benchmarks/speed/cluster.py                    200,000 mentions in 40 parts
-python benchmarks/speed/cluster.py --mentions 4000 --parts 8
-python benchmarks/speed/cluster.py --distinct 20000   one process and --workers by turns, no Ray
+python benchmarks/speed/cluster.py NODES    the processes of a cluster, for the case itself
 
 Links the same mentions, sampled from MedMentions, BC5CDR and NCBI Disease, by the plain command,
-with --workers, and by Ray, whose nodes are processes of their own on this machine. Writes
-results/cluster.json. Rates are of the machine as it was; ratios of one run are what counts.
+with --workers, and by Ray, whose nodes are processes of their own on this machine. Rates are of the
+machine as it was; ratios of one run are what counts.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -24,65 +23,165 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from benchmarks.lib import results
-from benchmarks.lib.data import MEDIC, documents, locate, medmentions
-
 NODES = 4
 CORES = len(os.sched_getaffinity(0))
 PATIENCE = 150  # seconds in which a command must end when the head is gone
+Process = subprocess.Popen[str]
 
 
-def sampled(count: int) -> list[str]:
-    """Mentions of the corpora, with their repetitions."""
-    texts = medmentions()
-    for corpus in ("ncbi", "bc5cdr"):
-        texts += [m.text for d in documents(corpus, "train", "devel") for m in d.mentions]
-    return random.Random(0).choices([text.strip() for text in texts if text.strip()], k=count)
+def cluster(given: argparse.Namespace) -> dict[str, Any]:
+    """All measurements."""
+    with tempfile.TemporaryDirectory() as folder:
+        sizes = (4_000, 8, 500) if given.quick else (200_000, 40, 20_000)
+        return Job(Path(folder), *sizes).figures()
 
 
-def write_parts(folder: Path, texts: list[str], parts: int) -> None:
-    """Write the mentions into JSONL files of equal size, and all of them into one."""
-    lines = [json.dumps({"mention": text}) + "\n" for text in texts]
-    (folder / "parts").mkdir()
-    for part in range(parts):
-        first, last = len(lines) * part // parts, len(lines) * (part + 1) // parts
-        text = "".join(lines[first:last])
-        (folder / "parts" / f"{part:03}.jsonl").write_text(text, encoding="utf-8")
-    (folder / "all.jsonl").write_text("".join(lines), encoding="utf-8")
+class Job:
+    """Mentions to link, in parts, and the commands that link them.
+
+    Args:
+        folder: an empty one.
+        count: how many mentions there are.
+        parts: in how many files.
+        distinct: how many distinct ones are linked without Ray.
+    """
+
+    def __init__(self, folder: Path, count: int, parts: int, distinct: int) -> None:
+        from benchmarks.lib.data import documents, medic, medmentions
+        from linker import Linker
+
+        self.folder, self.parts, self.plain = folder, parts, folder / "plain"
+        known = documents("ncbi", "train")
+        Linker.train(medic("2017"), encoder="tfidf", mentions=known).save(folder / "model")
+        texts = [text.strip() for text in medmentions()]
+        for corpus in ("ncbi", "bc5cdr"):
+            texts += [m.text for d in documents(corpus, "train", "devel") for m in d.mentions]
+        drawn = random.Random(0).choices(
+            [t for t in texts if t.strip()], k=max(count, distinct * 20)
+        )
+        asked, self.distinct = drawn[:count], list(dict.fromkeys(drawn))[:distinct]
+        for part in range(parts):
+            some = asked[count * part // parts : count * (part + 1) // parts]
+            self._write(folder / "parts" / f"{part:03}.jsonl", some)
+        self._write(folder / "all.jsonl", asked)
+        self._write(folder / "distinct.jsonl", self.distinct)
+        self.about = {"mentions": count, "distinct": len(set(asked)), "parts": parts}
+
+    @staticmethod
+    def _write(path: Path, texts: list[str]) -> None:
+        path.parent.mkdir(exist_ok=True)
+        lines = "".join(json.dumps({"mention": text}) + "\n" for text in texts)
+        path.write_text(lines, encoding="utf-8")
+
+    def command(self, source: str, output: str, *options: str) -> list[str]:
+        """The command that links, k = 1."""
+        words = [sys.executable, "-m", "linker.cli", "link", str(self.folder / source), "-k", "1"]
+        words += ["--model", str(self.folder / "model"), "--format", "jsonl"]
+        return [*words, "-o", str(self.folder / output), *options]
+
+    def run(self, *words: str) -> float:
+        """The seconds that a command takes."""
+        start = time.perf_counter()
+        subprocess.run(self.command(*words), check=True, stderr=subprocess.DEVNULL)
+        return time.perf_counter() - start
+
+    def written(self, output: str) -> dict[str, int]:
+        """The parts that are there, and when each was written."""
+        return {p.name: p.stat().st_mtime_ns for p in (self.folder / output).glob("part-*")}
+
+    def is_same(self, output: str) -> bool:
+        """Whether the lines of all parts are those of the plain command, byte for byte."""
+        paths = (self.folder / output).glob("part-*")
+        lines = [line for path in paths for line in path.read_bytes().splitlines(True)]
+        return sorted(lines) == sorted(self.plain.read_bytes().splitlines(True))
+
+    def figures(self) -> dict[str, Any]:
+        """The figures of all ways."""
+        workers = ("--workers", str(CORES))
+        seconds = {"plain": self.run("all.jsonl", "plain")}
+        seconds["workers"] = self.run("all.jsonl", "workers", *workers)
+        same = (self.folder / "workers").read_bytes() == self.plain.read_bytes()
+        figures: dict[str, Any] = self.about | {"workers": {"cores": CORES, "same": same}}
+        figures["by_turns"] = self.by_turns({"one process": (), f"--workers {CORES}": workers})
+        for nodes in (1, NODES):
+            way = f"ray_{nodes}"
+            with started(nodes) as (address, _):
+                seconds[way] = self.run("parts", way, *by_ray(address))
+            figures[way] = {"same": self.is_same(way)}
+        figures["seconds"] = {way: round(value, 1) for way, value in seconds.items()}
+        times = {way: round(seconds["plain"] / value, 2) for way, value in seconds.items()}
+        figures["times_as_fast_as_plain"] = times
+        return figures | {"lost_worker": self.lost_worker(), "lost_head": self.lost_head()}
+
+    def by_turns(self, ways: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Link distinct mentions by one process and by several, three times each."""
+        seconds: dict[str, list[float]] = {way: [] for way in ways}
+        for _ in range(3):
+            for way, options in ways.items():
+                seconds[way].append(round(self.run("distinct.jsonl", way, *options), 1))
+        one, several = seconds.values()
+        ratios = [round(a / b, 2) for a, b in zip(one, several, strict=True)]
+        first, second = ((self.folder / way).read_bytes() for way in ways)
+        about = {"mentions": len(self.distinct), "seconds": seconds, "times_as_fast": ratios}
+        return about | {"same": first == second}
+
+    def disturbed(self, output: str, address: str, disturb: Callable[[], None]) -> dict[str, Any]:
+        """Run a job, disturb it half way, and say how it ended."""
+        start = time.perf_counter()
+        words = self.command("parts", output, *by_ray(address))
+        process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(self.written(output)) < self.parts // 2:
+            time.sleep(0.05)
+        before, _, broken = len(self.written(output)), disturb(), time.perf_counter()
+        try:
+            process.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        end = time.perf_counter()
+        seconds = {"seconds": round(end - start, 1), "seconds_after": round(end - broken, 1)}
+        return {"parts_before": before, "exit_code": process.returncode} | seconds
+
+    def lost_worker(self) -> dict[str, Any]:
+        """A job of which one worker is killed half way."""
+        with started(NODES) as (address, process):
+
+            def kill() -> None:
+                for pid in workers_below(process.pid)[:1]:
+                    os.kill(pid, signal.SIGKILL)
+
+            figures = self.disturbed("worker", address, kill)
+        return figures | {"same": self.is_same("worker")}
+
+    def lost_head(self) -> dict[str, Any]:
+        """A job whose head is killed half way; then a new head, and the same command again."""
+        with started(NODES) as (address, process):
+            killed = self.disturbed("head", address, lambda: print("head", file=process.stdin))
+        before = self.written("head")
+        with started(NODES) as (address, _):
+            seconds = self.run("parts", "head", *by_ray(address))
+        after = self.written("head")
+        return {
+            "killed": killed,
+            "again": {"seconds": round(seconds, 1)},
+            "parts_kept": len(before),
+            "parts_written_twice": sum(after[name] != at for name, at in before.items()),
+            "same": self.is_same("head"),
+        }
 
 
-def command(model: Path, source: Path, output: Path, *options: str) -> list[str]:
-    """The command that links, k = 1."""
-    start = [sys.executable, "-m", "linker.cli", "link", str(source), "--model", str(model)]
-    return [*start, "-k", "1", "--format", "jsonl", "-o", str(output), *options]
-
-
-def by_ray(model: Path, folder: Path, output: Path, address: str) -> list[str]:
-    """The command that links all parts on a cluster."""
-    options = ("--engine", "ray", "--address", address)
-    return command(model, folder / "parts", output, *options)
-
-
-def timed(arguments: list[str]) -> tuple[float, str]:
-    """The seconds that a command takes, and what it says at the end."""
-    start = time.perf_counter()
-    done = subprocess.run(arguments, check=True, stderr=subprocess.PIPE, text=True)
-    return time.perf_counter() - start, done.stderr.strip()
+def by_ray(address: str) -> tuple[str, ...]:
+    """The options that link on a cluster."""
+    return "--engine", "ray", "--address", address
 
 
 @contextlib.contextmanager
-def cluster(nodes: int) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def started(nodes: int) -> Iterator[tuple[str, Process]]:
     """A head without workers and nodes of one worker each; the address, and the process of all."""
-    process = subprocess.Popen(
-        [sys.executable, __file__, "--cluster", str(nodes)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"},
-    )
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    command = [sys.executable, __file__, str(nodes)]
+    environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
+    process = subprocess.Popen(command, text=True, bufsize=1, env=environment, **pipes)
     assert process.stdin is not None
     assert process.stdout is not None
     address = next(line for line in process.stdout if line.startswith("address")).split()[1]
@@ -108,11 +207,6 @@ def serve(nodes: int) -> None:
     ray.shutdown()
 
 
-def written(output: Path) -> dict[str, int]:
-    """The parts that are there, and when each was written."""
-    return {path.name: path.stat().st_mtime_ns for path in output.glob("part-*")}
-
-
 def workers_below(process: int) -> list[int]:
     """The actors of Ray among the descendants of a process."""
     parents, actors = {}, []
@@ -128,151 +222,5 @@ def workers_below(process: int) -> list[int]:
     return list(filter(is_below, actors))
 
 
-def disturbed(
-    arguments: list[str], output: Path, parts: int, disturb: Callable[[], None]
-) -> dict[str, Any]:
-    """Run a job, disturb it half way, and say how it ended."""
-    start = time.perf_counter()
-    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and len(written(output)) < parts // 2:
-        time.sleep(0.05)
-    at = len(written(output))
-    disturb()
-    broken = time.perf_counter()
-    try:
-        _, message = process.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        _, message = process.communicate()
-    end = time.perf_counter()
-    return {
-        "parts_before": at,
-        "exit_code": process.returncode,
-        "seconds": round(end - start, 1),
-        "seconds_after": round(end - broken, 1),
-        "said": [line for line in message.splitlines() if "linker" in line or "part" in line],
-    }
-
-
-def is_same(output: Path, plain: Path) -> bool:
-    """Whether the lines of all parts are those of the plain command, byte for byte."""
-    lines = [line for path in output.glob("part-*") for line in path.read_bytes().splitlines(True)]
-    return sorted(lines) == sorted(plain.read_bytes().splitlines(True))
-
-
-def lost_head(model: Path, folder: Path, plain: Path, parts: int) -> dict[str, Any]:
-    """A job whose head is killed half way; then a new head, and the same command again."""
-    output = folder / "head"
-    with cluster(NODES) as (address, process):
-        arguments = by_ray(model, folder, output, address)
-
-        def kill() -> None:
-            assert process.stdin is not None
-            process.stdin.write("head\n")
-            process.stdin.flush()
-
-        first = disturbed(arguments, output, parts, kill)
-    before = written(output)
-    with cluster(NODES) as (address, _):
-        seconds, said = timed(by_ray(model, folder, output, address))
-    after = written(output)
-    return {
-        "killed": first,
-        "again": {"seconds": round(seconds, 1), "said": said.splitlines()},
-        "parts_kept": len(before),
-        "parts_written_twice": sum(after[name] != at for name, at in before.items()),
-        "same": is_same(output, plain),
-    }
-
-
-def lost_worker(model: Path, folder: Path, plain: Path, parts: int) -> dict[str, Any]:
-    """A job of which one worker is killed half way."""
-    output = folder / "worker"
-    with cluster(NODES) as (address, process):
-        arguments = by_ray(model, folder, output, address)
-        killed: list[int] = []
-
-        def kill() -> None:
-            killed.extend(workers_below(process.pid)[:1])
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
-
-        record = disturbed(arguments, output, parts, kill)
-    return record | {"workers_killed": len(killed), "same": is_same(output, plain)}
-
-
-def trained(folder: Path) -> Path:
-    """A model by characters."""
-    from linker import Dictionary, Linker
-
-    dictionary = Dictionary.read(locate(MEDIC["2017"]))
-    Linker.train(dictionary, encoder="tfidf", mentions=documents("ncbi", "train")).save(
-        folder / "model"
-    )
-    return folder / "model"
-
-
-def by_turns(count: int) -> None:
-    """Link distinct mentions by one process and by several, three times each, and save that."""
-    ways = {"one process": (), f"--workers {CORES}": ("--workers", str(CORES))}
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        model, texts = trained(folder), list(dict.fromkeys(sampled(20 * count)))[:count]
-        write_parts(folder, texts, 1)
-        for _ in range(3):
-            for way, options in ways.items():
-                arguments = command(model, folder / "all.jsonl", folder / way, *options)
-                seconds[way].append(round(timed(arguments)[0], 1))
-        first, second = ((folder / way).read_bytes() for way in ways)
-    one, several = seconds.values()
-    ratios = [round(a / b, 2) for a, b in zip(one, several, strict=True)]
-    found = {"mentions": len(texts), "seconds": seconds, "times_as_fast": ratios}
-    figures = results.figures("cluster") | {"by_turns": found | {"same": first == second}}
-    results.save("cluster", figures, seed=0)
-
-
-def main(count: int, parts: int) -> None:
-    """Run all measurements."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        model, plain = trained(folder), folder / "plain.jsonl"
-        texts = sampled(count)
-        write_parts(folder, texts, parts)
-        figures: dict[str, Any] = {"mentions": count, "distinct": len(set(texts)), "parts": parts}
-        seconds = {"plain": timed(command(model, folder / "all.jsonl", plain))[0]}
-        output = folder / "workers.jsonl"
-        several = ("--workers", str(CORES))
-        seconds["workers"] = timed(command(model, folder / "all.jsonl", output, *several))[0]
-        figures["workers"] = {"cores": CORES, "same": output.read_bytes() == plain.read_bytes()}
-        for nodes in (1, NODES):
-            with cluster(nodes) as (address, _):
-                output = folder / f"ray{nodes}"
-                seconds[f"ray_{nodes}"], said = timed(by_ray(model, folder, output, address))
-            figures[f"ray_{nodes}"] = {"said": said, "same": is_same(output, plain)}
-            print(json.dumps([seconds, figures], indent=1), flush=True)
-        figures["seconds"] = {key: round(value, 1) for key, value in seconds.items()}
-        figures["times_as_fast_as_plain"] = {
-            key: round(seconds["plain"] / value, 2) for key, value in seconds.items()
-        }
-        figures["lost_worker"] = lost_worker(model, folder, plain, parts)
-        print(json.dumps(figures, indent=1), flush=True)
-        figures["lost_head"] = lost_head(model, folder, plain, parts)
-    text = json.dumps(figures, indent=1).replace(name, "FOLDER")
-    print(text)
-    results.save("cluster", json.loads(text), seed=0)
-
-
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument("--mentions", type=int, default=200_000)
-    parser.add_argument("--parts", type=int, default=40)
-    parser.add_argument("--distinct", type=int, metavar="MENTIONS")
-    parser.add_argument("--cluster", type=int, metavar="NODES", help="(used by the script itself)")
-    given = parser.parse_args()
-    if given.cluster:
-        serve(given.cluster)
-    elif given.distinct:
-        by_turns(given.distinct)
-    else:
-        main(given.mentions, given.parts)
+    serve(int(sys.argv[1]))

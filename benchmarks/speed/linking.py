@@ -1,14 +1,8 @@
-"""What linking costs beside encoding the mention, where the time goes, and whether it is exact.
+"""What linking costs: beside encoding the mention, by stages, beside exact search; and training.
 
-python benchmarks/speed/linking.py                      of the present code
-python benchmarks/speed/linking.py --before d941037     beside an earlier commit, in turn
-python benchmarks/speed/linking.py --only tfidf static  some encoders; the others stay
-python benchmarks/speed/linking.py --again              trains the models again
-
-Writes results/linking.json. The MEDIC of 2017 with the training mentions of NCBI Disease; the
-development mentions of both corpora are linked as texts, the distinct ones and as they come. Models
-are kept in benchmarks/work/linking. Each measurement is a process of its own. dan is trained for
-one epoch, MiniLM not at all; with better vectors fewer names need scores of characters.
+The MEDIC of 2017; development mentions of both corpora are linked as texts, the distinct ones and
+as they come. Models are kept in benchmarks/work/linking. dan is trained for one epoch, MiniLM not
+at all; with better vectors fewer names need scores of characters.
 """
 
 from __future__ import annotations
@@ -22,28 +16,30 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[2]))
-
 import numpy as np
 
-from benchmarks.lib import earlier, exact, results
-from benchmarks.lib.data import CORPORA, MEDIC, TITLES, documents, locate
+from benchmarks.lib import exact
+from benchmarks.lib.data import CORPORA, MEDIC, development, locate
 from benchmarks.lib.measure import (
     Figures,
     apart,
+    earlier,
     linked,
     megabytes,
     memory,
+    peak,
+    ratio,
     rounded,
     run_command,
     timed,
 )
+from benchmarks.lib.results import WORK
 
 UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
 MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train
@@ -51,10 +47,6 @@ MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train
     "static": ("--encoder", "static"),
     "dan": ("--encoder", "dan", "--set", "ground.epochs=1"),
     "MiniLM": ("--encoder", "transformer", *UNTRAINED),
-}
-TARGETS = {  # distinct mentions a second, and the share of the rate of encoding alone
-    "mentions_per_second": {"tfidf": 8000, "static": 5000, "dan": 5000},
-    "of_encoding": {"MiniLM": 0.8},
 }
 ROUNDS = 5
 K, SAMPLE = 20, 500  # names of a query, and queries, that are compared with exact search
@@ -70,15 +62,13 @@ STAGES = {  # part of the path of a module -> stage; the first that fits
 
 def mentions() -> list[str]:
     """The development mentions of both corpora, as they come."""
-    items = [document for corpus in TITLES for document in documents(corpus, "devel")]
-    return [mention.text for document in items for mention in document.mentions]
+    return [mention.text for document in development() for mention in document.mentions]
 
 
-def train(encoder: str, model: str) -> Figures:
+def train(model: str, *options: str) -> Figures:
     """Run `linker train` in this process."""
-    known = locate(CORPORA["ncbi"]["train"])
-    files = ["--dict", locate(MEDIC["2017"]), "--mentions", known]
-    return run_command("train", *files, *MODELS[encoder], "--quiet", "-o", model)
+    words = ["--dict", locate(MEDIC["2017"]), *options, "--quiet", "-o", model]
+    return run_command("train", *words) | {"model_mb": megabytes(Path(model))}
 
 
 def link(model: str) -> Figures:
@@ -107,11 +97,10 @@ def profile(model: str) -> Figures:
     with sampled() as seconds:
         for _ in range(ROUNDS):
             run_command(*command)
-    linking = {stage: value for stage, value in seconds.items() if stage != "opening"}
-    total = sum(linking.values())
+    del seconds["opening"]
+    total = sum(seconds.values())
     return {
-        "shares": {stage: round(value / total, 3) for stage, value in sorted(linking.items())},
-        "seconds": round(total / ROUNDS, 3),
+        "shares": {stage: round(value / total, 3) for stage, value in sorted(seconds.items())},
         "bytes_a_mention": round(answers.stat().st_size / len(texts)),
     }
 
@@ -158,67 +147,121 @@ def compare(model: str) -> Figures:
     texts = list(dict.fromkeys(filter(None, map(linker.normalize, mentions()))))
     rows = np.random.default_rng(0).choice(len(texts), SAMPLE, replace=False).tolist()
     shares = exact.found(linker, [texts[row] for row in rows], K)
-    return {"queries": len(shares), "same": shares.count(1.0), "recall": sum(shares) / len(shares)}
+    return {"queries": len(shares), "same": shares.count(1.0)}
 
 
-def place(encoder: str, library: Path | None) -> Path:
-    """The folder of the model of an encoder and a commit."""
-    folder = results.WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    return folder
+def linking(given: argparse.Namespace) -> Figures:
+    """Each encoder with training mentions, of now and of an earlier commit in turn."""
+    libraries = {"now": None}
+    if given.before:
+        libraries = {"before": earlier(given.before), "now": None}
+    chosen = given.only or (["tfidf"] if given.quick else MODELS)
+    rounds = 1 if given.quick else ROUNDS
+    rows = kept_rows("linking", MODELS, chosen, given.again, lambda e: row(e, libraries, rounds))
+    texts = mentions()
+    about = {"cores": len(os.sched_getaffinity(0)), "distinct": len(set(texts))}
+    return about | {"mentions": len(texts), "rows": [*rows.values()]}
 
 
-def row(encoder: str, libraries: dict[str, Path | None]) -> Figures:
+def kept_rows(
+    folder: str, every: Any, chosen: Any, again: bool, measure: Callable[[str], Figures]
+) -> dict[str, Figures]:
+    """The rows of all, of which the chosen ones are measured, and kept beside their models."""
+    place = WORK / folder
+    if again:
+        shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True, exist_ok=True)
+    rows: dict[str, Figures] = {}
+    for name in every:
+        kept = place / f"{name}.json"
+        if name in chosen:
+            kept.write_text(json.dumps(measure(name)), encoding="utf-8")
+            print(name, kept.read_text(encoding="utf-8"), file=sys.stderr)
+        if kept.exists():
+            rows[name] = json.loads(kept.read_text(encoding="utf-8"))
+    return rows
+
+
+def row(encoder: str, libraries: dict[str, Path | None], rounds: int) -> Figures:
     """The figures of an encoder, of now and of before in turn."""
-    models = {when: str(place(encoder, library)) for when, library in libraries.items()}
+    models, runs = {}, []
     for when, library in libraries.items():
-        if not Path(models[when]).exists():
-            apart(train, encoder, models[when], library=library)
-    rounds = [
-        {when: apart(link, models[when], library=library) for when, library in libraries.items()}
-        for _ in range(ROUNDS)
-    ]
+        models[when] = WORK / "linking" / f"{library.name if library else 'now'}-{encoder}"
+        if not models[when].exists():
+            options = ("--mentions", str(locate(CORPORA["ncbi"]["train"])), *MODELS[encoder])
+            apart(train, str(models[when]), *options, library=library)
+    for _ in range(rounds):
+        of_all = {w: apart(link, str(models[w]), library=libraries[w]) for w in libraries}
+        runs.append(of_all)
     figures: Figures = {"encoder": encoder}
     for when, library in libraries.items():
-        of_one = [values[when] for values in rounds]
-        names = ("distinct", "as they come", "encoding", "resident_mb")
-        figures[when] = {name: rounded((one[name] for one in of_one), 1) for name in names}
-        ratios = [values["distinct"] / values["encoding"] for values in of_one]
-        figures[when]["of_encoding_median"] = round(statistics.median(ratios), 3)
-        figures[when]["profile"] = apart(profile, models[when], library=library)
-        figures[when]["model_mb"] = megabytes(Path(models[when]))
-    figures["now"]["exact"] = apart(compare, models["now"])
+        of_one = {name: [run[when][name] for run in runs] for name in runs[0][when]}
+        figures[when] = {name: rounded(values, 1) for name, values in of_one.items()}
+        figures[when]["of_encoding_median"] = ratio(of_one["distinct"], of_one["encoding"], 3)
+        figures[when]["profile"] = apart(profile, str(models[when]), library=library)
+        figures[when]["model_mb"] = megabytes(models[when])
+    figures["now"]["exact"] = apart(compare, str(models["now"]))
     if "before" in libraries:
-        for name in ("distinct", "as they come"):
-            times = [values["now"][name] / values["before"][name] for values in rounds]
-            figures[f"{name}, times faster, median"] = round(statistics.median(times), 2)
+        times = (figures[when]["distinct"] for when in ("now", "before"))
+        figures["distinct, times faster, median"] = ratio(*times)
     return figures
 
 
-def main(given: argparse.Namespace) -> None:
-    """Measure the encoders."""
-    if given.again:
-        shutil.rmtree(results.WORK / "linking", ignore_errors=True)
-    libraries: dict[str, Path | None] = {"now": None}
-    if given.before:
-        libraries = {"before": earlier.library(given.before), "now": None}
-    rows = []
-    for encoder in MODELS:
-        kept = place(encoder, None).with_suffix(".json")
-        if encoder in (given.only or MODELS):
-            kept.write_text(json.dumps(row(encoder, libraries)), encoding="utf-8")
-            print(kept.read_text(encoding="utf-8"), flush=True)
-        if kept.exists():
-            rows.append(json.loads(kept.read_text(encoding="utf-8")))
-    count = len(set(mentions())), len(mentions())
-    figures: Figures = {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS}
-    figures |= {"distinct": count[0], "mentions": count[1], "rows": rows}
-    results.save("linking", figures)
+# ------------------------------------------------------------------------------------ the default
+
+LENDERS = ("ontologies/doid.obo.gz", "ontologies/hp.obo.gz")
+OF_TORCH = ("dan", "MiniLM")
+TARGETS = {"training_seconds": 60, "model_mb": 60, "load_ms": 200, "mentions_per_second": 5000}
+TARGETS["resident_mb"] = 300
 
 
-if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument("--before", metavar="COMMIT", help="an earlier commit beside it")
-    parser.add_argument("--only", nargs="+", choices=MODELS, metavar="ENCODER")
-    parser.add_argument("--again", action="store_true", help="train the models again")
-    main(parser.parse_args())
+def default_speed(given: argparse.Namespace) -> Figures:
+    """Training, size, loading and linking of the default of `linker train`, others beside it.
+
+    The dictionary has the names that DOID and HPO lend. Models of torch are not made again. MiniLM
+    is not trained, which would take an hour and changes neither speed nor size.
+    """
+    chosen = given.only or [name for name in MODELS if not (given.quick and name in OF_TORCH)]
+    systems = kept_rows("default-speed", MODELS, chosen, given.again, cost)
+    return {"cores": len(os.sched_getaffinity(0)), "targets": TARGETS, "systems": systems}
+
+
+def cost(system: str) -> Figures:
+    """All figures of a system; those of trainings with torch are kept beside the model."""
+    folder = WORK / "default-speed" / f"model-{system}"
+    trained = folder.with_name(f"trained-{system}.json")
+    if system not in OF_TORCH or not trained.exists():
+        lenders = [word for name in LENDERS for word in ("--lend", str(locate(name)))]
+        options = (*MODELS[system][:2], *UNTRAINED) if system == "MiniLM" else MODELS[system][:2]
+        figures = apart(without_torch, "train", system, str(folder), *lenders, *options)
+        trained.write_text(json.dumps(figures), encoding="utf-8")
+    loads = [apart(without_torch, "load", system, str(folder))["ms"] for _ in range(7)]
+    return {
+        "training": json.loads(trained.read_text(encoding="utf-8")),
+        "load_ms_median": statistics.median(loads),
+        "linking": apart(without_torch, "link_rounds", system, str(folder)),
+    }
+
+
+def without_torch(what: str, system: str, *arguments: str) -> Figures:
+    """Do something in a process of its own; without torch for what does not need it."""
+    if system not in OF_TORCH:
+        sys.modules["torch"] = None  # type: ignore[assignment]  # as if it were not installed
+    figures: Figures = {"train": train, "load": load, "link_rounds": link_rounds}[what](*arguments)
+    return figures
+
+
+def load(model: str) -> Figures:
+    """Load a model, once."""
+    from linker import Linker
+
+    return {"ms": round(1000 * timed(lambda: Linker.load(model))[0])}
+
+
+def link_rounds(model: str) -> Figures:
+    """Link development mentions as they come, and the distinct ones; a new linker each time."""
+    items, figures = development(), Figures()
+    for name, asked in (("as they come", items), ("distinct", list(dict.fromkeys(mentions())))):
+        rates = [round(count / seconds) for seconds, count in linked(Path(model), asked, 3)]
+        figures[name] = {"mentions_per_second": rates}
+    return figures | {"resident_mb": round(next(memory("self", "VmRSS"))), "peak_mb": round(peak())}

@@ -28,27 +28,6 @@ Pair = tuple[str, str]
 Finder = Callable[[str], set[Pair]]
 
 
-def main() -> None:
-    """Score each finder on each file."""
-    results.parser(__doc__).parse_args()
-    figures: dict[str, Any] = {}
-    for corpus, file in FILES.items():
-        documents = read(locate(f"abbreviations/{file}"))
-        mended = [(texts, {mend(pair) for pair in gold}) for texts, gold in documents]
-        figures[corpus] = {
-            "documents": len(documents),
-            "pairs": sum(len(gold) for _, gold in documents),
-        }
-        for name, finder in finders().items():
-            as_stored = score(documents, finder)
-            figures[corpus][name] = as_stored | {"gold_mended": score(mended, finder)}
-            print(
-                f"{corpus:5} {name:16} "
-                + " ".join(f"{k} {v:.4f}" for k, v in as_stored.items() if isinstance(v, float))
-            )
-    results.save("abbreviations", figures)
-
-
 def read(path: Any) -> list[tuple[list[str], set[Pair]]]:
     """The passages' texts and the gold pairs of each document."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -63,12 +42,6 @@ def read(path: Any) -> list[tuple[list[str], set[Pair]]]:
                 pairs.add((roles["ShortForm"], roles["LongForm"]))
         documents.append(([p.text or "" for p in document.passages], pairs))
     return documents
-
-
-def mend(pair: Pair) -> Pair:
-    """Undo two slips of the gold: white space around a form, and forms in each other's role."""
-    short, long = sorted((form.strip() for form in pair), key=len)
-    return short, long
 
 
 def score(documents: list[tuple[list[str], set[Pair]]], finder: Finder) -> dict[str, Any]:
@@ -134,4 +107,11 @@ def from_the_right(short: str, before: str) -> int | None:
 
 
 if __name__ == "__main__":
-    main()
+    results.parser(__doc__).parse_args()
+    figures: dict[str, Any] = {}
+    for corpus, file in FILES.items():
+        documents = read(locate(f"abbreviations/{file}"))
+        pairs = sum(len(gold) for _, gold in documents)
+        figures[corpus] = {"documents": len(documents), "pairs": pairs}
+        figures[corpus] |= {name: score(documents, of) for name, of in finders().items()}
+    results.save("abbreviations", figures)

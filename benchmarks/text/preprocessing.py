@@ -21,90 +21,51 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import documents, locate
-from linker.text import spelling
 from linker.text.abbreviations import find, table
 from linker.text.biosyn import biosyn_parts
 
 SPLITS = {"train": "train", "dev": "devel", "test": "test"}
 SPELLING = {"tumour": "tumor", "tumours": "tumors"}
-"""The entries of the published list that make a difference here; --spelling reads another list."""
-
-Key = tuple[str, int, int]
+"""The entries of the published list that make a difference here."""
 
 
-def main() -> None:
-    """Compare the splits that are asked for."""
-    parser = results.parser(__doc__)
-    parser.add_argument("--split", nargs="+", choices=SPLITS, default=["train", "dev"])
-    parser.add_argument("--spelling", metavar="FILE", help="a list of wrong||right lines")
-    options = parser.parse_args()
-    corrections = spelling.read(options.spelling) if options.spelling else SPELLING
-    figures = {split: compare(split, corrections) for split in options.split}
-    results.save("preprocessing" + ("_test" if "test" in options.split else ""), figures)
-
-
-def compare(split: str, corrections: dict[str, str]) -> dict[str, Any]:
+def compare(split: str) -> dict[str, Any]:
     """How many mentions of a split are equal, and why the others differ."""
-    published = read_published(split)
-    ours, uncorrected = preprocess(split, corrections), preprocess(split, {})
-    differing = {
-        key: reason(text, published.get(key), plain)
-        for key, (_, text, plain) in ours.items()
-        if text != published.get(key)
-    }
-    equal, total = len(ours) - len(differing), len(ours)
-    without = sum(text == published.get(key) for key, (_, text, _) in uncorrected.items())
-    shares = f"({equal / total:.4f}); without a spelling list {without / total:.4f}"
-    print(f"{split}: {equal} of {total} mentions equal {shares}")
-    for why, count in Counter(differing.values()).most_common():
-        print(f"  {count} by {why}")
-        lines = Counter(
-            f"{ours[k][0]!r}: {ours[k][1]!r}, published {published.get(k)!r}"
-            for k, w in differing.items()
-            if w == why
-        )
-        for line, times in lines.most_common():
-            print(f"    {times} × {line}")
-    return {
-        "mentions": total,
-        "published": len(published),
-        "equal": equal,
-        "agreement": equal / total,
-        "agreement_without_spelling": without / total,
-        "reasons": Counter(differing.values()),
-    }
-
-
-def preprocess(split: str, corrections: dict[str, str]) -> dict[Key, tuple[str, str, str]]:
-    """By place: the mention as written, preprocessed, and without expanding short forms."""
-    result = {}
-    for document in documents("ncbi", SPLITS[split]):
+    published, reasons, equal, plain = dict(published_lines(split)), Counter[str](), 0, 0
+    items = [(d, mention) for d in documents("ncbi", SPLITS[split]) for mention in d.mentions]
+    mentions = {(d.id, *mention.spans[0]): (d, mention) for d, mention in items}
+    for place, (document, mention) in mentions.items():
         definitions = table(find(document.text))
-        for mention in document.mentions:
-            ids = [i for group in mention.gold or () for i in group.ids]
-            texts = (
-                "|".join(biosyn_parts(mention.text, d, ids, corrections)) for d in (definitions, {})
-            )
-            result[(document.id, *mention.spans[0])] = (mention.text, *texts)
-    return result
+        ids = [i for group in mention.gold or () for i in group.ids]
+        text, uncorrected, unexpanded = (
+            "|".join(biosyn_parts(mention.text, *how))
+            for how in ((definitions, ids, SPELLING), (definitions, ids, {}), ({}, ids, SPELLING))
+        )
+        theirs = published.get(place)
+        equal, plain = equal + (text == theirs), plain + (uncorrected == theirs)
+        if text != theirs:
+            reasons[reason(text, theirs, unexpanded)] += 1
+            print(f"{reason(text, theirs, unexpanded)}: {mention.text!r}, {text!r}, {theirs!r}")
+    return {
+        "mentions": len(mentions),
+        "equal": equal,
+        "agreement": equal / len(mentions),
+        "agreement_without_spelling": plain / len(mentions),
+        "reasons": reasons,
+    }
 
 
-def read_published(split: str) -> dict[Key, str]:
-    """The published text of each mention, by its place."""
-    return {(pmid, start, end): text for pmid, start, end, text in published_lines(split)}
-
-
-def published_lines(split: str) -> Iterator[tuple[str, int, int, str]]:
-    """Document, start, end and text of each published mention."""
+def published_lines(split: str) -> Iterator[tuple[tuple[str, int, int], str]]:
+    """Document, start and end of each published mention, and its text."""
     with tarfile.open(locate("biosyn-ncbi-disease/ncbi-disease.tar.gz")) as archive:
         for member in archive:
-            file = (
-                archive.extractfile(member) if f"/processed_{split}/" in f"/{member.name}" else None
-            )
-            for line in file.read().decode().splitlines() if file else []:
-                pmid, place, _, text, _ = line.split("||")
-                start, end = place.split("|")
-                yield pmid, int(start), int(end), text
+            if f"/processed_{split}/" in f"/{member.name}" and (
+                file := archive.extractfile(member)
+            ):
+                for line in file.read().decode().splitlines():
+                    pmid, place, _, text, _ = line.split("||")
+                    start, end = map(int, place.split("|"))
+                    yield (pmid, start, end), text
 
 
 def reason(text: str, published: str | None, plain: str) -> str:
@@ -119,4 +80,8 @@ def reason(text: str, published: str | None, plain: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    parser = results.parser(__doc__)
+    parser.add_argument("--split", nargs="+", choices=SPLITS, default=["train", "dev"])
+    chosen = parser.parse_args().split
+    figures = {split: compare(split) for split in chosen}
+    results.save("preprocessing" + ("_test" if "test" in chosen else ""), figures)

@@ -1,9 +1,11 @@
-"""Commands that are killed, or interrupted, at random moments, and what is found afterwards."""
+"""Files and models that are replaced: by commands that are killed, and while others load them."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
+import os
 import random
 import shutil
 import signal
@@ -11,27 +13,26 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from linker import Dictionary, Linker, LinkerError, Mention
+from linker.types import GoldGroup
 
 from .commands import LINKER, check, filled, materials, process
 from .core import Attack, Failed
 
 _WORDS = "--set words.dim=8 --set words.min_count=1 --set words.buckets=50"
+_LINK = "link {shared}/many.txt --model {shared}/model"
 _COMMANDS = {  # what is written, and by what
     "model": "train --encoder tfidf --dict {shared}/new.tsv -o model",
-    "linked.tsv": "link {shared}/many.txt --model {shared}/model -o linked.tsv",
-    "linked.jsonl.gz": (
-        "link {shared}/many.txt --model {shared}/model --format jsonl -o linked.jsonl.gz"
-    ),
+    "linked.tsv": f"{_LINK} -o linked.tsv",
+    "linked.jsonl.gz": f"{_LINK} --format jsonl -o linked.jsonl.gz",
     "evaluation": "evaluate {shared}/gold.tsv --model {shared}/model -o evaluation",
     "table.tsv": "dictionary convert {shared}/new.tsv -o table.tsv",
     "words": f"words train {{shared}}/text.txt {_WORDS} -o words",
 }
-_STARTS = (  # commands that may be interrupted at any moment
-    "--help",
-    "link {shared}/many.txt --model {shared}/model",
-    "train --encoder tfidf --dict {shared}/new.tsv -o model",
-    "dictionary stats {shared}/new.tsv",
-)
+_STARTS = ("--help", _LINK, _COMMANDS["model"], "dictionary stats {shared}/new.tsv")
+_MENTIONS = ["breast cancer", "ataxia", "the gout", "tumour of the skin", "cancer of the breast"]
 
 
 def _materials(shared: Path) -> None:
@@ -42,8 +43,11 @@ def _materials(shared: Path) -> None:
     (shared / "whole").mkdir()
 
 
+# ------------------------------------------------------------------------- kills and interrupts
+
+
 @contextlib.contextmanager
-def prepared(shared: Path) -> Iterator[Attack]:
+def kills(shared: Path) -> Iterator[Attack]:
     """A kill while something is replaced: what stood is there, or the new.
 
     The same command then succeeds, and leaves nothing else.
@@ -134,3 +138,104 @@ def interrupts(shared: Path) -> Iterator[Attack]:
             raise Failed(f"interrupted, exit code {code}: {what}")
 
     yield attack
+
+
+# ----------------------------------------------------------------- loads while models are replaced
+
+
+@contextlib.contextmanager
+def loads(shared: Path) -> Iterator[Attack]:
+    """Every load must give one of two models whole, which another process saves in turn.
+
+    Models are loaded as Python does, and each hundredth time as the command line does.
+    """
+    shared.mkdir()
+    models, path = [shared / "A", shared / "B"], shared / "model"
+    linkers = [_linker(shared / "dict.tsv", number) for number in (0, 1)]
+    for linker, model in zip(linkers, models, strict=True):
+        linker.save(model)
+    linkers[0].save(path)
+    # made in each process: one that has linked and is forked then hangs in OpenMP
+    wholes: list[dict[str, Any]] = []
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        wholes.extend(_whole(Linker.load(model)) for model in models[len(wholes) :])
+        if any(wholes[0][name] == wholes[1][name] for name in wholes[0]):
+            raise Failed("the two models do not differ: in every part")
+        if case % 100 == 99:
+            _by_command(path, wholes)
+            return
+        try:
+            found = _whole(Linker.load(path))
+        except LinkerError as error:
+            raise Failed(f"no answer: {error}") from error
+        if found not in wholes:
+            same = [{name for name in found if found[name] == whole[name]} for whole in wholes]
+            what = f"of the one {sorted(same[0])}, of the other {sorted(same[1])}"
+            raise Failed(f"two models in one answer: {what}")
+
+    writer = os.fork()
+    if not writer:
+        with contextlib.suppress(BaseException):
+            while True:  # until this process is killed
+                for linker in linkers[::-1]:
+                    linker.save(path)
+        os._exit(1)
+    try:
+        yield attack
+    finally:
+        ended, _ = os.waitpid(writer, os.WNOHANG)
+        if ended:
+            raise Failed("the writer failed: it ended before the loads did")
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+
+
+def _by_command(path: Path, wholes: list[dict[str, Any]]) -> None:
+    given = "".join(f"{mention}\n" for mention in _MENTIONS).encode()
+    result = check(process(["link", "-", "--model", str(path), "-k", "3"], stdin=given))
+    if result.code:
+        raise Failed(f"no answer of the command line: {result.err[-300:]}")
+    ids = [line.split("\t")[2] for line in result.out.decode().splitlines()[1:]]
+    if ids not in [whole["ids of the answers"] for whole in wholes]:
+        raise Failed(f"two models in one answer of the command line: {ids}")
+
+
+def _linker(table: Path, number: int) -> Linker:
+    """One of two models of the same names with other ids, in another order, with other names about them."""
+    prefix = "AB"[number]
+    names = [
+        "breast cancer",
+        "ataxia",
+        "gout",
+        "skin tumor",
+        f"only of {prefix}",
+        "fever",
+        "cancer",
+    ]
+    rows = [
+        f"{prefix}:{row}\t{name}\t{name} disease|{prefix} {name}\t{prefix}:0\n"
+        for row, name in enumerate(names[:: 1 - 2 * number])
+    ]
+    rows += [f"{prefix}:9{row}\tmore of {prefix}{row}\t\t\n" for row in range(10 * number)]
+    table.write_text("id\tname\tsynonyms\tparents\n" + "".join(rows))
+    mentions = [Mention(f"seen by {prefix}", gold=(GoldGroup((f"{prefix}:1",)),))]
+    corrections = {"tumour": "tumor"} if number else {"tumour": "tumors", "of": "by"}
+    about: Any = {"encoder": "tfidf", "mentions": mentions, "corrections": corrections}
+    return Linker.train(Dictionary.read(table), **about)
+
+
+def _whole(linker: Linker) -> dict[str, Any]:
+    """All that a model holds, part by part."""
+    parts = (part for p in linker.link(_MENTIONS, k=3) for part in p.parts)
+    candidates = [c for part in parts for c in part.candidates]
+    concepts = [linker.dictionary.concept(row) for row in range(len(linker.dictionary))]
+    return {
+        "ids of the answers": [c.concept_id for c in candidates],
+        "answers": [dataclasses.astuple(c) for c in candidates],
+        "concepts": [(one.id, one.parents, [name.text for name in one.names]) for one in concepts],
+        "names": list(linker.generator.table.texts),
+        "seen": (sorted(linker.seen.mentions), sorted(linker.seen.concepts)),
+        "spelling": linker.normalize("tumour of"),
+        "sources": linker.describe_dictionary(),
+    }

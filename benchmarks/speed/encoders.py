@@ -1,0 +1,163 @@
+"""Encoders: names a second, size, precisions, and what the training of dan takes."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import random
+import statistics
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.lib import runs
+from benchmarks.lib.data import TITLES, development, documents, medic
+from benchmarks.lib.measure import Figures, apart, megabytes, peak, ratio, timed
+from benchmarks.lib.vectors import YEAR, vectors
+from linker import Linker, registry
+from linker.dictionary import classes
+from linker.encoders.base import EncoderContext
+from linker.encoders.dan import DanEncoder
+from linker.encoders.grounded import TrainableDan
+from linker.options import GroundOptions, preset
+from linker.text.normalize import normalize
+from linker.training.phases.ground import Grounding
+from linker.training.settings import RunSettings
+
+ROUNDS, SAMPLE = 5, 8192  # of all encoders in turn; names a round
+STEPS = 50  # of an epoch that are measured
+ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
+_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
+DRAWN: dict[str, Figures] = {  # ways to draw the names of an epoch
+    "pairs": {},
+    "triplets from a pool": _TRIPLETS,
+    "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
+}
+PRECISIONS = ("fp32", "bf16", "int8")
+
+
+def encoder_speed(given: argparse.Namespace) -> Figures:
+    """Each part in a process of its own, kept in results/runs/speed.jsonl.gz.
+
+    Word vectors are those of name_encoders.py; making them is told apart.
+    """
+    if given.quick:
+        return encoding(1, 512)
+    parts = {"encoding": encoding, "drawing": drawing, "training": training}
+    figures = {name: runs.make("speed", name, partial(apart, of), 0) for name, of in parts.items()}
+    words = runs.figures("names")["words-fasttext"]
+    minutes = round(words["cpu_seconds"] / 60, 1)
+    return figures | {"word_vectors": {"words": words["words"], "cpu_minutes": minutes}}
+
+
+def encoding(rounds: int = ROUNDS, count: int = SAMPLE) -> Figures:
+    """Names of the dictionary that each encodes a second, and what each takes on disk."""
+    table = medic(YEAR).table(normalize)
+    names = list(table.texts)
+    words = vectors("fastText").pruned(names).to_fp16()
+    encoders: dict[str, Any] = {}
+    for name in ENCODERS:
+        context = EncoderContext(preset("default", name).encoder, table, words, 0)
+        encoders[name] = registry.load(name).create(context).trainable().eval()
+    speeds: dict[str, list[float]] = {name: [] for name in encoders}
+    sampled = random.Random(0).sample(names, rounds * count)  # none twice: encoders keep tokens
+    for i in range(rounds):
+        sample = sampled[i * count : (i + 1) * count]
+        for name, encoder in encoders.items():
+            speeds[name].append(count / timed(partial(encoder.encode, sample))[0])
+    rows = {}
+    for name, encoder in encoders.items():
+        with tempfile.TemporaryDirectory() as folder:  # with the word vectors that names need
+            encoder.save(Path(folder) / "encoder")
+            size = megabytes(Path(folder))
+        rows[name] = {
+            "names_per_second": [round(speed) for speed in speeds[name]],
+            "times_faster_median": ratio(speeds[name], speeds["transformer"]),
+            "encoder_mb": size,
+            "vectors_mb": round(len(names) * encoder.dim * 2 / 1e6, 1),  # in half precision
+        }
+    return {"names": len(names), "encoders": rows, "threads": torch.get_num_threads()}
+
+
+def training() -> Figures:
+    """Minutes of `linker train`, peak memory, and what the saved model takes."""
+    known, words = documents("ncbi", "train", "devel"), vectors("fastText")
+    about: Any = {"encoder": "dan", "mentions": known, "words": words, "settings": RunSettings()}
+    seconds, linker = timed(lambda: Linker.train(medic(YEAR), **about))
+    with tempfile.TemporaryDirectory() as folder:
+        linker.save(Path(folder) / "model")
+        size = megabytes(Path(folder))
+    figures = {"minutes": round(seconds / 60, 2), "peak_mb": round(peak()), "model_mb": size}
+    return figures | {"names": len(linker.generator.table), "threads": torch.get_num_threads()}
+
+
+def drawing() -> Figures:
+    """The share of an epoch of grounding that drawing names takes, by the way of drawing.
+
+    With the present vectors that hard negatives need; memory is that of the process.
+    """
+    options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
+    words = vectors("fastText").pruned(names.texts)
+    figures: Figures = {"names": len(names)}
+    for way, fields in DRAWN.items():
+        encoder = TrainableDan(DanEncoder.fitted(names, options.encoder, words, 0))
+        ground = dataclasses.replace(options.ground, **fields)
+        figures[way] = _drawing(encoder, names, ground) | {"peak_mb": round(peak())}
+    return figures
+
+
+def _drawing(encoder: TrainableDan, names: classes.Classes, options: GroundOptions) -> Figures:
+    """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
+    grounding = Grounding(encoder, names, options, 0, encoder.encode)
+    drawn, batches = timed(lambda: grounding.batches(1))
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=options.learning_rate, fused=True)
+    encoder.train()
+    start = time.perf_counter()
+    for batch in batches[:STEPS]:
+        optimizer.zero_grad()
+        batch.loss(encoder.embed(batch.names)).value.backward()
+        optimizer.step()
+    steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
+    seconds = {"seconds_drawing": round(drawn, 1), "seconds_of_steps": round(steps, 1)}
+    return seconds | {"steps": len(batches), "share": round(drawn / (drawn + steps), 3)}
+
+
+def precisions(given: argparse.Namespace) -> Figures:
+    """Names a second of processor time and strict Acc@1 on development mentions, by precision.
+
+    The model is one of `linker train --encoder transformer`; the ways take turns over the same
+    names, in one process.
+    """
+    from linker.encoders.transformer import processor_flags
+    from linker.evaluation.quantization import encoder_of, quantize, strict_accuracy
+
+    linker = Linker.load(given.model[0].rpartition("=")[2])
+    quantize(linker, development(), largest_loss=1)
+    texts = linker.generator.table.texts
+    names = [texts[row] for row in range(0, len(texts), max(1, len(texts) // 2000))]
+    encoders = {precision: copy.copy(encoder_of(linker)) for precision in PRECISIONS}
+    for precision, encoder in encoders.items():
+        encoder.use(precision)
+        encoder.encode(names)  # compiles the graphs
+    rates: dict[str, list[float]] = {precision: [] for precision in PRECISIONS}
+    for _ in range(1 if given.quick else 3):
+        for precision, encoder in encoders.items():
+            start = time.process_time()
+            encoder.encode(names)
+            rates[precision].append(len(names) / (time.process_time() - start))
+    native = {"avx512_vnni", "avx_vnni", "amx_int8", "avx512_bf16", "amx_bf16"}
+    return {
+        "names": len(names),
+        "processor": sorted(processor_flags() & native),
+        "names_per_cpu_second": {p: round(statistics.median(r), 1) for p, r in rates.items()},
+        "times_fp32": {precision: ratio(r, rates["fp32"]) for precision, r in rates.items()},
+        "strict_acc1": {
+            corpus: {p: strict_accuracy(linker, documents(corpus, "devel"), p) for p in PRECISIONS}
+            for corpus in TITLES
+        },
+    }
