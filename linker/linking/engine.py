@@ -178,12 +178,14 @@ class Engine:
         best = int(ranking.best[place])
         kind = answer.readings[best - start].kind
         is_none = self.is_none(ranking, place) and answer.request.threshold is None
-        parts = self._parts(answer, ranking, best - start, best, in_full, is_none, answer.k)
+        parts = self._parts(answer, ranking, best - start, best, in_full, answer.k)
+        parts = tuple(_answered(answer.request, part, is_none) for part in parts)
         if end - start == 1:
             return Prediction(answer.mention, parts, kind)
         others = (row for row in range(start, end) if row != best)
         second = max(others, key=lambda row: ranking.readings[row])
-        of_second = self._parts(answer, ranking, second - start, second, in_full, False, 1)
+        of_second = self._parts(answer, ranking, second - start, second, in_full, 1)
+        of_second = tuple(_answered(answer.request, part, False) for part in of_second)
         known = [part.confidence for part in of_second if part.confidence is not None]
         confidence = round(math.prod(known), 6) if len(known) == len(of_second) else 0.0
         rival = Reading(answer.readings[second - start].kind, of_second, confidence)
@@ -203,10 +205,9 @@ class Engine:
         number: int,
         reading: int,
         in_full: frozenset[int] | None,
-        is_none: bool,
         k: int,
     ) -> tuple[Part, ...]:
-        """The parts of a mention in one of its readings.
+        """The parts of a mention in one of its readings, with all candidates.
 
         Args:
             answer: the mention.
@@ -214,7 +215,6 @@ class Engine:
             number: of the reading among those of the mention.
             reading: its number among those of the batch.
             in_full: as in `_prediction`.
-            is_none: whether nothing is answered.
             k: candidates of each part.
         """
         way, parts = answer.readings[number], []
@@ -225,8 +225,7 @@ class Engine:
             shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
             why = self.doubt(shown, expanded, ranking, ranking.rows(i), in_full)
             candidates = self._candidates(ranking, i, form, k, LIMITS[why] if why else 1.0)
-            kept, rejected = _answered(answer.request, candidates, is_none)
-            parts.append(Part(shown, expanded, spans, kept, nil=not kept, rejected=rejected))
+            parts.append(Part(shown, expanded, spans, tuple(candidates)))
         return tuple(parts)
 
     def doubt(
@@ -297,21 +296,18 @@ class Engine:
         return candidates
 
 
-def _answered(
-    request: Request, candidates: Sequence[Candidate], is_none: bool
-) -> tuple[tuple[Candidate, ...], Candidate | None]:
-    """The candidates that are returned, and the best one where none is."""
+def _answered(request: Request, part: Part, is_none: bool) -> Part:
+    """A part with the candidates that are returned; where none is, the best one is `rejected`."""
     kept = tuple(
         candidate
-        for candidate in candidates
+        for candidate in part.candidates
         if request.min_score is None or candidate.score >= request.min_score
     )
-    if not kept:
-        return (), candidates[0] if candidates else None
-    confidence, least = kept[0].confidence, request.threshold or 0.0
-    if is_none or (confidence is not None and confidence < least):
-        return (), kept[0]
-    return kept, None
+    best, least = (*kept, *part.candidates, None)[0], request.threshold or 0.0
+    is_unsure = bool(kept) and kept[0].confidence is not None and kept[0].confidence < least
+    if kept and not is_none and not is_unsure:
+        return replace(part, candidates=kept)
+    return replace(part, candidates=(), nil=True, rejected=best)
 
 
 def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -90,6 +91,50 @@ PLACE = {name: place for place, name in enumerate(COLUMNS)}
 TEXT_COLUMNS = PLACE["agreement"]  # those before it depend on nothing but the text
 
 
+@dataclass(frozen=True, slots=True)
+class _WordsOfTexts:
+    """The words of some texts."""
+
+    lists: RaggedArray  # the words of each text, as numbers
+    total: NDArray[np.float64]  # their weight, (texts,)
+    numbers: NDArray[Any]  # how many of them are numbers, (texts,)
+    seen: NDArray[np.int32]  # the words that occur, in order
+    present: NDArray[np.bool_]  # (texts, seen)
+
+    @classmethod
+    def of(cls, words: Words, texts: Sequence[str]) -> _WordsOfTexts:
+        own = words.of_texts(texts)
+        known = np.minimum(own.indices, len(words.texts) - 1)
+        is_known = own.indices < len(words.texts)
+        weight = np.where(is_known, words.weight[known], words.unknown_weight)
+        is_number = is_known & words.is_number[known]
+        owner = np.repeat(np.arange(len(texts)), own.sizes)
+        seen, local = np.unique(own.indices, return_inverse=True)
+        present = np.zeros((len(texts), max(1, len(seen))), bool)
+        present[owner, local] = True
+        total = np.bincount(owner, weight.astype(np.float64), len(texts))
+        numbers = np.bincount(owner, is_number, len(texts))
+        return cls(own, total.astype(np.float64), numbers, seen, present)
+
+    def shared(
+        self, lists: RaggedArray, rows: NDArray[Any], query: Rows
+    ) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
+        """The words of some lists, the row that each is of, and whether the text has them.
+
+        Args:
+            lists: words, as numbers.
+            rows: of the lists.
+            query: the text that each row is compared with.
+        """
+        starts, sizes = lists.indptr[rows], lists.sizes[rows]
+        row = np.repeat(np.arange(len(rows)), sizes)
+        word = lists.indices[ranges(starts, sizes)]
+        at = np.minimum(np.searchsorted(self.seen, word), max(0, len(self.seen) - 1))
+        is_there = np.zeros(len(word), bool) if not len(self.seen) else self.seen[at] == word
+        is_there[is_there] = self.present[query[row[is_there]], at[is_there]]
+        return word, row, is_there
+
+
 class Matches:
     """Describes candidates.
 
@@ -149,67 +194,66 @@ class Matches:
         self, column: Mapping[str, Floats], texts: Sequence[str], found: Candidates, query: Rows
     ) -> NDArray[np.float64]:
         """Which words the texts share with names and concepts; the weight of each text's words."""
-        words = self._words
-        own = words.of_texts(texts)
-        known = np.minimum(own.indices, len(words.texts) - 1)
-        is_known = own.indices < len(words.texts)
-        weight = np.where(is_known, words.weight[known], words.unknown_weight)
-        is_number = is_known & words.is_number[known]
-        owner = np.repeat(np.arange(len(texts)), own.sizes)
-        of_texts = np.bincount(owner, weight.astype(np.float64), len(texts))
-        total = of_texts[query]
-        seen, local = np.unique(own.indices, return_inverse=True)
-        present = np.zeros((len(texts), max(1, len(seen))), bool)
-        present[owner, local] = True
-
-        def shared(
-            lists: RaggedArray, rows: NDArray[Any]
-        ) -> tuple[NDArray[Any], Rows, NDArray[np.bool_]]:
-            """The words of some lists, the row that each is of, and whether the text has them."""
-            starts, sizes = lists.indptr[rows], lists.sizes[rows]
-            row = np.repeat(np.arange(len(rows)), sizes)
-            word = lists.indices[ranges(starts, sizes)]
-            at = np.minimum(np.searchsorted(seen, word), max(0, len(seen) - 1))
-            is_there = np.zeros(len(word), bool) if not len(seen) else seen[at] == word
-            is_there[is_there] = present[query[row[is_there]], at[is_there]]
-            return word, row, is_there
-
-        count = len(query)
-        word, row, is_there = shared(words.names, found.entries)
+        words, count = self._words, len(query)
+        own = _WordsOfTexts.of(words, texts)
+        total = own.total[query]
+        word, row, is_there = own.shared(words.names, found.entries, query)
         of_word = words.weight[word]
         both = np.bincount(row[is_there], of_word[is_there], count)
         of_name = np.bincount(row, of_word, count)
-        common = np.bincount(row[is_there], minlength=count)
-        size = words.names.sizes[found.entries]
         column["of_mention"][:] = _share(both, total)
         column["of_name"][:] = _share(both, of_name)
         column["only_mention"][:] = np.maximum(0, total - both)
         column["only_name"][:] = of_name - both
-        column["common"][:] = common
-        column["extra"][:] = size - common
         numbers = np.bincount(row, words.is_number[word], count)
         numbers_both = np.bincount(row[is_there], words.is_number[word[is_there]], count)
-        numbers_text = np.bincount(owner, is_number, len(texts))[query]
         column["numbers_common"][:] = numbers_both
-        column["numbers_mention"][:] = np.maximum(0, numbers_text - numbers_both)
+        column["numbers_mention"][:] = np.maximum(0, own.numbers[query] - numbers_both)
         column["numbers_name"][:] = numbers - numbers_both
+        self._compare_order(column, own.lists, found, query, word)
+        common = np.bincount(row[is_there], minlength=count)
+        size = words.names.sizes[found.entries]
+        column["common"][:] = common
+        column["extra"][:] = size - common
+        column["same_words"][:] = (common == size) & (column["words"] == size)
+        word, row, is_there = own.shared(
+            words.names, self._dictionary.preferred[found.concepts], query
+        )
+        both = np.bincount(row[is_there], words.weight[word[is_there]], count)
+        column["of_preferred"][:] = _share(both, np.bincount(row, words.weight[word], count))
+        word, row, is_there = own.shared(words.concepts, found.concepts, query)
+        covered = np.bincount(row[is_there], words.weight[word[is_there]], count)
+        column["of_concept"][:] = _share(covered, total)
+        column["only_concept"][:] = np.maximum(0, total - covered)
+        return own.total
+
+    def _compare_order(
+        self,
+        column: Mapping[str, Floats],
+        own: RaggedArray,
+        found: Candidates,
+        query: Rows,
+        word: NDArray[Any],
+    ) -> None:
+        """How many words there are, and whether they stand in the same order.
+
+        Args:
+            column: the columns that are filled.
+            own: the words of the texts.
+            found: the candidates.
+            query: the text of each candidate.
+            word: the words of the candidates' names, one name behind another.
+        """
+        sizes = self._words.names.sizes[found.entries]
+        names = RaggedArray(ends(sizes), word)
         column["words"][:] = own.sizes[query]
-        column["same_words"][:] = (common == size) & (own.sizes[query] == size)
-        names = RaggedArray(ends(size), word)
         column["same_order"][:] = sequences(names) == sequences(own)[query]
         (last, first), (last_name, first_name) = _ends(own), _ends(names)
         column["same_last"][:] = (last[query] == last_name) & (last_name >= 0)
         column["same_first"][:] = (first[query] == first_name) & (first_name >= 0)
+        row = np.repeat(np.arange(len(query)), sizes)
         is_last = word == last[query][row]
-        column["head_inside"][:] = np.bincount(row[is_last], minlength=count) > 0
-        word, row, is_there = shared(words.names, self._dictionary.preferred[found.concepts])
-        both = np.bincount(row[is_there], words.weight[word[is_there]], count)
-        column["of_preferred"][:] = _share(both, np.bincount(row, words.weight[word], count))
-        word, row, is_there = shared(words.concepts, found.concepts)
-        covered = np.bincount(row[is_there], words.weight[word[is_there]], count)
-        column["of_concept"][:] = _share(covered, total)
-        column["only_concept"][:] = np.maximum(0, total - covered)
-        return of_texts.astype(np.float64)
+        column["head_inside"][:] = np.bincount(row[is_last], minlength=len(query)) > 0
 
     def _compare_forms(
         self,

@@ -921,8 +921,9 @@ def test_a_question_can_be_left(page: Any, fake: Fake) -> None:
 def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) -> None:
     page.set_viewport_size({"width": 400, "height": 600})
     link(page, TEXT)
-    fake.fail = [JSONResponse({"error": "the query is odd"}, 422)] * 2  # typing searches, too
     page.fill("#query", "leuk")
+    page.wait_for_load_state("networkidle")  # the answer asks for its concept
+    fake.fail = [JSONResponse({"error": "the query is odd"}, 422)]
     page.locator("#query").press("Enter")
     expect(page.locator("#problem p")).to_have_text("The query is odd.")
     expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
