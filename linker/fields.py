@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # The upper ends are far beyond any use: a value beyond them is a typing mistake.
-Share = Annotated[float, Field(ge=0, le=1)]
+ZeroToOne = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[
     float, Field(ge=0, le=1_000_000)
 ]  # float32 has seven digits: more hides the rest

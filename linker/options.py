@@ -25,9 +25,9 @@ from linker.fields import (
     LearningRate,
     OptionGroup,
     Seed,
-    Share,
     Temperature,
     Weight,
+    ZeroToOne,
     replaced,
 )
 from linker.text.mentions import TextOptions
@@ -52,7 +52,7 @@ class AlignOptions(OptionGroup):
     temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
     hard_negatives: bool = True  # pairs with similar vectors share a batch
     # share of the steps with a rising learning rate; it falls linearly afterwards
-    warmup: Share = 0.05
+    warmup: ZeroToOne = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class GroundOptions(OptionGroup):
     clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
     # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant,
     # as in the papers
-    warmup: Share = 0.05
+    warmup: ZeroToOne = 0.05
 
     def __post_init__(self) -> None:
         if self.batch_size < 2 and self.loss != "triplet":
@@ -139,7 +139,7 @@ class TrainingOptions(OptionGroup):
     score_scale: Weight = 0.0
     relevance_temperature: Temperature = 0.3  # the target is softmax(relevance / this); 1 in BCNH
     top_k: Annotated[int, Field(ge=2, le=1000)] = 20  # candidates in a list (k1), names
-    dense_ratio: Share = 0.5  # share of the list that the dense ranking fills, after the sparse one
+    dense_ratio: ZeroToOne = 0.5  # of the list, which the dense ranking fills after the sparse one
     # hypernym names that are sampled for the norm loss of a mention (k2)
     max_hypernyms: Annotated[int, Field(ge=1, le=1000)] = 10
     # steps up the hierarchy within which a concept counts as hypernym; 1: direct parents
@@ -162,7 +162,7 @@ class TrainingOptions(OptionGroup):
     # 0 in the papers
     frequency_weight: Weight = 0.1
     # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
-    warmup: Share = 0.1
+    warmup: ZeroToOne = 0.1
     clip: Weight = 1.0  # largest norm of the gradient; 0: no clipping
     # without mentions: names that are queries against their synonyms in an epoch;
     # 0: no list-wise phase then
@@ -202,7 +202,7 @@ _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
 # options of earlier releases that training alone read, so that a model links the same without
 _UNREAD = {("ground", "margin"), ("ground", "synonym_dropout"), ("ground", "triplet_weight")}
 _RENAMED = {("ground", "stop_by"): "monitor"}  # former names of options
-# options of earlier releases, and what a model has where one is not 0
+# options that are gone, and what a model has, and is refused for, where one is not 0
 _DROPPED = {
     ("rerank", "epochs"): "a second stage",
     ("text", "document_weight"): "agreement between the mentions of a document",

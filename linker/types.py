@@ -242,24 +242,6 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """A mention, or one coordinated part of it, as it is looked up in a dictionary.
-
-    Two are equal where the same is looked up, whatever mentions they are of.
-    """
-
-    mention: Mention = field(compare=False)
-    text: str = field(compare=False)  # of the mention or the part
-    expanded: str | None = field(compare=False)  # text with its short forms expanded, where changed
-    normalized: str  # the form by which names are compared
-
-    @classmethod
-    def of(cls, normalized: str) -> Lookup:
-        """Look up a normalised name that is no mention of a text."""
-        return cls(Mention(normalized), normalized, None, normalized)
-
-
-@dataclass(frozen=True, slots=True)
 class Candidate:
     """A concept that a part of a mention may mean, with the name by which it was found."""
 

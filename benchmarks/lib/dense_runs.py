@@ -27,7 +27,6 @@ from linker import Linker, LinkerOptions, matching
 from linker.evaluation import protocols, report
 from linker.options import changed
 from linker.training.settings import RunSettings
-from linker.types import Lookup
 
 KS = (1, 5, 20)
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
@@ -198,7 +197,7 @@ def example(model: Linker) -> list[tuple[str, int]]:
         for parents in names.hierarchy.parents(names.rows(identifier))
         for parent in {*parents.tolist()} - names.hierarchy.top
     }
-    lookup = Lookup.of(model.normalize(EXAMPLE[0]))
+    lookup = model.normalize(EXAMPLE[0])
     rows = model.generator.rank([lookup], 10, "names")[0].names.tolist()
     ids = [
         {names.ids[c] for c in table.concepts[table.indptr[row] : table.indptr[row + 1]]}

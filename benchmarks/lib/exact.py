@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.types import Lookup
-
 if TYPE_CHECKING:
     from linker import Linker
 
@@ -33,7 +31,7 @@ def found(linker: Linker, queries: Sequence[str], k: int) -> list[float]:
         queries: distinct names in normal form, none empty.
         k: names of each query.
     """
-    ranked = linker.generator.rank([Lookup.of(query) for query in queries], k, "names")
+    ranked = linker.generator.rank(list(queries), k, "names")
     best = np.full((len(queries), k), -np.inf, np.float32)
     scores_of_hits: list[list[float]] = [[] for _ in queries]
     for start, scores in scored(linker, queries):

@@ -33,7 +33,6 @@ from linker.files import read_lines
 from linker.options import preset
 from linker.text.mentions import grouped
 from linker.training.settings import RunSettings
-from linker.types import Lookup
 
 TOP = 20
 SAME = 1e-4  # scores nearer than this count as equal
@@ -53,7 +52,7 @@ def ranked(generator: Any, queries: Sequence[str]) -> dict[str, Top]:
     distinct = list(dict.fromkeys(queries))
     for at in range(0, len(distinct), 256):
         asked = distinct[at : at + 256]
-        answers = generator.rank([Lookup.of(query) for query in asked], TOP, "names")
+        answers = generator.rank(list(asked), TOP, "names")
         pairs = zip(asked, answers, strict=True)
         found |= {query: (one.names.tolist(), one.scores.tolist()) for query, one in pairs}
     return found
@@ -286,7 +285,7 @@ def _linking(setting: Setting, sizes: Sizes) -> Figures:
     for _ in range(sizes.rounds):
         first = setting.linker.generator
         generator = HybridGenerator(first, setting.encoder(), vectors, WEIGHT)
-        generator.rank([Lookup.of("warm")], TOP, "names")
+        generator.rank(["warm"], TOP, "names")
         seconds, found = timed(partial(ranked, generator, every))
         speeds["ours"].append(len(setting.queries) / seconds)
         sample = draw.sample(setting.queries, sizes.mentions)

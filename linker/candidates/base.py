@@ -17,7 +17,6 @@ from linker.candidates.concepts import Ranked as Ranked
 from linker.candidates.index import Floats, Hits, Integers, is_finite
 from linker.dictionary import NameTable
 from linker.errors import LinkerError
-from linker.types import Lookup
 
 _OVERFETCH = 5  # names fetched for each concept to rank
 _GROWTH = 4  # times as many hits in the next round, where a list may change
@@ -28,7 +27,7 @@ Unit = Literal["names", "concepts"]
 
 
 class Generator(ABC):
-    """Ranks the names or the concepts of a dictionary for lookups, and decides ties.
+    """Ranks the names or the concepts of a dictionary for texts, and decides ties.
 
     Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
     the id of the first concept, then by row; concepts are ordered by the rank of the matched name,
@@ -68,16 +67,16 @@ class Generator(ABC):
     def save(self, folder: Path) -> None:
         """Write the encoders and vectors that it ranks with into a folder that is being saved."""
 
-    def rank(self, lookups: Sequence[Lookup], k: int, unit: Unit) -> list[Ranked]:
-        """Rank the k best names or concepts of each lookup; fewer where there are no more."""
-        queries = list(dict.fromkeys(lookup.normalized for lookup in lookups))
+    def rank(self, texts: Sequence[str], k: int, unit: Unit) -> list[Ranked]:
+        """Rank the k best names or concepts of each normalised text; fewer if there are no more."""
+        queries = list(dict.fromkeys(texts))
         is_names = unit == "names"
         found = self._complete(queries, k + 1) if is_names else self.candidates(queries, k)
         columns = found.names, found.concepts, found.entries, found.scores
         ranked = Ranked(*columns, found.sparse, found.dense)
         rankings = (ranked[a : min(a + k, b)] for a, b in itertools.pairwise(found.indptr.tolist()))
         of_query = dict(zip(queries, rankings, strict=True))
-        return [of_query[lookup.normalized] for lookup in lookups]
+        return [of_query[text] for text in texts]
 
     def candidates(self, queries: Sequence[str], k: int) -> Candidates:
         """Find the k best concepts of each query; fewer where there are no more.
@@ -123,7 +122,7 @@ class Generator(ABC):
         return Candidates.joined(parts, np.concatenate(closed))
 
     def _is_open(self, hits: Hits, part: Candidates, fetch: int, wanted: int) -> NDArray[np.bool_]:
-        """Whether names beyond the hits of each query could be among its best, (queries,).
+        """Whether a query must fetch more names before its best are certain, (queries,).
 
         Args:
             hits: at most `fetch` for each query.

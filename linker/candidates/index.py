@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as options_dataclass
 
 from linker import persistence
 from linker.errors import LinkerError
-from linker.fields import OptionGroup, Share
+from linker.fields import OptionGroup, ZeroToOne
 
 QUERIES = 1024  # queries that are scored together; more would not speed up the product
 _CELLS = 4_000_000  # scores in memory at once, 16 MB
@@ -48,7 +48,7 @@ class IndexOptions(OptionGroup):
     # lists that a search reads; 0: as few as `recall` needs
     probes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     # share of the 20 best names by exact search that must be found; an index of less is refused
-    recall: Share = 0.97
+    recall: ZeroToOne = 0.97
 
 
 AUTO = IndexOptions()

@@ -37,7 +37,7 @@ def explain(options: SimpleNamespace) -> None:
     """
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
-    from linker.outputs import explanation, explanation_html
+    from linker.outputs import explanation
 
     mention = options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     concept, k = options.concept, options.k
@@ -51,7 +51,7 @@ def explain(options: SimpleNamespace) -> None:
         if options.form == "json":
             file.write(explanation.to_json(explained) + "\n")
         elif options.form == "html":
-            file.write(explanation_html.to_html(explained) + "\n")
+            file.write(explanation.to_html(explained) + "\n")
         else:
             file.write(explanation.to_text(explained))
 

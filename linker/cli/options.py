@@ -195,7 +195,7 @@ OUTPUT = option(
 ANSWERS = "Concepts to return for each part of a mention."
 DEVICE = choice(
     ("auto", "cpu", "cuda"),
-    "Where names are searched, and mentions encoded if torch does that; auto: on the CPU, "
+    "cpu or cuda, for searching and, with torch, for encoding. auto: the CPU, "
     "but a transformer encodes on a GPU if there is one.",
 )
 PRECISION = choice(

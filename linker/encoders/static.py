@@ -28,7 +28,7 @@ from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import unit
 from linker.errors import LinkerError, of_package
-from linker.fields import OptionGroup, Share
+from linker.fields import OptionGroup, ZeroToOne
 from linker.persistence import Strings
 from linker.version import install_hint
 
@@ -63,7 +63,7 @@ class StaticOptions(OptionGroup):
     dim: Annotated[int, Field(ge=1, le=4096)] = 128
     # share of the identity in the covariance of names of one concept, which vectors are whitened
     # by; 1: they are not
-    shrinkage: Share = 0.5
+    shrinkage: ZeroToOne = 0.5
 
 
 class WordPieces:

@@ -61,7 +61,7 @@ class LinkSettings:
     finding: Finding | None = None  # None: mentions are marked, and none is found
 
     def load(self) -> Linker:
-        """The linker that they ask for."""
+        """Load the model, on its device, restricted to `within`."""
         linker = Linker.load(self.model)
         linker.use(self.precision, self.device)
         return linker.restricted(self.within)
@@ -174,7 +174,7 @@ def chunks(
 
 
 def has_documents(input_format: str) -> bool:
-    """Whether the mentions of a format are of documents, which a table says in columns."""
+    """Whether a format has documents, so that a table needs columns for their ids and spans."""
     return input_format not in ("txt", "tsv")
 
 

@@ -27,7 +27,7 @@ from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Rows
 from linker.text.readings import NameForms, Wording, of_mention
-from linker.types import Candidate, Lookup, Mention, Part, Prediction, Reading
+from linker.types import Candidate, Mention, Part, Prediction, Reading
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -72,7 +72,7 @@ class Engine:
         return np.unique(self.generator.table.concepts)
 
     def link(self, answers: Sequence[Answer]) -> None:
-        """Fill in the predictions of some mentions of a batch, as people decided on them."""
+        """Predict the concepts of each mention; decisions of people win."""
         ranking = self.ranking(answers)
         in_full = self.in_full(answers, ranking)
         for place, answer in enumerate(answers):
@@ -125,8 +125,7 @@ class Engine:
                 wanted[answer.k] |= dict.fromkeys(answer.readings[best - start].forms)
         deeper: dict[str, Ranked] = {}
         for k, forms in sorted(wanted.items()):
-            lookups = [Lookup.of(form) for form in forms]
-            deeper |= zip(forms, self.generator.rank(lookups, k, "concepts"), strict=True)
+            deeper |= zip(forms, self.generator.rank(list(forms), k, "concepts"), strict=True)
         return replace(ranking, deeper=deeper)
 
     def names(self, texts: Sequence[str], names: int) -> list[Ranked]:
@@ -140,7 +139,7 @@ class Engine:
             names: that are ordered for each.
         """
         forms = [self.normalize(text) for text in texts]
-        found = self.generator.rank([Lookup.of(form) for form in forms], names, "names")
+        found = self.generator.rank(forms, names, "names")
         if self.ranker is None:
             return found
         answers = [
@@ -220,12 +219,10 @@ class Engine:
         way, parts = answer.readings[number], []
         lookup = int(ranking.batch.lists.lookups[reading])
         spans = answer.mention.spans if len(way.texts) == 1 else ()
-        for i, (form, text) in enumerate(zip(way.forms, way.texts, strict=True), lookup):
-            is_expanded = way.kind == "expanded"
-            shown, expanded = (answer.mention.text, text) if is_expanded else (text, None)
-            why = self.doubt(shown, expanded, ranking, ranking.rows(i), in_full)
+        for i, (text, expanded, form) in enumerate(way.parts(answer.mention.text), lookup):
+            why = self.doubt(text, expanded, ranking, ranking.rows(i), in_full)
             candidates = self._candidates(ranking, i, form, k, LIMITS[why] if why else 1.0)
-            parts.append(Part(shown, expanded, spans, tuple(candidates)))
+            parts.append(Part(text, expanded, spans, tuple(candidates)))
         return tuple(parts)
 
     def doubt(

@@ -40,7 +40,7 @@ from linker.ranker.matches import COLUMNS
 from linker.text import abbreviations
 from linker.text.normalize import normalize
 from linker.text.readings import Wording
-from linker.types import SELECTION, Document, Lookup, Mention, Selection, Span
+from linker.types import SELECTION, Document, Mention, Selection, Span
 
 _NGRAMS = 10  # of a candidate
 _PATHS = 4
@@ -104,9 +104,9 @@ def explanation(
     best = int(ranking.best[place]) - start
     readings = [
         [
-            _Explainer(engine, ranking, number, lookup, in_full)
-            for number, lookup in enumerate(
-                way.lookups(answer.mention), int(ranking.batch.lists.lookups[start + i])
+            _Explainer(engine, ranking, number, part, in_full)
+            for number, part in enumerate(
+                way.parts(answer.mention.text), int(ranking.batch.lists.lookups[start + i])
             )
         ]
         for i, way in enumerate(answer.readings)
@@ -158,7 +158,7 @@ class _Explainer:
         engine: found and ranked them.
         ranking: of the batch.
         number: of the text in it.
-        lookup: the text.
+        part: the text as written, with its short forms expanded or None, and in normal form.
         in_full: the concepts that the document names in full; None: there is no document.
     """
 
@@ -167,25 +167,26 @@ class _Explainer:
         engine: Engine,
         ranking: Ranking,
         number: int,
-        lookup: Lookup,
+        part: tuple[str, str | None, str],
         in_full: frozenset[int] | None,
     ) -> None:
-        self._engine, self._dictionary, self.lookup = engine, engine.dictionary, lookup
+        self._engine, self._dictionary = engine, engine.dictionary
+        text, expanded, self.form = part
+        self.text = expanded or text
         rows, lists = ranking.rows(number), ranking.batch.lists
-        self.ranked = engine.candidates_of(ranking, rows, lookup.normalized)
+        self.ranked = engine.candidates_of(ranking, rows, self.form)
         # of the candidates that the ranker saw
         self._inputs, self._confidences = lists.inputs[rows], list[float]()
         self._doubt = None
         if engine.ranker:
             self._confidences = ranking.confidence[rows].tolist()
-            self._doubt = engine.doubt(lookup.text, lookup.expanded, ranking, rows, in_full)
+            self._doubt = engine.doubt(text, expanded, ranking, rows, in_full)
 
     @property
     def looked_up(self) -> LookedUp:
         """The text, and its normal form without the spelling list where this changes it."""
-        text, form = self.lookup.expanded or self.lookup.text, self.lookup.normalized
-        plain = normalize(text, self._engine.options.normalize)
-        return LookedUp(text, form, None if plain == form else plain)
+        plain = normalize(self.text, self._engine.options.normalize)
+        return LookedUp(self.text, self.form, None if plain == self.form else plain)
 
     @property
     def first(self) -> NamedConcept | None:
@@ -205,7 +206,7 @@ class _Explainer:
     @cached_property
     def contributions(self) -> Contributions:
         """What the pieces of the text give to the scores of names."""
-        return Contributions(self._engine.generator, self.lookup.normalized)
+        return Contributions(self._engine.generator, self.form)
 
     def candidate(self, ranked: Ranked, place: int) -> ExplainedCandidate:
         """Explain one candidate, given its place in a ranking, from 0.
@@ -232,7 +233,7 @@ class _Explainer:
                 name.kind,
                 name.source,
                 bool(dictionary.lender(entry)),
-                self._engine.generator.table.texts[row] == self.lookup.normalized,
+                self._engine.generator.table.texts[row] == self.form,
                 0 if annotated is None else int(annotated[entry]),
             ),
             self._score(ranked, place),
@@ -331,8 +332,8 @@ def _asked(
     if all(dictionary.ids[row] != identifier for row in rows):
         place = list(dictionary.old_ids).index(identifier)
         status = _STATUS[int(dictionary.columns.old_status[place])]
-    lookups = [explainer.lookup for explainer in readings[best]]
-    whole = engine.generator.rank(lookups, len(dictionary), "concepts")
+    forms = [explainer.form for explainer in readings[best]]
+    whole = engine.generator.rank(forms, len(dictionary), "concepts")
     rankings = [e.ranked.followed_by(r) for e, r in zip(readings[best], whole, strict=True)]
     concepts = (_concept(engine, row, readings, best, rankings) for row in rows)
     return AskedConcepts(identifier, status, tuple(concepts))
@@ -359,7 +360,7 @@ def _concept(
     if explained.excluded:
         return explained
     first_as = tuple(
-        text.lookup.expanded or text.lookup.text
+        text.text
         for place, texts in enumerate(readings)
         for text in texts
         if place != best and text.first == named

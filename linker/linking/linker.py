@@ -286,7 +286,7 @@ class Linker:
         batch_size: int,
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
-        """Link items, each as a request does that has none yet."""
+        """Link items, each by a copy of `request`, which has no item of its own."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
         self.restricted(request.within)  # a wrong selection is reported before anything is read

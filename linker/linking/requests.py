@@ -27,7 +27,7 @@ class Decisions(Protocol):
     def on_mention(
         self, mention: Mention, document: Document | None, definitions: Definitions
     ) -> Any:
-        """What they say of a mention; `spare` is how many candidates it may lose."""
+        """What they say of a mention; `spare`: candidates that are fetched for rejected ones."""
 
     def apply(
         self,

@@ -30,7 +30,7 @@ class ObjectSource:
 class Layout:
     """What a file has beside the best concepts of its mentions."""
 
-    documents: bool = False  # whether the mentions are of documents, which a table says in columns
+    documents: bool = False  # whether a table has columns for ids of documents and for spans
     # whether other vocabularies lent names to the dictionary, or people decided, so that a table
     # has a column for the source of an answer
     sources: bool = False

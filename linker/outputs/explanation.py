@@ -355,3 +355,8 @@ def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterato
                 yield f"{what}: {shares(pieces)}"
     if concept.first_as:
         yield f"it is first where the mention is read as {' or '.join(concept.first_as)}"
+
+
+def to_html(explanation: Explanation) -> str:
+    """A `section` element without a script, to be put into any page; all texts are escaped."""
+    return rendered("explanation.html.jinja", explanation).rstrip("\n")

@@ -31,7 +31,7 @@ ALL_COLUMNS = (
     *(*COLUMNS, "document_id", "spans", "source", "rejected", "expanded"),
     *DECISION_COLUMNS,
 )
-"""Those of `COLUMNS`, and those that a layout adds."""
+"""All columns, in their order; a layout says which of those behind `COLUMNS` a file has."""
 FOOTER = ""
 _NUMBERS = COLUMNS.index("score"), COLUMNS.index("confidence")
 

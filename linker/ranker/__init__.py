@@ -1,1 +1,1 @@
-"""The list-wise ranker: candidate lists with relevance, and the training of an encoder on them."""
+"""The ranker: describes candidates in columns, and says how probable each of them is."""

@@ -93,7 +93,7 @@ class MatchLists:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """MatchLists of which it is known what is right."""
+    """Match lists, and which of their candidates are right."""
 
     lists: MatchLists
     right: NDArray[np.bool_]  # (rows,) whether each candidate is right for its text

@@ -60,7 +60,7 @@ def several(items: Iterable[Item]) -> Iterable[Item]:
 def grouped(
     items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
 ) -> Iterator[DocumentMentions]:
-    """DocumentMentions mentions by document.
+    """Group mentions by document.
 
     Args:
         items: documents with mentions, mentions without a document, or their texts.

@@ -10,7 +10,7 @@ from typing import Any
 from linker.text import abbreviations, composites
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
-from linker.types import Lookup, Mention, ReadingKind
+from linker.types import ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
@@ -46,14 +46,10 @@ class Wording:
     texts: tuple[str, ...]  # one, or one for each part of a composite
     forms: tuple[str, ...] = ()  # the same in normal form
 
-    def lookups(self, mention: Mention) -> list[Lookup]:
-        """What is looked up for a mention that is read in this way."""
-        if self.kind == "expanded":
-            return [Lookup(mention, mention.text, self.texts[0], self.forms[0])]
-        return [
-            Lookup(mention, text, None, form)
-            for text, form in zip(self.texts, self.forms, strict=True)
-        ]
+    def parts(self, mention: str) -> Iterator[tuple[str, str | None, str]]:
+        """Each part as written, expanded where it has short forms, and the form looked up."""
+        for text, form in zip(self.texts, self.forms, strict=True):
+            yield (mention, text, form) if self.kind == "expanded" else (text, None, form)
 
 
 def of_mention(

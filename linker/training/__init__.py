@@ -1,1 +1,1 @@
-"""Training of dense encoders: options, losses, batches, checkpoints and the one loop."""
+"""Training: from a plan to a linker; encoders by gradients, the ranker by lists of candidates."""

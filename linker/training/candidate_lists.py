@@ -1,4 +1,4 @@
-"""Candidate lists to train a ranker on, and the names of hypernyms for the norm loss.
+"""Lists of names that the list-wise phase trains an encoder on, and names for the norm loss.
 
 The list of a query holds its best names by characters (sparse) and by the encoder (dense), each
 with its relevance.
@@ -19,7 +19,6 @@ from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
 from linker.options import TrainingOptions
-from linker.types import Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,7 @@ class ListMaker:
         self._hypernyms = hypernyms_of(queries, table, dictionary, options.height)
         # rounded as in the published code
         sparse_count = options.top_k - int(options.top_k * options.dense_ratio)
-        lookups = [Lookup.of(text) for text in self._texts]
-        rankings = sparse.rank(lookups, sparse_count + exclude_own, "names")
+        rankings = sparse.rank(self._texts, sparse_count + exclude_own, "names")
         self._sparse_rows = [
             [row for row in ranked.names.tolist() if row != excluded][:sparse_count]
             for excluded, ranked in zip(self._excluded, rankings, strict=True)

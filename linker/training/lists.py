@@ -136,8 +136,8 @@ def fitted(
 ) -> Ranker:
     """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
 
-    An encoder that gradients have trained on the mentions is too sure of them, so that in the folds
-    characters alone score names then.
+    Where gradients trained the encoder on these mentions, its scores for them are too high; the
+    folds are then scored by characters alone.
 
     Args:
         linker: the linker; fitting starts from its ranker, if it has one.

@@ -17,7 +17,6 @@ from linker.candidates.base import Generator, Ranked
 from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 from linker.persistence import Strings
-from linker.types import Lookup
 
 Matrix = NDArray[np.float32]
 Found = tuple[list[list[int]], list[list[float]]]
@@ -49,20 +48,16 @@ def read(folder: Path, *lines: str) -> Dictionary:
     return Dictionary.read(path)
 
 
-def lookups(queries: Sequence[str]) -> list[Lookup]:
-    return [Lookup.of(query) for query in queries]
-
-
 def names_of(
     made: Generator, queries: Sequence[str], k: int
 ) -> list[tuple[list[int], list[float]]]:
     """The rows and scores of the best names."""
-    ranked = made.rank(lookups(queries), k, "names")
+    ranked = made.rank(queries, k, "names")
     return [(of_one.names.tolist(), of_one.scores.tolist()) for of_one in ranked]
 
 
 def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Ranked]:
-    return made.rank(lookups(queries), k, "concepts")
+    return made.rank(queries, k, "concepts")
 
 
 def answers(ranked: Ranked) -> list[tuple[int, int, float]]:

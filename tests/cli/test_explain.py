@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Linker
-from linker.outputs.explanation import to_json, to_text
-from linker.outputs.explanation_html import to_html
+from linker.outputs.explanation import to_html, to_json, to_text
 
 Run = Callable[..., Any]
 TEXT = (

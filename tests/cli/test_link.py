@@ -21,7 +21,6 @@ import pytest
 
 from linker import Linker
 from linker.readers import bioc, pubtator
-from linker.types import Lookup
 
 from .conftest import typed
 
@@ -107,7 +106,7 @@ def test_a_million_candidates(run: Run, trained: Path, tmp_path: Path) -> None:
     model = Linker.load(trained)
     for part in itertools.chain(*written):
         ids = [candidate["concept_id"] for candidate in part["candidates"]]
-        lookup = Lookup.of(model.normalize(part["text"]))
+        lookup = model.normalize(part["text"])
         (every,) = model.generator.rank([lookup], len(model.dictionary), "concepts")
         assert len(ids) > 50 or part["text"] == "…"
         assert sorted(ids) == sorted(model.dictionary.ids[row] for row in every.concepts)

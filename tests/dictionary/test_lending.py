@@ -13,7 +13,7 @@ from linker.dictionary import inspection, lending
 from linker.dictionary.lending import KINDS, Joins, Lending, key
 from linker.errors import InputError, UsageError
 from linker.text.normalize import normalize
-from linker.types import Concept, IdMapping, Lookup, Name, NameKind
+from linker.types import Concept, IdMapping, Name, NameKind
 
 OURS = (
     "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"
@@ -198,7 +198,7 @@ def test_at_equal_scores_own_names_come_before_lent_ones(tmp_path: Path) -> None
     # though the name of A:1 would come first by its id
     assert (first.concept_id, first.source) == ("B:1", "")
     assert (second.concept_id, second.source) == ("A:1", "l.tsv")
-    names = linker.generator.rank([Lookup.of("cold")], 2, "names")[0].names.tolist()
+    names = linker.generator.rank(["cold"], 2, "names")[0].names.tolist()
     assert [linker.generator.table.texts[row] for row in names] == ["cold a", "cold b"]
 
 

@@ -14,7 +14,7 @@ from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.readers import mentions
 from linker.text.normalize import normalize
-from linker.types import Candidate, Document, Lookup, Part, Passage, Prediction
+from linker.types import Candidate, Document, Part, Passage, Prediction
 
 
 def annotated(text: str, gold: str) -> Mention:
@@ -28,7 +28,7 @@ def ranks(
 
 
 def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
-    (ranked,) = tiny.generator.rank([Lookup.of("abcd")], 4, "names")
+    (ranked,) = tiny.generator.rank(["abcd"], 4, "names")
     names = [tiny.generator.table.texts[int(row)] for row in ranked.names]
     assert names == ["abcd", "abcde", "abcd like", "abxy"]
 

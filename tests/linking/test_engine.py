@@ -21,7 +21,7 @@ from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import MatchLists, Probabilities, Ranker
 from linker.readers import mentions as readers
-from linker.types import GoldGroup, Lookup, Passage, Prediction
+from linker.types import GoldGroup, Passage, Prediction
 
 Text = list[tuple[int, float]]  # the candidates of a text: each concept with its share
 Reading = tuple[float, list[Text]]  # its probability, and the texts that are looked up
@@ -348,7 +348,7 @@ def test_behind_what_the_ranker_sees_are_others_by_score(trained: Linker) -> Non
     assert len(candidates) == 3 * DEPTH
     assert candidates[:DEPTH] == few.parts[0].candidates
     (by_score,) = trained.generator.rank(
-        [Lookup.of(trained.normalize("cancer of the breast"))], 3 * DEPTH, "concepts"
+        [trained.normalize("cancer of the breast")], 3 * DEPTH, "concepts"
     )
     ids = [trained.dictionary.ids[row] for row in by_score.concepts]
     assert sorted(ids[:DEPTH]) == sorted(c.concept_id for c in candidates[:DEPTH])
@@ -417,9 +417,7 @@ def test_names_stand_in_the_order_of_their_concepts(trained: Linker) -> None:
     texts = ["leukaemias", "anemia of fanconi", "…"]
     assert [len(trained.explain(text).readings) for text in texts] == [1, 1, 1]
     by_score = trained.with_ranker(None).rank_names(texts, 100)
-    expected = trained.generator.rank(
-        [Lookup.of(trained.normalize(text)) for text in texts], 100, "names"
-    )
+    expected = trained.generator.rank([trained.normalize(text) for text in texts], 100, "names")
     table, ids = trained.generator.table, trained.dictionary.ids
     for text, names, plain, generated in zip(
         texts, trained.rank_names(texts, 100), by_score, expected, strict=True
@@ -485,7 +483,7 @@ def test_a_million_candidates_are_as_many_as_there_are(sample: Path) -> None:
     for encoder in ("static", "tfidf"):
         linker = Linker.train(dictionary, encoder=encoder)
         (by_score,) = linker.generator.rank(
-            [Lookup.of(linker.normalize("breast cancers"))], MILLION, "concepts"
+            [linker.normalize("breast cancers")], MILLION, "concepts"
         )
         wanted = sorted(dictionary.ids[row] for row in by_score.concepts.tolist())
         assert len(wanted) == len(dictionary) if encoder == "static" else len(wanted) > 50

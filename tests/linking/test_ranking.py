@@ -19,7 +19,7 @@ from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.ranker import MatchLists
 from linker.text.readings import Wording
-from linker.types import Lookup, ReadingKind
+from linker.types import ReadingKind
 
 ROWS = (
     "id\tname\tsynonyms",
@@ -126,7 +126,7 @@ def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
         mention("all", [way(linker, "whole", "all"), way(linker, "expanded", "ALL")], -1),
     ]
     plain, batch = batch_of(reads, linker.generator, None), describe(linker, *reads)
-    (expected,) = linker.generator.rank([Lookup.of(linker.normalize("ALL"))], DEPTH, "concepts")
+    (expected,) = linker.generator.rank([linker.normalize("ALL")], DEPTH, "concepts")
     names = [linker.dictionary.ids[row] for row in expected.concepts]
     for of_one in (plain, batch):
         assert [ids(linker, of_one, lookup) for lookup in range(4)] == [names, [], names, names]

@@ -26,8 +26,7 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
-from linker.outputs.explanation import difference, to_json, to_text
-from linker.outputs.explanation_html import to_html
+from linker.outputs.explanation import difference, to_html, to_json, to_text
 from linker.types import Candidate, Decision, Mention, Part, Prediction
 
 EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""

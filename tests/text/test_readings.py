@@ -9,7 +9,7 @@ import pytest
 from linker.text.mentions import Definitions, TextOptions, definitions_of
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, of_mention
-from linker.types import Document, Mention, Passage
+from linker.types import Document, Passage
 
 NAMES = NameForms(
     frozenset(
@@ -85,11 +85,8 @@ def test_without_rivals_there_is_one_way() -> None:
     assert way.kind == "split"
 
 
-def test_lookups_of_a_reading() -> None:
-    mention = Mention("ATM")
+def test_the_parts_of_a_reading() -> None:
     expanded, whole = of_mention("ATM", DEFINITIONS, NAMES, OPTIONS)
-    (lookup,) = expanded.lookups(mention)
-    assert (lookup.text, lookup.expanded) == ("ATM", "Ataxia telangiectasia")
-    assert lookup.normalized == "ataxia telangiectasia"
-    (lookup,) = whole.lookups(mention)
-    assert (lookup.text, lookup.expanded, lookup.normalized) == ("ATM", None, "atm")
+    long_form = "Ataxia telangiectasia"
+    assert list(expanded.parts("ATM")) == [("ATM", long_form, "ataxia telangiectasia")]
+    assert list(whole.parts("ATM")) == [("ATM", None, "atm")]

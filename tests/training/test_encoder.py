@@ -20,7 +20,6 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.types import Lookup  # noqa: E402
 
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, read, trained  # noqa: E402
 
@@ -101,7 +100,7 @@ def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> 
         ("rank", 1),
         ("rank", 2),
     ]
-    assert generator.rank([Lookup.of("fewer")], 3, "concepts")[0].concepts.tolist() == [0]
+    assert generator.rank(["fewer"], 3, "concepts")[0].concepts.tolist() == [0]
 
 
 def test_one_concept_with_one_name(tmp_path: Path) -> None:
