@@ -38,7 +38,7 @@ from linker.evaluation import report, run
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import Judged, Ranker
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.types import Document
 
 KS = (1, 5, 20)
@@ -179,7 +179,7 @@ def folds(task: Task) -> Judged:
     """The lists of the training mentions of a task, by static vectors."""
     made = trained(task, "static", ALL, -1)
     linker = made.linker.with_ranker(rankers.unfitted())
-    return lists.folds(linker, made.dictionary, made.known, ranker_weights.SEED)
+    return fit_ranker.folds(linker, made.dictionary, made.known, ranker_weights.SEED)
 
 
 def alone(task: Task, lacks: str) -> Ranker:

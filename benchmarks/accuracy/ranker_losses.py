@@ -31,23 +31,23 @@ from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import with_lent
 from linker import Linker, matching, metrics
 from linker.evaluation.report import rounded
-from linker.linking.ranking import Batch, by_probability
+from linker.linking.ranking import DescribedBatch, by_probability
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, MatchLists, Probabilities
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.types import Mention
 
 SEEDS = range(3)
 Array = np.ndarray[Any, Any]
 Answer = tuple[Array, Array, Array | None]  # rows in order, reading of each mention, confidences
-Model = Callable[[Batch], Answer]
+Model = Callable[[DescribedBatch], Answer]
 RIGHT, PARENT, ANCESTOR = 3, 2, 1  # what a candidate is; 0: nothing of these
 RELEVANCE = np.array([0, 0, matching.HYPERNYM, matching.SYNONYM])  # of these, in BCNH
 FIRST = "marginal"
-_right = lists._judged
+_right = fit_ranker._judged
 
 
-def levels(linker: Linker, mentions: list[Mention], batch: Batch) -> tuple[Array, Array]:
+def levels(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> tuple[Array, Array]:
     """What each candidate of a batch is, (rows,), and which mentions have a concept."""
     right, known = _right(linker, mentions, batch)
     concepts, starts, names = batch.found.concepts, batch.lists.starts, linker.dictionary
@@ -64,9 +64,9 @@ def levels(linker: Linker, mentions: list[Mention], batch: Batch) -> tuple[Array
 def judged(corpus: str) -> Judged:
     """The lists that rows are fitted to, with the relevance of each candidate."""
     names, train = of_names("static"), documents(corpus, "train")
-    with mock.patch.object(lists, "_judged", levels):
-        alone = lists.judged(names, train)
-        both = [alone, lists.folds(names, with_lent(), train, SEED)]
+    with mock.patch.object(fit_ranker, "_judged", levels):
+        alone = fit_ranker.judged(names, train)
+        both = [alone, fit_ranker.folds(names, with_lent(), train, SEED)]
     whole = Judged.joined(both)
     return dataclasses.replace(whole, right=RELEVANCE[whole.right])
 
@@ -130,7 +130,7 @@ def network(
         is_right = judged.right == matching.SYNONYM
         ranker = rankers.fit(dataclasses.replace(judged, right=is_right), seed)
 
-    def answer(batch: Batch) -> Answer:
+    def answer(batch: DescribedBatch) -> Answer:
         ranking = by_probability(batch, ranker.probabilities(batch.lists))
         return ranking.order, ranking.best, ranking.readings[ranking.best]
 
@@ -159,7 +159,7 @@ def trees(judged: Judged, seed: int) -> Model:
     model = HistGradientBoostingClassifier(**settings)
     model.fit(judged.lists.inputs, judged.right == matching.SYNONYM)
 
-    def answer(batch: Batch) -> Answer:
+    def answer(batch: DescribedBatch) -> Answer:
         scores = model.predict_proba(batch.lists.inputs)[:, 1]
         order, best = by_mean(scores, batch)
         return order, best, means(scores[order], batch.lists)[best]
@@ -167,7 +167,7 @@ def trees(judged: Judged, seed: int) -> Model:
     return answer
 
 
-def by_mean(scores: Array, batch: Batch) -> tuple[Array, Array]:
+def by_mean(scores: Array, batch: DescribedBatch) -> tuple[Array, Array]:
     """The rows in order, and the reading of each mention with the best mean over its parts."""
     of = batch.lists
     order = np.lexsort((-scores, owners(of.rows)))
@@ -196,7 +196,7 @@ FITS: dict[str, Callable[[Judged, int], Model]] = {
 }
 
 
-def found(model: Model, asked: list[tuple[Batch, Array]]) -> tuple[Array, Array | None]:
+def found(model: Model, asked: list[tuple[DescribedBatch, Array]]) -> tuple[Array, Array | None]:
     """What the answer to each mention is (the worst of its parts), and confidences."""
     every, sure = [], []
     for batch, level in asked:
@@ -235,7 +235,7 @@ def rows() -> Iterator[dict[str, Any]]:
     for corpus, learnt in itertools.product(TITLES, (False, True)):
         linker = of_names("static")
         if learnt:
-            linker = lists.over(linker, with_lent(), documents(corpus, "train"))
+            linker = fit_ranker.over(linker, with_lent(), documents(corpus, "train"))
         asked[corpus, learnt] = [
             (batch, levels(linker, mentions, batch)[0])
             for mentions, batch in linker.lists(documents(corpus, "devel"))

@@ -35,7 +35,7 @@ from linker import Dictionary, Linker, LinkerOptions
 from linker.options import changed, preset
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.training.settings import RunSettings
 from linker.types import Document, GoldGroup, Mention
 
@@ -64,12 +64,12 @@ def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     """The lists of a corpus."""
     train, devel = documents(corpus, "train"), documents(corpus, "devel")
     names, whole = of_names(encoder), with_lent()
-    learnt = lists.over(names, whole, train)
-    yield lists.judged(names, [*train, *devel])
-    yield lists.folds(names, whole, train, SEED)
-    yield lists.judged(learnt, devel)
+    learnt = fit_ranker.over(names, whole, train)
+    yield fit_ranker.judged(names, [*train, *devel])
+    yield fit_ranker.folds(names, whole, train, SEED)
+    yield fit_ranker.judged(learnt, devel)
     is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
-    fewer = lists.judged(without_names(names, np.zeros(0, np.int64), is_out), [*train, *devel])
+    fewer = fit_ranker.judged(without_names(names, np.zeros(0, np.int64), is_out), [*train, *devel])
     yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
     for part in small(names, devel):
         weight = np.where(part.is_known, WEIGHT_SMALL, WEIGHT_MISSING * WEIGHT_SMALL)
@@ -106,7 +106,7 @@ def held_out(linker: Linker) -> Judged:
     golds = [(GoldGroup((ids[names.concept[row]],)),) for row in rows.tolist()]
     mentions = [Mention(names.texts[row], gold=g) for row, g in zip(rows, golds, strict=True)]
     none = np.zeros(len(linker.dictionary), bool)
-    found = lists.judged(without_names(linker, np.sort(rows), none), mentions)
+    found = fit_ranker.judged(without_names(linker, np.sort(rows), none), mentions)
     return dataclasses.replace(found, weight=WEIGHT_HELD_OUT * found.weight)
 
 
@@ -127,7 +127,7 @@ def small(linker: Linker, items: Sequence[Document]) -> Iterator[Judged]:
             asked = [mentions[i] for i in sorted([*np.flatnonzero(inside), *others])]
             if asked:
                 part = dataclasses.replace(linker, generator=linker.generator.among(is_in))
-                yield lists.judged(part, asked)
+                yield fit_ranker.judged(part, asked)
 
 
 def of_corpora(*corpora: str) -> Ranker:
@@ -178,7 +178,7 @@ def fitted(
         mentions: that it learnt.
         say: is told what the ranker was fitted to.
     """
-    return linker.with_ranker(lists.fitted(linker, dictionary, mentions, [], say))
+    return linker.with_ranker(fit_ranker.fitted(linker, dictionary, mentions, [], say))
 
 
 def save(ranker: Ranker, folder: Path) -> None:

@@ -25,7 +25,7 @@ from linker.linking import explaining
 from linker.linking import folder as model_folder
 from linker.linking.engine import Engine
 from linker.linking.folder import Seen
-from linker.linking.ranking import Batch, batch_of
+from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
     Answer,
     Decisions,
@@ -332,7 +332,7 @@ class Linker:
             )
         return request
 
-    def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], Batch]]:
+    def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], DescribedBatch]]:
         """The described candidates of mentions, a batch at a time, as the ranker sees them."""
         for tasks in batches(map(Request, several(items)), self.options.text, _BATCH):
             for engine, answers in self._by_engine(tasks):

@@ -25,14 +25,16 @@ DEPTH = 10  # candidates of each text that the ranker sees
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class DescribedBatch:
     """The lists of some mentions, and the candidates that their rows are."""
 
     lists: MatchLists
     found: Candidates  # a row for each row of the lists
 
 
-def batch_of(answers: Sequence[Answer], generator: Generator, matches: Matches | None) -> Batch:
+def batch_of(
+    answers: Sequence[Answer], generator: Generator, matches: Matches | None
+) -> DescribedBatch:
     """Find the candidates of all readings of some mentions, and describe them.
 
     Args:
@@ -68,7 +70,7 @@ def batch_of(answers: Sequence[Answer], generator: Generator, matches: Matches |
         documents = np.array([answer.number for answer in answers], np.int64)
         if (documents >= 0).any():
             _describe_documents(lists, found, text, documents)
-    return Batch(lists, found)
+    return DescribedBatch(lists, found)
 
 
 def _describe_readings(
@@ -142,7 +144,7 @@ class Ranking:
         deeper: more candidates of some normalised texts, in the order of their scores.
     """
 
-    batch: Batch
+    batch: DescribedBatch
     order: Rows
     confidence: NDArray[np.float64]
     readings: NDArray[np.float64]
@@ -175,7 +177,7 @@ def cells(found: Candidates | Ranked, confidence: NDArray[Any] | None, order: Ro
     return list(zip(concepts, entries, *numbers, strict=True))
 
 
-def by_probability(batch: Batch, probabilities: Probabilities) -> Ranking:
+def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranking:
     """Put the candidates in order, and choose the reading of each mention."""
     lists = batch.lists
     sizes, parts = np.diff(lists.rows), np.diff(lists.lookups)
@@ -201,7 +203,7 @@ def by_probability(batch: Batch, probabilities: Probabilities) -> Ranking:
     return Ranking(batch, order, confidence, of_reading, choice[lists.readings[:-1]], probabilities)
 
 
-def by_score(batch: Batch) -> Ranking:
+def by_score(batch: DescribedBatch) -> Ranking:
     """Leave the candidates in the order of their scores; the most usual readings win."""
     nothing, lists = np.zeros(len(batch.found)), batch.lists
     readings = np.zeros(len(lists.lookups) - 1)

@@ -43,7 +43,7 @@ from linker.options import LinkerOptions
 from linker.training.checkpoints import Checkpoints
 from linker.training.data import TrainingData
 from linker.training.loop import Phase, Step, run
-from linker.training.phases import align, ground, rank
+from linker.training.phases import align, ground, listwise
 from linker.training.plan import TrainingPlan
 from linker.training.settings import PHASES, Record, RunSettings, flat
 from linker.types import Activity
@@ -235,14 +235,14 @@ def train(
     """
     encoder = created.trainable()
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
-    options = rank.checked_options(plan, encoder, data)
+    options = listwise.checked_options(plan, encoder, data)
     accelerator, options = _placed(encoder, options)
     if settings.checkpoints and not settings.resume and accelerator.is_main_process:
         for name in PHASES:  # a later --resume must not find them; what trainings share stays
             Checkpoints(settings.checkpoints / name, {}).clear()
     model = ModelInTraining(encoder, data, options, settings, provenance, validate)
     history: list[Record] = []
-    for prepare in (align.prepare, ground.prepare, rank.prepare):
+    for prepare in (align.prepare, ground.prepare, listwise.prepare):
         phase = prepare(model)
         if phase is not None:
             history += _run(phase, accelerator, settings)

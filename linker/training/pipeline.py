@@ -27,7 +27,7 @@ from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.linking import spans
 from linker.linking.linker import Linker
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.training.data import TrainingData, report
 from linker.training.plan import TrainingPlan
 from linker.training.settings import Record, RunSettings, flat
@@ -54,7 +54,7 @@ def train(
             digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
             settings = dataclasses.replace(settings, development=digest)
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
-    ranker = lists.fitted(linker, dictionary, mentions, dev, settings.say, plan.extend)
+    ranker = fit_ranker.fitted(linker, dictionary, mentions, dev, settings.say, plan.extend)
     linker = linker.with_ranker(ranker)
     settings.on_trained(linker)
     if plan.refit:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
-from linker.linking.ranking import DEPTH, Batch, Ranking, by_probability
+from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
 from linker.linking.requests import Request
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
@@ -50,7 +50,7 @@ def ranking_of(*mentions: list[Reading]) -> Ranking:
         *(np.array([1 - sum(p for p, _ in mention) for mention in mentions]) / 2 for _ in range(2)),
     )
     lists = MatchLists(*ends, nothing, without)
-    return by_probability(Batch(lists, Candidates(ends[2], *columns)), probabilities)
+    return by_probability(DescribedBatch(lists, Candidates(ends[2], *columns)), probabilities)
 
 
 def in_order(ranking: Ranking, text: int) -> list[tuple[int, float]]:

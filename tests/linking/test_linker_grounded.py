@@ -19,7 +19,7 @@ from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Pred
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.readers import mentions as readers
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup
 
@@ -250,14 +250,14 @@ def test_another_dictionary_with_the_same_encoder(
     options: LinkerOptions,
     tmp_path: Path,
 ) -> None:
-    again = lists.over(model, dictionary)
+    again = fit_ranker.over(model, dictionary)
     assert answers(again) == answers(model)
-    extended = lists.over(model, dictionary, mentions)
+    extended = fit_ranker.over(model, dictionary, mentions)
     assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
     assert extended.generator.bias.any()  # type: ignore[attr-defined]
     (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
     assert [
-        answer[0] for answer in answers(lists.over(model, Dictionary.read(tmp_path / "d.tsv")))
+        answer[0] for answer in answers(fit_ranker.over(model, Dictionary.read(tmp_path / "d.tsv")))
     ][:1] == ["X:1"]
 
 

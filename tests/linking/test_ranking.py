@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linker import Dictionary, Linker, Mention
 from linker.candidates.concepts import Candidates
 from linker.linking import ranking as module
-from linker.linking.ranking import DEPTH, Batch, batch_of
+from linker.linking.ranking import DEPTH, DescribedBatch, batch_of
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.ranker import MatchLists
@@ -47,18 +47,18 @@ def mention(text: str, readings: list[Wording], number: int, without: float = 0.
     return Answer(Request(own), own, number=number, readings=readings, without=without)
 
 
-def describe(linker: Linker, *answers: Answer) -> Batch:
+def describe(linker: Linker, *answers: Answer) -> DescribedBatch:
     matches = Matches(linker.dictionary, linker.generator.table, linker.words)
     return batch_of(answers, linker.generator, matches)
 
 
-def column(batch: Batch, name: str, lookup: int) -> Any:
+def column(batch: DescribedBatch, name: str, lookup: int) -> Any:
     """A column of the candidates of one text that is looked up."""
     start, end = batch.lists.rows[lookup : lookup + 2]
     return batch.lists.values[start:end, PLACE[name]]
 
 
-def ids(linker: Linker, batch: Batch, lookup: int) -> list[str]:
+def ids(linker: Linker, batch: DescribedBatch, lookup: int) -> list[str]:
     start, end = batch.lists.rows[lookup : lookup + 2]
     return [linker.dictionary.ids[row] for row in batch.found.concepts[start:end]]
 

@@ -10,7 +10,7 @@ import pytest
 
 from linker import Dictionary
 from linker.options import preset
-from linker.training import lists, pipeline
+from linker.training import fit_ranker, pipeline
 from linker.training.plan import TrainingPlan
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup, Mention
@@ -39,7 +39,7 @@ class Log:
         self.said: list[str] = []
         self.epochs, self.dictionary = 0, dictionary
         self.extended: list[bool] = []
-        monkeypatch.setattr(lists, "fitted", self.fitted)
+        monkeypatch.setattr(fit_ranker, "fitted", self.fitted)
         monkeypatch.setattr(pipeline, "without_ranker", self.fit)
 
     def fitted(

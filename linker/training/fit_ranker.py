@@ -13,7 +13,7 @@ from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.linking.linker import Linker
-from linker.linking.ranking import Batch
+from linker.linking.ranking import DescribedBatch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
@@ -45,7 +45,7 @@ def judged(linker: Linker, items: Items) -> Judged:
     return Judged.joined([part for part in parts if len(part.weight)])
 
 
-def _judged(linker: Linker, mentions: list[Mention], batch: Batch) -> tuple[Bools, Bools]:
+def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> tuple[Bools, Bools]:
     """Which candidates of a batch are right, (rows,), and which mentions have a concept."""
     lists, concepts = batch.lists, batch.found.concepts.tolist()
     ids, resolve = linker.dictionary.ids, linker.dictionary.resolve

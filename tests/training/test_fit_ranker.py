@@ -13,7 +13,7 @@ from linker.linking.ranking import DEPTH
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import Judged, Ranker
-from linker.training import lists
+from linker.training import fit_ranker
 from linker.training.settings import RunSettings
 from linker.types import Document, Gold, GoldGroup, Mention, Passage
 
@@ -44,7 +44,7 @@ def linker(dictionary: Dictionary) -> Linker:
 
 def right(linker: Linker, mention: Mention) -> list[list[tuple[str, ...]]]:
     """For each part of each reading the ids of the candidates that are right."""
-    some = lists.judged(linker, [mention])
+    some = fit_ranker.judged(linker, [mention])
     ((_, batch),) = linker.lists([mention])
     ids = [linker.dictionary.ids[row] for row in batch.found.concepts.tolist()]
     of = some.lists
@@ -93,7 +93,7 @@ def test_what_is_known(linker: Linker) -> None:
         Mention("fever", gold=()),
         Mention("fever"),
     ]
-    some = lists.judged(linker, mentions)
+    some = fit_ranker.judged(linker, mentions)
     assert some.is_known.tolist() == [True, False, False]
     assert not some.right.any()
     assert some.weight.tolist() == [1, 1, 1]
@@ -101,7 +101,7 @@ def test_what_is_known(linker: Linker) -> None:
     part = dataclasses.replace(
         linker, generator=linker.generator.among(np.array([False, True, True, True]))
     )
-    some = lists.judged(part, [Mention("breast cancer", gold=one_of("D:1"))])
+    some = fit_ranker.judged(part, [Mention("breast cancer", gold=one_of("D:1"))])
     assert (some.is_known.tolist(), some.right.any()) == ([False], False)  # it is out of reach
 
 
@@ -128,10 +128,10 @@ def same(judged: Judged) -> list[float]:
 def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> None:
     mentions = [Mention(name, gold=one_of("D:4")) for name in NEW]
     linker = Linker.train(dictionary, encoder="tfidf", mentions=mentions)
-    assert all(same(lists.judged(linker, mentions)))
-    apart = lists.folds(linker, dictionary, mentions, 0)
+    assert all(same(fit_ranker.judged(linker, mentions)))
+    apart = fit_ranker.folds(linker, dictionary, mentions, 0)
     assert same(apart) == [0] * 10
-    twice = lists.folds(linker, dictionary, mentions * 5, 0)
+    twice = fit_ranker.folds(linker, dictionary, mentions * 5, 0)
     assert len(same(twice)) == 50
     assert sum(map(bool, same(twice))) > 25  # most are in other folds, too
 
@@ -146,8 +146,8 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
         for name in NEW
     ]
     linker = Linker.train(dictionary, encoder="tfidf", mentions=documents)
-    assert all(same(lists.judged(linker, documents)))
-    assert same(lists.folds(linker, dictionary, documents, 0)) == [0] * 20
+    assert all(same(fit_ranker.judged(linker, documents)))
+    assert same(fit_ranker.folds(linker, dictionary, documents, 0)) == [0] * 20
 
 
 def test_mentions_of_other_folds_are_names_only_where_they_are_in_linking(
@@ -155,7 +155,7 @@ def test_mentions_of_other_folds_are_names_only_where_they_are_in_linking(
 ) -> None:
     mentions = [Mention("a fever", gold=one_of("D:4"))] * 20
     for extend in (True, False):
-        found = lists.folds(linker, dictionary, mentions, 0, extend).lists.values
+        found = fit_ranker.folds(linker, dictionary, mentions, 0, extend).lists.values
         assert found[:, PLACE["training"]].any() == extend
 
 
@@ -199,7 +199,7 @@ def test_it_is_fitted_to_mentions(
 ) -> None:
     items = [*annotated(mentions), Mention("fever")], [*annotated(dev), Mention("fever")]
     bare = linker.with_ranker(None)
-    ranker = lists.fitted(bare, dictionary, *items, fitting.said.append)
+    ranker = fit_ranker.fitted(bare, dictionary, *items, fitting.said.append)
     if not what:
         assert fitting.fits == []
         assert ranker.provenance == Ranker.shipped().provenance
@@ -225,7 +225,7 @@ def test_folds_of_an_encoder_that_knows_the_mentions_are_read_by_characters(
         (learnt, [], annotated(50)),
         (made, annotated(50), []),
     ):
-        lists.fitted(linker, dictionary, *items, fitting.said.append)
+        fit_ranker.fitted(linker, dictionary, *items, fitting.said.append)
     read = [judged.lists.values[:, PLACE["dense"]].any() for judged, _, _ in fitting.fits]
     assert read == [False, True, True]
 
@@ -305,7 +305,7 @@ def test_mentions_whose_concept_is_no_candidate(
     if gold == one_of("X:1"):  # of mentions that are all unknown training says so
         odd.append(Mention("gout", gold=one_of("T:1")))
     bare = Linker.train(fifty, encoder=encoder)
-    asked = lists.judged(bare, [Mention("odd disease", gold=gold)])
+    asked = fit_ranker.judged(bare, [Mention("odd disease", gold=gold)])
     assert len(asked.right) >= DEPTH
     assert not asked.right.any()
     linker, said = trained(fifty, encoder, **{role: odd})
