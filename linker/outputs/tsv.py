@@ -27,11 +27,16 @@ from linker.outputs import (
 from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
-ALL_COLUMNS = (
-    *(*COLUMNS, "document_id", "spans", "source", "rejected", "expanded"),
-    *DECISION_COLUMNS,
-)
-"""All columns, in their order; a layout says which of those behind `COLUMNS` a file has."""
+"""What every table has; by these `linker decide` recognises one, so that a new one is not here."""
+_SHOWN: dict[str, Callable[[Layout], bool]] = {
+    **dict.fromkeys(COLUMNS, lambda _: True),
+    **dict.fromkeys(("document_id", "spans"), lambda layout: layout.documents),
+    "source": lambda layout: layout.sources,
+    "rejected": lambda _: True,
+    **dict.fromkeys(("expanded", *DECISION_COLUMNS), lambda layout: layout.decisions),
+}
+"""All columns, in their order, and whether a table of a layout has them; `cells` has the values."""
+ALL_COLUMNS = tuple(_SHOWN)
 FOOTER = ""
 _NUMBERS = COLUMNS.index("score"), COLUMNS.index("confidence")
 
@@ -98,8 +103,7 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
 
 def _has_columns(layout: Layout) -> list[bool]:
     """Whether a table has each of `ALL_COLUMNS`."""
-    decided = [layout.decisions] * (1 + len(DECISION_COLUMNS))
-    return [True] * len(COLUMNS) + [layout.documents] * 2 + [layout.sources, True, *decided]
+    return [is_shown(layout) for is_shown in _SHOWN.values()]
 
 
 def _fields(row: Sequence[Any], has_columns: Sequence[bool]) -> list[str]:

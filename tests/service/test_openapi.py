@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 
 schemathesis = pytest.importorskip("schemathesis", reason="the extra test is not installed")
+
+from linker import formats  # noqa: E402
+from linker.service import schemas  # noqa: E402
 
 MODES = (schemathesis.GenerationMode.NEGATIVE, schemathesis.GenerationMode.POSITIVE)
 
@@ -45,3 +48,7 @@ def test_no_request_is_too_odd(client: Any, mode: Any) -> None:
             ask()
         except Unsatisfiable:  # nothing breaks a route without parameters
             assert not operation.body
+
+
+def test_the_formats_of_requests_are_those_that_are_written() -> None:
+    assert get_args(schemas.Format) == ("json", *formats.PREDICTIONS)
