@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import logging
 import shutil
 import subprocess
@@ -21,6 +23,15 @@ HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNu
 def typed(text: str) -> list[str]:
     """Arguments as they are typed, with blanks between them."""
     return text.split()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder and what they hold."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 class Result(NamedTuple):
@@ -110,6 +121,11 @@ def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(trained: Path, tmp_path: Path) -> Path:
     """A model of the sample dictionary that may be changed."""
     return Path(shutil.copytree(trained, tmp_path / "model"))
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """The rows of a table between tabs, by its header."""
+    return list(csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"))
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +10,8 @@ from typing import Any
 import pytest
 
 from linker.readers import bioc, pubtator
+
+from .conftest import rows
 
 Run = Callable[..., Any]
 TEXT = "Two sisters with ataxia telangiectasia (A-T)\r\nhad gout. In A-T, all is not well.\n"
@@ -24,10 +24,6 @@ def article(tmp_path: Path) -> Path:
     return path
 
 
-def rows(table: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(table, newline=""), dialect="excel-tab"))
-
-
 def places(table: str) -> list[tuple[str, str, str]]:
     return [(row["document_id"], row["spans"], row["mention"]) for row in rows(table)]
 
@@ -35,10 +31,8 @@ def places(table: str) -> list[tuple[str, str, str]]:
 def test_a_text(annotate: Run, article: Path) -> None:
     result = annotate(article)
     assert result.code == 0
-    found = [
-        (row["spans"], row["mention"], row["concept_id"], row["rank"]) for row in rows(result.out)
-    ]
-    assert found == [
+    columns = ("spans", "mention", "concept_id", "rank")
+    assert [tuple(row[column] for column in columns) for row in rows(result.out)] == [
         ("17-38", "ataxia telangiectasia", "MESH:D001260", "1"),
         ("40-43", "A-T", "MESH:D001260", "1"),
         ("50-54", "gout", "MESH:D006073", "1"),
@@ -86,14 +80,8 @@ def test_pubtator(annotate: Run, sample: Path, tmp_path: Path) -> None:
         assert known <= {(m.spans, m.gold) for m in new.mentions}
     # without the marks, they are found
     bare = tmp_path / "bare.txt"
-    bare.write_text(
-        "".join(
-            line
-            for line in marked.read_text(encoding="utf-8").splitlines(keepends=True)
-            if "\t" not in line
-        ),
-        encoding="utf-8",
-    )
+    lines = marked.read_text(encoding="utf-8").splitlines(keepends=True)
+    bare.write_text("".join(line for line in lines if "\t" not in line), encoding="utf-8")
     found = {row[:2] for row in places(annotate(bare).out)}
     assert ("900001", "109-112") in found
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import rows
+
 Run = Callable[..., Any]
 BREAST, OVARIAN = "MESH:D001943", "MESH:D010051"
 
@@ -28,11 +30,6 @@ def file(run: Run, trained: Path, table: Path, tmp_path: Path) -> Path:
     result = run("decide", table, "--model", trained, "--decisions", path, "--reviewer", "ann")
     assert (result.code, result.err) == (0, "2 decisions were taken\n")
     return path
-
-
-def rows(text: str) -> list[dict[str, str]]:
-    head, *lines = (line.split("\t") for line in text.splitlines())
-    return [dict(zip(head, line, strict=True)) for line in lines]
 
 
 def test_link(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
@@ -78,10 +75,8 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.tsv"
     wrong.write_text(f"mention\tconcept_id\taccepted\novarian cancer\t{OVARIAN}\tno\n", "utf-8")
     run("decide", wrong, "--model", trained, "--decisions", file)
-    open_ = rows(
-        run("annotate", text, "--model", trained, "--decisions", file, "--threshold", 0.3).out
-    )
-    assert [(r["mention"], r["state"]) for r in open_] == [  # it is open, and not left out
+    result = run("annotate", text, "--model", trained, "--decisions", file, "--threshold", 0.3)
+    assert [(r["mention"], r["state"]) for r in rows(result.out)] == [  # open, and not left out
         ("breast cancer", "accepted"),
         ("ovarian cancer", "open"),
     ]
@@ -275,13 +270,8 @@ def test_states_go_out_and_come_back(
     """What people decided stands in every format, and is the same when it was read again."""
     lines, documents = tmp_path / "m.txt", tmp_path / "m.pubtator.txt"
     lines.write_text("".join(f"{mention}\n" for mention in STATES), "utf-8")
-    documents.write_text(
-        "".join(
-            f"{number}|t|{mention}\n{number}\t0\t{len(mention)}\t{mention}\tDisease\n\n"
-            for number, mention in enumerate(STATES)
-        ),
-        "utf-8",
-    )
+    texts = (f"{i}|t|{m}\n{i}\t0\t{len(m)}\t{m}\tDisease\n\n" for i, m in enumerate(STATES))
+    documents.write_text("".join(texts), "utf-8")
     table = tmp_path / f"m.{form}"
     if form == "csv":
         table.write_text("n,mention\n" + "".join(f"{n},{m}\n" for n, m in enumerate(STATES)))
@@ -291,18 +281,16 @@ def test_states_go_out_and_come_back(
         for row in (("n", "mention"), *enumerate(STATES)):
             book.active.append(row)
         book.save(table)
-    source = {"pubtator": documents, "bioc": documents, "csv": table, "xlsx": table}.get(
-        form, lines
-    )
+    sources = {"pubtator": documents, "bioc": documents, "csv": table, "xlsx": table}
+    source = sources.get(form, lines)
     how = ("--column", "mention") if source == table else ("--format", form, "-k", 2)
     out, copy = tmp_path / f"out.{form}", tmp_path / "copy.db"
     linked = run("link", source, "--model", trained, "--decisions", reviewed, *how, "-o", out)
     assert linked.code == 0, linked.err
     assert run("decide", out, "--model", trained, "--decisions", copy).code == 0
     for decisions in (reviewed, copy):
-        answers = run(
-            "link", lines, "--model", trained, "--decisions", decisions, "--format", "jsonl"
-        )
+        link = ("link", lines, "--model", trained, "--decisions", decisions)
+        answers = run(*link, "--format", "jsonl")
         states = {a["mention"]: a["state"] for a in map(json.loads, answers.out.splitlines())}
         assert states == STATES
     again = run("decide", out, "--model", trained, "--decisions", copy)

@@ -71,20 +71,9 @@ def test_training_on_text(run: Run, folder: Path) -> None:
     assert (done.code, done.out) == (0, "")
     said = f"reading {folder / 'text.txt'}\ntraining word vectors on 10 lines\nwords: {folder / 'w'} (7 words, 8 components)\n"
     assert done.err == said
-    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q") == (
-        0,
-        "",
-        "",
-    )
-    assert set(WordVectors.read(folder / "w").words) == {
-        "a",
-        "high",
-        "fever",
-        "breast",
-        "cancer",
-        "and",
-        "no",
-    }
+    quiet = run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q")
+    assert quiet == (0, "", "")
+    assert {*WordVectors.read(folder / "w").words} == {*typed("a high fever breast cancer and no")}
 
 
 def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
@@ -107,10 +96,9 @@ def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder:
 
 def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
     (folder / "text.txt").write_bytes(TEXT.encode() + b"na\xefve\n")
-    assert run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w").code == 1
-    done = run(
-        "words", "train", folder / "text.txt", "--on-error", "skip", *SMALL, "-o", folder / "w"
-    )
+    train = ("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w")
+    assert run(*train).code == 1
+    done = run(*train, "--on-error", "skip")
     assert done.code == 0
     assert "line 11: byte 0xef is not UTF-8" in done.err
     assert "1 bad record was skipped" in done.err
