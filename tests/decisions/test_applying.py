@@ -253,9 +253,8 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
     assert ids(applied(decided, linker, prediction, k=1)) == [[BREAST]]
     empty = Prediction(Mention("m"), (Part("m", nil=True),))
     decided = Decided([Decision("m", ATAXIA, accepted=False)], linker)
-    assert applied(decided, linker, empty) == replace(
-        empty, state="open", decisions=(Decision("m", ATAXIA, accepted=False),)
-    )
+    said = Decision("m", ATAXIA, accepted=False)
+    assert applied(decided, linker, empty) == replace(empty, state="open", decisions=(said,))
 
 
 @pytest.mark.parametrize(
@@ -292,9 +291,7 @@ def in_text(linker: Linker, long_form: str, *decisions: Decision) -> Prediction:
     return answer(linker, Document("7", (Passage(text),), (mention,)), *decisions)
 
 
-def test_the_definition_in_a_document_wins_over_a_decision_on_these_letters(
-    linker: Linker,
-) -> None:
+def test_the_definition_in_a_document_wins_over_a_decision_on_these_letters(linker: Linker) -> None:
     """MDS of "Miller-Dieker syndrome (MDS)" is not what somebody accepted for another MDS."""
     everywhere = Decision("MDS", BREAST)
     assert ids(answer(linker, "MDS", everywhere))[0][0] == BREAST  # no text says otherwise
@@ -311,10 +308,8 @@ def test_a_decision_on_a_long_form_reaches_its_short_form(linker: Linker) -> Non
     short = Decision("MDS", ATAXIA, scope="7")
     nearer = in_text(linker, "myelodysplastic syndrome", long_form, short)
     assert ids(nearer)[0][0] == ATAXIA
-    explained = Decided([long_form], linker).explain(
-        "MDS", None, Document("7", (Passage(MDS.format("myelodysplastic syndrome")),)), 2
-    )
-    assert explained.by_decision is not None
+    document = Document("7", (Passage(MDS.format("myelodysplastic syndrome")),))
+    assert Decided([long_form], linker).explain("MDS", None, document, 2).by_decision is not None
 
 
 def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:

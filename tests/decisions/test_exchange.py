@@ -52,10 +52,8 @@ def test_tables_of_curators(tmp_path: Path) -> None:
     plain = table(tmp_path, "Ataxia\tMeSH:D001260\ngout\t-1\n\n")
     assert list(exchange.read(plain)) == [Decision("Ataxia", "MESH:D001260"), Decision("gout", "")]
     named = table(tmp_path, "Document_ID\tid\tmention\tACCEPTED\n7\tD1\tm\tNo\n7\tD1\tm\n")
-    assert list(exchange.read(named)) == [
-        Decision("m", "D1", False, "7"),
-        Decision("m", "D1", True, "7"),
-    ]
+    said = [Decision("m", "D1", accepted, "7") for accepted in (False, True)]
+    assert list(exchange.read(named)) == said
 
 
 def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -72,11 +70,7 @@ def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
-    rows = [
-        Decision("m", "A", time="1"),
-        Decision("m", "B", time="2"),
-        Decision("m", "A", time="1"),
-    ]
+    rows = [Decision("m", concept, time=time) for concept, time in ("A1", "B2", "A1")]
     with DecisionStore(tmp_path / "d.db") as store:
         assert len(exchange.add_new(store, rows)) == 2
         assert exchange.add_new(store, rows) == []

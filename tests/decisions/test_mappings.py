@@ -105,13 +105,8 @@ def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
 )
 def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture, row: str, problem: str) -> None:
     good = f"b\tskos:exactMatch\tA:2\t{HAND}\n"
-    text = (
-        "#curie_map:\n"
-        + HEADER.replace("\n", "\tsubject_id\tpredicate_modifier\n")
-        + row
-        + "\n"
-        + good
-    )
+    header = HEADER.replace("\n", "\tsubject_id\tpredicate_modifier\n")
+    text = f"#curie_map:\n{header}{row}\n{good}"
     with pytest.raises(InputError, match=problem):
         list(read(tmp_path, text))
     skipped = exchange.read(tmp_path / "m.sssom.tsv", on_error=Skip())

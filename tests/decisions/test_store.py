@@ -45,18 +45,13 @@ def test_decisions_come_back(path: Path) -> None:
 
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
     with DecisionStore(path) as store:
-        ahead, behind = store.add(
-            [
-                Decision("m", "A", reviewer="ann", time="2040-01-01T00:00:00+00:00"),
-                Decision("m", "B", reviewer="bob", time="1999-01-01T00:00:00+00:00"),
-            ]
-        )
+        late, early = (f"{year}-01-01T00:00:00+00:00" for year in (2040, 1999))
+        of_ann, of_bob = Decision("m", "A", reviewer="ann"), Decision("m", "B", reviewer="bob")
+        ahead, behind = store.add([replace(of_ann, time=late), replace(of_bob, time=early)])
         assert store.list() == [ahead, behind]
         assert [past.decision for past in store.history()] == [ahead, behind]
         assert store.conflicts() == [[ahead, behind]]
-        (agreed,) = store.add(
-            [Decision("m", "B", reviewer="ann", time="2000-01-01T00:00:00+00:00")]
-        )
+        (agreed,) = store.add([replace(of_ann, concept_id="B", time=early)])
         assert store.list() == [behind, agreed]
         assert store.conflicts() == []
         store.withdraw([agreed.id or 0], "bob")
@@ -183,55 +178,31 @@ def changed(path: Path, script: str) -> str:
     return str(caught.value).removeprefix(f"{path}: ")
 
 
-@pytest.mark.parametrize(
-    ("script", "held"),
-    [
-        (
-            "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END",
-            "trigger 't'",
-        ),
-        ("CREATE INDEX i ON decisions (mention)", "index 'i'"),
-        ("ALTER TABLE decisions ADD COLUMN note TEXT", "table 'decisions'"),
-        (
-            "ALTER TABLE decisions RENAME TO d; CREATE VIEW decisions AS SELECT * FROM d",
-            "table 'd'",
-        ),
-    ],
-)
-def test_a_file_with_more_than_decisions_is_refused(path: Path, script: str, held: str) -> None:
-    assert changed(path, script) == (
-        f"holds the {held}, which linker did not make like this; "
-        "take the file from a backup, or from an export"
-    )
+ALTERED = {
+    "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions; END": "trigger 't'",
+    "CREATE INDEX i ON decisions (mention)": "index 'i'",
+    "ALTER TABLE decisions ADD COLUMN note TEXT": "table 'decisions'",
+    "ALTER TABLE decisions RENAME TO d; CREATE VIEW decisions AS SELECT * FROM d": "table 'd'",
+}
+DAMAGED = {
+    "decisions SET reviewer = CAST(x'ff' AS TEXT)": r"reviewer of decision 1 is b'\xff', expected a text",
+    "decisions SET accepted = 2 WHERE id = 2": "accepted of decision 2 is 2, expected 0 or 1",
+    "withdrawals SET time = x''": "withdrawn of decision 2 is b'', expected a text",
+    "withdrawals SET decision = x'02'": "withdrawal 1 is of a decision that is not there",
+}
 
 
 @pytest.mark.parametrize(
-    ("script", "damage"),
+    ("script", "said"),
     [
-        (
-            "UPDATE decisions SET reviewer = CAST(x'ff' AS TEXT)",
-            "reviewer of decision 1 is b'\\xff', expected a text",
-        ),
-        (
-            "UPDATE decisions SET accepted = 2 WHERE id = 2",
-            "accepted of decision 2 is 2, expected 0 or 1",
-        ),
-        (
-            "UPDATE withdrawals SET time = x''",
-            "withdrawn of decision 2 is b'', expected a text",
-        ),
-        (
-            "UPDATE withdrawals SET decision = x'02'",
-            "withdrawal 1 is of a decision that is not there",
-        ),
+        *((s, f"holds the {held}, which linker did not make like") for s, held in ALTERED.items()),
+        *((f"UPDATE {s}", f"the file of decisions is damaged ({d})") for s, d in DAMAGED.items()),
     ],
 )
-def test_a_damaged_value_is_reported_with_its_decision(
-    path: Path, script: str, damage: str
+def test_a_file_that_was_changed_is_refused_by_what_it_holds(
+    path: Path, script: str, said: str
 ) -> None:
-    assert changed(path, script) == (
-        f"the file of decisions is damaged ({damage}); take it from a backup, or from an export"
-    )
+    assert changed(path, script).startswith(said)
 
 
 def test_flipped_bits_end_in_an_answer_or_in_a_message(path: Path) -> None:

@@ -13,17 +13,12 @@ from linker.evaluation import compare, run
 from linker.evaluation.compare import Evaluated, Row
 from linker.ids import parse_gold
 
+HEAD = "document_id\tmention\tgold\trank\tconcept_id\tmatched_name\terror"
+
 
 def row(mention: str, rank: int, answer: str, error: str = "", gold: str = "D:1") -> Row:
-    return {
-        "document_id": "7",
-        "mention": mention,
-        "gold": gold,
-        "rank": str(rank or ""),
-        "concept_id": answer,
-        "matched_name": "",
-        "error": error,
-    }
+    cells = ("7", mention, gold, str(rank or ""), answer, "", error)
+    return dict(zip(HEAD.split("\t"), cells, strict=True))
 
 
 def evaluated(name: str, *rows: Row, ks: tuple[int, ...] = (1, 5)) -> Evaluated:
@@ -169,11 +164,10 @@ def test_an_evaluation_is_read_as_it_was_written(tiny: Linker, tmp_path: Path) -
     ],
 )
 def test_damaged_evaluations(tmp_path: Path, name: str, content: str, message: str) -> None:
-    head = "document_id\tmention\tgold\trank\tconcept_id\tmatched_name\terror"
     (tmp_path / "metrics.json").write_text('{"protocol": "strict", "acc": {"1": 1.0}}')
-    (tmp_path / "outcomes.tsv").write_text(f"{head}\n7\tm\tD:1\t1\tD:1\tx\t\n")
+    (tmp_path / "outcomes.tsv").write_text(f"{HEAD}\n7\tm\tD:1\t1\tD:1\tx\t\n")
     assert compare.read(tmp_path).ranks == [1]  # as versions before this one wrote it
-    (tmp_path / name).write_text(content.replace("HEAD", head))
+    (tmp_path / name).write_text(content.replace("HEAD", HEAD))
     with pytest.raises(InputError) as caught:
         compare.read(tmp_path)
     assert message in str(caught.value)

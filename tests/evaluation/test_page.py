@@ -108,9 +108,8 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
 
 def test_what_the_data_holds_is_escaped_and_never_run(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
-    path.write_text(
-        f'id\tname\tparents\nD:0\troot\t\nD:1\t{EVIL}\tD:0\nD:2\tx"><img src=x onerror=alert(1)>\tD:0\n'
-    )
+    image = 'x"><img src=x onerror=alert(1)>'
+    path.write_text(f"id\tname\tparents\nD:0\troot\t\nD:1\t{EVIL}\tD:0\nD:2\t{image}\tD:0\n")
     linker = Linker.train(Dictionary.read(path), encoder="tfidf")
     text = f"{EVIL}\x00\x1b[31m\u202e {{{{ 7 * 7 }}}}"
     mention = Mention(text, ((5, 5 + len(text)),), parse_gold("D:2"), document_id="<i>")
@@ -141,12 +140,8 @@ def test_a_page_without_confidences_leaves_their_charts_out(tiny: Linker, protoc
 def test_a_page_without_a_model(tmp_path: Path) -> None:
     mention = Mention("abcd", gold=parse_gold("D:1"))
     html = evaluated(None, [mention], [answer(mention, "D:2", 0.5)], tmp_path)
-    assert headings(html) == [
-        "Accuracy",
-        "Calibration",
-        "Accuracy by coverage",
-        "Confidence, missing answers and composites",
-    ]
+    assert headings(html)[:3] == ["Accuracy", "Calibration", "Accuracy by coverage"]
+    assert headings(html)[3:] == ["Confidence, missing answers and composites"]
 
 
 def test_what_was_rejected_is_shown(tiny: Linker, tmp_path: Path) -> None:

@@ -142,19 +142,8 @@ def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
     ("gold", "given", "protocol", "message"),
     [
         ("OMIM:1", [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", "the gold ids differ"),
-        (
-            "D:2",
-            GIVEN,
-            "biosyn",
-            "its 1 mentions are not the 3 given: the gold ids differ: '.*'; "
-            "give the mentions that were predicted",
-        ),
-        (
-            "D:2",
-            GIVEN[:1],
-            "strict",
-            "is not our JSONL; BioSyn's predictions rank names, judge them with --protocol biosyn",
-        ),
+        ("D:2", GIVEN, "biosyn", "its 1 mentions are not the 3 given: the gold ids differ: '.*'; "),
+        ("D:2", GIVEN[:1], "strict", "BioSyn's predictions rank names, judge them with --protocol"),
     ],
 )
 def test_predictions_of_biosyn_that_do_not_fit(
@@ -172,20 +161,23 @@ def test_predictions_of_biosyn_that_do_not_fit(
         "[]",
         '{"queries": 3}',
         '{"queries": [{"mentions": []}]}',
-        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": "n"}]}]}]}',
-        '{"queries": [{"mentions": [{"mention": 1, "golden_cui": "D:1", "candidates": []}]}]}',
-        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": 1, "candidates": []}]}]}',
-        '{"queries": [{"mentions": [{"mention": "m", "golden_cui": "D:1", "candidates": [{"name": 7, "cui": "D:1"}]}]}]}',
-        '{"queries": [{"mentions": [{"mention": "\\ud800", "golden_cui": "D:1", "candidates": []}]}]}',
         "[" * 100_000,
+        *(
+            f'{{"queries": [{{"mentions": [{{"mention": {m}, "golden_cui": {g}, "candidates": [{c}]}}]}}]}}'
+            for m, g, c in (
+                ('"m"', '"D:1"', '{"name": "n"}'),
+                ("1", '"D:1"', ""),
+                ('"m"', "1", ""),
+                ('"m"', '"D:1"', '{"name": 7, "cui": "D:1"}'),
+                ('"\\ud800"', '"D:1"', ""),
+            )
+        ),
     ],
 )
 def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
     path.write_text(content)
-    with pytest.raises(
-        InputError,
-        match=r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predictions",
-    ):
+    message = r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predi"
+    with pytest.raises(InputError, match=message):
         evaluated(path, GIVEN, "biosyn", tiny)
 
 

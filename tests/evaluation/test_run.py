@@ -21,7 +21,7 @@ GIVEN = [
 
 
 @pytest.mark.parametrize("protocol", protocols.PROTOCOLS)
-def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None:
+def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, tmp_path: Path, protocol: str) -> None:
     outcomes = list(getattr(protocols, protocol)(tiny, GIVEN, 20))
     result = run.evaluate(GIVEN, tiny, protocol, (1, 5))
     assert result.outcomes == outcomes
@@ -32,6 +32,12 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, protocol: str) -> None
         "left_out": 1,
     }
     assert (result.mentions, result.warning) == (3, "")
+    run.write(tmp_path, result.record, result.outcomes, tiny)
+    assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
+    if protocol == "strict":
+        first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()[1:]
+        assert first == "7\tabcd\tD:1\t1\tD:1\tabcd\t\t\twhole\t\t"
+        assert (second.split("\t")[2], second.split("\t")[6]) == ("D:5", "hypernym")
 
 
 def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path) -> None:
@@ -67,18 +73,6 @@ def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
     assert "groups" in together.record
     with pytest.raises(LinkerError, match="there is nothing to evaluate"):
         run.evaluate(GIVEN, None, "strict", (1,))
-
-
-def test_files(tiny: Linker, tmp_path: Path) -> None:
-    result = run.evaluate(GIVEN, tiny, "strict", (1,))
-    run.write(tmp_path, result.record, result.outcomes, tiny)
-    assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
-    head, first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
-    assert head.split("\t")[:4] == ["document_id", "mention", "gold", "rank"]
-    assert first.split("\t") == ["7", "abcd", "D:1", "1", "D:1", "abcd", "", "", "whole", "", ""]
-    assert second.split("\t")[1:3] == ["abcd", "D:5"]
-    assert second.split("\t")[6] == "hypernym"
-    assert (tmp_path / "report.html").read_text("utf-8").endswith("</html>\n")
 
 
 def test_outcomes_say_confidence_reading_and_source() -> None:

@@ -113,10 +113,6 @@ def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
     assert back.metadata == {"bioc:key": "< >", "bioc:infon:'\"": " "}
 
 
-def test_nothing_gives_an_empty_collection() -> None:
-    assert library.loads(written("bioc")).documents == []
-
-
 @pytest.mark.data
 def test_abbreviation_corpus_comes_back(data: Path, tmp_path: Path) -> None:
     documents = list(reader.read(data / "abbreviations" / "SH_bioc_gold.xml.gz"))

@@ -10,22 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from linker.explanation import (
-    AskedConcepts,
-    ColumnEffect,
-    ExpandedForm,
-    ExplainedCandidate,
-    ExplainedConcept,
-    ExplainedPart,
-    ExplainedReading,
-    Explanation,
-    LookedUp,
-    MatchedName,
-    NamedConcept,
-    Rule,
-    ScoreParts,
-    Share,
-)
+from linker import explanation as e
 from linker.outputs.explanation import difference, to_html, to_json, to_text
 from linker.types import Candidate, Decision, Mention, Part, Prediction
 
@@ -33,55 +18,62 @@ EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
 SAFE = "<script>alert('1')</script>&\\x1b[31m\\x00\\u202e\""
 
 
-def candidate(rank: int, identifier: str, text: str) -> ExplainedCandidate:
-    return ExplainedCandidate(
+def candidate(rank: int, identifier: str, text: str) -> e.ExplainedCandidate:
+    return e.ExplainedCandidate(
         rank,
         identifier,
         text,
-        MatchedName(text, "exact", text, False, rank == 1, rank),
-        ScoreParts(1.6 - rank / 10, 1.0, 0.9, 0.5, 0.2 - rank / 10),
+        e.MatchedName(text, "exact", text, False, rank == 1, rank),
+        e.ScoreParts(1.6 - rank / 10, 1.0, 0.9, 0.5, 0.2 - rank / 10),
         0.5 / rank,
-        (Share(" he", 0.25), Share(text, 0.1)),
-        (Share(text, 0.5), Share("minus", -0.25)),
-        ((NamedConcept("A:0", text), NamedConcept("A:00", "nearer")),),
+        (e.Share(" he", 0.25), e.Share(text, 0.1)),
+        (e.Share(text, 0.5), e.Share("minus", -0.25)),
+        ((e.NamedConcept("A:0", text), e.NamedConcept("A:00", "nearer")),),
         2,
         1,
         None if rank == 1 else "probability",
         {"score": 1.6 - rank / 10},
-        () if rank == 1 else (ColumnEffect("of_name", f"what {text} says", 0.5, 0.25, 0.75),),
+        () if rank == 1 else (e.ColumnEffect("of_name", f"what {text} says", 0.5, 0.25, 0.75),),
     )
 
 
-def explained(text: str, **changes: object) -> Explanation:
-    lookup = LookedUp(text, f"normal {text}", f"wrong {text}")
+def explained(text: str, **changes: object) -> e.Explanation:
+    lookup = e.LookedUp(text, f"normal {text}", f"wrong {text}")
     first, second = candidate(1, "A:1", text), candidate(2, "A:2", text)
-    explanation = Explanation(
+    explanation = e.Explanation(
         text,
         "1",
         (
-            ExplainedReading(
+            e.ExplainedReading(
                 "expanded",
                 (lookup,),
-                (ExpandedForm(text, text, (3, 9)), ExpandedForm("SF", "short form", None)),
+                (e.ExpandedForm(text, text, (3, 9)), e.ExpandedForm("SF", "short form", None)),
                 True,
-                (NamedConcept("A:1", text),),
+                (e.NamedConcept("A:1", text),),
                 0.625,
             ),
-            ExplainedReading("whole", (lookup,), (), False, (None,), 0.0),
+            e.ExplainedReading("whole", (lookup,), (), False, (None,), 0.0),
         ),
-        (ExplainedPart(lookup, (first, second), False),),
+        (e.ExplainedPart(lookup, (first, second), False),),
         0.125,
         0.0625,
         f"from the ranker fitted to {text}",
-        AskedConcepts(
+        e.AskedConcepts(
             "A:9",
             "alternative",
             (
-                ExplainedConcept(
-                    "A:2", text, (), (text,), 0, second, (Share("mis", 0.125),), (Share(text, 0.5),)
+                e.ExplainedConcept(
+                    "A:2",
+                    text,
+                    (),
+                    (text,),
+                    0,
+                    second,
+                    (e.Share("mis", 0.125),),
+                    (e.Share(text, 0.5),),
                 ),
-                ExplainedConcept("A:3", text, (f"it is not under {text}",)),
-                ExplainedConcept("A:4", text),
+                e.ExplainedConcept("A:3", text, (f"it is not under {text}",)),
+                e.ExplainedConcept("A:4", text),
             ),
         ),
     )
@@ -119,7 +111,7 @@ class Page(HTMLParser):
 
 
 faces = pytest.mark.parametrize("face", [to_text, lambda record: Page(to_html(record)).text])
-Face = Callable[[Explanation], str]
+Face = Callable[[e.Explanation], str]
 
 
 def test_html_is_one_element_that_escapes_every_text() -> None:
@@ -149,11 +141,8 @@ def test_a_decision_answers(face: Face) -> None:
     assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
     assert f"A:2 was accepted by {SAFE}, 2026-11-23, for document 7 By" in text
     assert "no concept was accepted by somebody, 2026-11-24 By" in text
-    assert (
-        "A:1 was rejected by bob, 2026-11-25 State: accepted The model, of which all below is, answers: "
-        in text
-    )
-    assert "answers: A:1 heart" in text
+    last = "A:1 was rejected by bob, 2026-11-25 State: accepted"
+    assert f"{last} The model, of which all below is, answers: A:1 heart" in text
     record = json.loads(to_json(explained("heart", by_decision=by)))["by_decision"]
     assert record["answer"] == [{"concept_id": "A:2", "name": "two"}, None]
     assert (record["state"], record["decisions"][2]["accepted"]) == ("accepted", False)
@@ -261,18 +250,14 @@ def test_scores_decide_where_the_ranker_does_not(face: Face) -> None:
         ("id", "its id, which comes first in order"),
     ],
 )
-def test_a_rule_decides_between_equal_scores(face: Face, rule: Rule, sentence: str) -> None:
+def test_a_rule_decides_between_equal_scores(face: Face, rule: e.Rule, sentence: str) -> None:
     (part,), question = (explanation := explained("heart")).parts, explanation.question
     assert question is not None
     other = replace(part.candidates[1], parts=part.candidates[0].parts, decided_by=rule)
     asked = replace(question.concepts[0], candidate=other)
-    shown = face(
-        replace(
-            explanation,
-            parts=(replace(part, candidates=(part.candidates[0], other)),),
-            question=replace(question, concepts=(asked,)),
-        )
-    )
+    parts = (replace(part, candidates=(part.candidates[0], other)),)
+    asked_of = replace(question, concepts=(asked,))
+    shown = face(replace(explanation, parts=parts, question=asked_of))
     assert shown.count(f" by {sentence}, since the scores are equal") == 2
     assert "0.0000: " not in shown
 
@@ -292,17 +277,10 @@ def test_json_holds_the_record() -> None:
     assert "\x1b" not in line
     assert record["schema"] == 1
     assert record["mention"] == EVIL
-    assert record["parts"][0]["candidates"][1]["parts"]["sparse_weight"] == 0.5
-    assert record["parts"][0]["candidates"][1]["decided_by"] == "probability"
-    assert record["parts"][0]["candidates"][1]["behind"] == [
-        {
-            "name": "of_name",
-            "says": f"what {EVIL} says",
-            "first": 0.5,
-            "other": 0.25,
-            "log_odds": 0.75,
-        }
-    ]
+    second = record["parts"][0]["candidates"][1]
+    assert (second["parts"]["sparse_weight"], second["decided_by"]) == (0.5, "probability")
+    effect = {"name": "of_name", "says": f"what {EVIL} says", "first": 0.5, "other": 0.25}
+    assert second["behind"] == [effect | {"log_odds": 0.75}]
     assert (record["none"], record["missed"]) == (0.125, 0.0625)
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
     assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]

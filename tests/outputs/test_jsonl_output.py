@@ -75,7 +75,7 @@ RECORD: dict[str, Any] = {
 }
 
 
-def test_a_lent_name_says_its_source_there_and_back() -> None:
+def test_lent_names_and_decided_answers_say_so_there_and_back() -> None:
     lent = Candidate("MESH:D006073", "Gout", "podagra", 0.5, source="doid.obo")
     prediction = Prediction(Mention("podagra"), (Part("podagra", candidates=(lent, BREAST)),))
     record = jsonl.to_json(prediction)
@@ -83,6 +83,11 @@ def test_a_lent_name_says_its_source_there_and_back() -> None:
     assert first["source"] == "doid.obo"
     assert "source" not in second
     assert jsonl.from_json(record) == prediction
+    said = (Decision("m", ""), Decision("m", "A:1", False, "7", "ann", "2026-01-01"))
+    prediction = Prediction(Mention("m"), (Part("m", nil=True),), state="open", decisions=said)
+    decided = jsonl.to_json(prediction)
+    assert (decided["state"], decided["decisions"][0]["concept_id"]) == ("open", None)
+    assert jsonl.from_json(decided) == prediction
     first["source"] = 7
     with pytest.raises(ValueError, match="'source' is not a text"):
         jsonl.from_json(record)
@@ -198,10 +203,7 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes, message: str
             for score in (10**400, math.nan, -math.inf)
         ),
         *(
-            (
-                {"parts": [UNSURE | {"rejected": CANDIDATE | {"confidence": value}}]},
-                message,
-            )
+            ({"parts": [UNSURE | {"rejected": CANDIDATE | {"confidence": value}}]}, message)
             for value, message in (
                 (1.5, "'confidence' is not a number from 0 to 1"),
                 (-0.1, "'confidence' is not a number from 0 to 1"),
@@ -221,11 +223,3 @@ def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes, message: str
 def test_other_objects_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         jsonl.from_json(RECORD | change)
-
-
-def test_a_decided_answer_says_so_there_and_back() -> None:
-    said = (Decision("m", ""), Decision("m", "A:1", False, "7", "ann", "2026-01-01"))
-    prediction = Prediction(Mention("m"), (Part("m", nil=True),), state="open", decisions=said)
-    record = jsonl.to_json(prediction)
-    assert (record["state"], record["decisions"][0]["concept_id"]) == ("open", None)
-    assert jsonl.from_json(record) == prediction

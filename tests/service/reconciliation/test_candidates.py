@@ -61,6 +61,8 @@ def test_a_name_is_matched(client: TestClient) -> None:
     assert candidate["score"] == 100
     assert candidate["description"].startswith("A cancer of the mammary gland")
     assert {"id": "same_name", "value": True} in candidate["features"]
+    similar = first(client, query="breast canser")  # without confidence
+    assert (similar["id"], similar["match"]) == ("TOY:11", False)
 
 
 def test_types_of_a_candidate_are_all_branches_and_semantic_types(client: TestClient) -> None:
@@ -72,12 +74,6 @@ def test_a_name_of_two_concepts_is_no_match(client: TestClient) -> None:
     candidates_ = answers(client, {"q0": {"query": "MA"}})["q0"]["result"]
     assert {c["id"] for c in candidates_[:2]} == {"TOY:21", "TOY:22"}
     assert not any(c["match"] for c in candidates_)
-
-
-def test_what_is_only_similar_is_no_match_without_confidence(client: TestClient) -> None:
-    candidate = first(client, query="breast canser")
-    assert candidate["id"] == "TOY:11"
-    assert candidate["match"] is False
 
 
 @pytest.mark.parametrize("text", ["TOY:12", "TOY:111", "MESH:D001932", "D001932"])

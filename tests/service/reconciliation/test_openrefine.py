@@ -86,24 +86,17 @@ def test_a_callback_must_be_the_name_of_a_function(client: TestClient, callback:
 
 def test_reconciling_with_a_type_and_another_column(client: TestClient) -> None:
     properties = [{"pid": "parents", "v": {"id": "TOY:2", "name": "nervous system disease"}}]
-    query = {
-        "query": "cancer",
-        "type": "TOY:1",
-        "type_strict": "should",
-        "properties": properties,
-    }
+    query = {"query": "cancer", "type": "TOY:1", "type_strict": "should"}
+    query["properties"] = properties
     text = json.dumps({f"q{i}": query for i in range(10)}, separators=(",", ":"))
     content = post(client, "queries=" + quote(text, safe=""))
     assert [*content] == [f"q{i}" for i in range(10)]
     (first, *_), *others = (entry["result"] for entry in content.values())
     assert first["id"] == "TOY:12"
     assert all(other[0] == first for other in others)
-
-
-def test_reconciling_by_get(client: TestClient) -> None:
-    queries = '{"q0":{"query":"migraine"}}'
-    content = client.get("/reconcile", params={"queries": queries, "callback": "cb"}).text
-    assert unwrapped(content, "cb")["q0"]["result"][0]["id"] == "TOY:21"
+    asked = {"queries": '{"q0":{"query":"migraine"}}', "callback": "cb"}  # by GET
+    content = unwrapped(client.get("/reconcile", params=asked).text, "cb")
+    assert content["q0"]["result"][0]["id"] == "TOY:21"
 
 
 @pytest.mark.parametrize("text", ["migraine", '{"query": "migraine", "limit": 1}'])
@@ -226,10 +219,7 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     text = client.get("/reconcile/suggest/entity", params=parameters).text
     for version in ("0.1", "0.2"):
         valid(version, "suggest-entities-response", unwrapped(text, JQUERY))
-
-
-def test_suggested_entities_name_their_types_by_id(client: TestClient) -> None:
-    """Else "Search for match" of a whole column (menu-reconcile.js) writes "[object Object]"."""
+    # Else "Search for match" of a whole column (menu-reconcile.js) writes "[object Object]".
     content = client.get("/reconcile/suggest/entity", params={"prefix": "brain cancer"}).json()
     assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
 
