@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,8 @@ from hypothesis import settings
 settings.register_profile("unhurried", deadline=None)  # a busy machine is no failure
 settings.load_profile("unhurried")
 ROOT = Path(__file__).resolve().parent.parent
-signal.signal(
-    signal.SIGINT, signal.default_int_handler
-)  # a shell's background job ignores it, and so would the commands that it starts
+# a shell's background job ignores it, and so would the commands that it starts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,6 +38,17 @@ def data() -> Path:
 def sample() -> Path:
     """The bundled sample dictionary, in the tab-separated format of MEDIC."""
     return ROOT / "dictionaries" / "sample_medic.tsv"
+
+
+@pytest.fixture(scope="session")
+def ontology() -> Callable[..., str]:
+    """Makes the text of an OBO file of terms such as "X:1; name: gout; alt_id: X:11"."""
+
+    def make(*terms: str) -> str:
+        stanzas = ("\n[Term]\nid: " + term.replace("; ", "\n") + "\n" for term in terms)
+        return "format-version: 1.2\n" + "".join(stanzas)
+
+    return make
 
 
 @pytest.fixture(scope="module")
@@ -68,31 +78,12 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
-    longer = [
-        "cancer",
-        "syndrome",
-        "disease",
-        "breast",
-        "type",
-        "fever",
-        "##itis",
-        "##oma",
-        "##emia",
-        "##pathy",
-    ]
-    vocabulary = {
-        token: row
-        for row, token in enumerate(
-            [*special, *letters, *(f"##{c}" for c in letters if c.isalnum()), *longer]
-        )
-    }
-    sizes = {
-        "hidden_size": 32,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 64,
-        "max_position_embeddings": 64,
-    }
+    longer = ["cancer", "syndrome", "disease", "breast", "type", "fever"]
+    ends = ["##itis", "##oma", "##emia", "##pathy"]
+    tokens = [*special, *letters, *(f"##{c}" for c in letters if c.isalnum()), *longer, *ends]
+    vocabulary = {token: row for row, token in enumerate(tokens)}
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 64, "max_position_embeddings": 64}
     folder = tmp_path_factory.mktemp("bert") / "tiny-bert"
     with torch.random.fork_rng():
         torch.manual_seed(0)

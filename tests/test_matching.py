@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from linker.matching import accepted, biosyn_rank, relevance, right_ids, strict_rank
 from linker.types import Gold, GoldGroup
 
-OLD = {
-    "x": frozenset("a"),
-    "y": frozenset("bc"),
-    "gone": frozenset(),
-}  # x is now a; y stands on b and on c
+# x is now a; y stands on b and on c
+OLD = {"x": frozenset("a"), "y": frozenset("bc"), "gone": frozenset()}
 
 
 def resolve(identifier: str) -> frozenset[str]:
@@ -170,14 +167,11 @@ def test_strict_composites_the_slow_way(parts: list[str], groups: list[str]) -> 
 @settings(max_examples=80)
 def test_strict_aggregates_the_slow_way(parts: list[str], ids: list[str]) -> None:
     whole, single = gold("+".join(ids)), gold("|".join(ids))
-    expected = next(
-        (
-            k
-            for k in (1, 2, 3)
-            if any(right_at([part], whole, k) for part in parts) or right_at(parts, single, k)
-        ),
-        None,
-    )
+
+    def is_right(k: int) -> bool:
+        return any(right_at([part], whole, k) for part in parts) or right_at(parts, single, k)
+
+    expected = next(filter(is_right, (1, 2, 3)), None)
     assert strict(",".join(parts), "+".join(ids)) == expected
 
 

@@ -73,13 +73,8 @@ def blocks(page: str) -> list[Block]:
         if second["language"] == "text" and not source[first.end() : second.start()].strip()
     }
     return [
-        Block(
-            block["language"],
-            block["text"],
-            block["reason"] or "",
-            outputs.get(block.start(), ""),
-        )
-        for block in matches
+        Block(b["language"], b["text"], b["reason"] or "", outputs.get(b.start(), ""))
+        for b in matches
     ]
 
 
@@ -134,13 +129,8 @@ def run_command(line: str) -> str:
         assert result.exit_code == 0, f"{line}\n{result.output}"
         return result.stdout
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", line],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PATH": path},
-    )
+    command, environment = ["bash", "-o", "pipefail", "-c", line], os.environ | {"PATH": path}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     return done.stdout
 

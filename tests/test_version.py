@@ -52,14 +52,8 @@ def installed(site: Path, name: str, command: str, origin: Any = None) -> None:
 
 
 def test_a_checkout_is_installed_as_it_is() -> None:
-    assert shlex.split(version.install_hint("dense")) == [
-        "pip",
-        "install",
-        "-c",
-        f"{ROOT}/constraints.txt",
-        "-e",
-        f"{ROOT}[dense]",
-    ]
+    command = ["pip", "install", "-c", f"{ROOT}/constraints.txt", "-e", f"{ROOT}[dense]"]
+    assert shlex.split(version.install_hint("dense")) == command
 
 
 @pytest.mark.parametrize(

@@ -14,29 +14,16 @@ from linker import Dictionary, Linker
 
 Run = Callable[..., Any]
 
-OBO = """format-version: 1.2
-
-[Term]
-id: X:1
-name: gout
-alt_id: X:11
-
-[Term]
-id: X:2
-name: measles
-synonym: "rubeola" EXACT []
-
-[Term]
-id: X:3
-name: obsolete podagra
-is_obsolete: true
-replaced_by: X:1
-"""
+TERMS = [
+    "X:1; name: gout; alt_id: X:11",
+    'X:2; name: measles; synonym: "rubeola" EXACT []',
+    "X:3; name: obsolete podagra; is_obsolete: true; replaced_by: X:1",
+]
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
-    (tmp_path / "d.obo").write_text(OBO)
+def model(tmp_path: Path, ontology: Callable[..., str]) -> Path:
+    (tmp_path / "d.obo").write_text(ontology(*TERMS))
     Linker.train(Dictionary.read(tmp_path / "d.obo"), encoder="tfidf").save(tmp_path / "model")
     return tmp_path / "model"
 

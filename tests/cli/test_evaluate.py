@@ -20,14 +20,9 @@ Run = Callable[..., Any]
 @pytest.fixture
 def mentions(tmp_path: Path) -> Path:
     path = tmp_path / "gold.tsv"
-    lines = (
-        "breast cancer\tD001943",
-        "breast and ovarian cancer\tD001943|D010051",
-        "male breast cancer\tD001943",
-        "…\t-1",
-        "asthma\tC999999",
-    )
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = "breast cancer\tD001943\nbreast and ovarian cancer\tD001943|D010051\n"
+    lines += "male breast cancer\tD001943\n…\t-1\nasthma\tC999999\n"
+    path.write_text(lines, encoding="utf-8")
     return path
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,36 +174,17 @@ def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], c
     ]
 
 
-OBO = """format-version: 1.2
-
-[Term]
-id: X:1
-name: one
-alt_id: X:11
-alt_id: X:12
-
-[Term]
-id: X:2
-name: two
-synonym: "deux" EXACT []
-alt_id: X:12
-
-[Term]
-id: X:3
-name: old three
-is_obsolete: true
-replaced_by: X:2
-
-[Term]
-id: X:4
-name: old four
-is_obsolete: true
-"""
+TERMS = [
+    "X:1; name: one; alt_id: X:11; alt_id: X:12",
+    'X:2; name: two; synonym: "deux" EXACT []; alt_id: X:12',
+    "X:3; name: old three; is_obsolete: true; replaced_by: X:2",
+    "X:4; name: old four; is_obsolete: true",
+]
 
 
 @pytest.fixture
-def dictionary(tmp_path: Path) -> Dictionary:
-    (tmp_path / "d.obo").write_text(OBO, "utf-8")
+def dictionary(tmp_path: Path, ontology: Callable[..., str]) -> Dictionary:
+    (tmp_path / "d.obo").write_text(ontology(*TERMS), "utf-8")
     return Dictionary.read(tmp_path / "d.obo")
 
 

@@ -27,12 +27,6 @@ def ranks(
     return [outcome.rank for outcome in getattr(protocols, protocol)(tiny, given, k)]
 
 
-def test_the_hand_made_ranking_is_what_it_says(tiny: Linker) -> None:
-    (ranked,) = tiny.generator.rank(["abcd"], 4, "names")
-    names = [tiny.generator.table.texts[int(row)] for row in ranked.names]
-    assert names == ["abcd", "abcde", "abcd like", "abxy"]
-
-
 @pytest.mark.parametrize(
     ("text", "gold", "strict", "biosyn"),
     [

@@ -28,14 +28,8 @@ def ray() -> Iterator[Any]:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     module = pytest.importorskip("ray")
     before = signal.getsignal(signal.SIGTERM)
-    module.init(
-        "local",
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-        object_store_memory=100_000_000,
-    )
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    module.init("local", num_cpus=2, object_store_memory=100_000_000, **quiet)
     yield module
     module.shutdown()
     signal.signal(signal.SIGTERM, before)
@@ -156,13 +150,8 @@ def test_an_address_that_nobody_answers(kind: str) -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}" if kind != "wrong" else "here"
         if kind == "closed":
             server.close()
-        done = subprocess.run(
-            [sys.executable, "-c", NOBODY.format(address=address)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        command = [sys.executable, "-c", NOBODY.format(address=address)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     message = done.stderr.splitlines()[-1]
     if kind == "wrong":
         assert "LinkerError: --address here: is no address; expected: HOST:PORT" in message

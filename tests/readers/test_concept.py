@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError
 from linker.readers import concept
 from linker.types import Document, GoldGroup, Mention
 
@@ -65,10 +64,3 @@ def test_bad_lines(tmp_path: Path, line: str, problem: str) -> None:
     path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
     (document,) = refused(concept.read, path, f", line 1: {problem}")
     assert len(document.mentions) == 1
-
-
-def test_folder_without_concept_files(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"the folder holds no \*\.concept file; expected a BioSyn folder"
-    ):
-        list(concept.read(tmp_path))

@@ -42,13 +42,6 @@ def message(path: Path, format: str) -> str:
     return str(caught.value)
 
 
-def test_every_format_is_recognised_and_read(path: Path, format: str) -> None:
-    path.write_text(GOOD[format])
-    assert dictionaries.detect(path) == format
-    assert [c.name for c in dictionaries.read(path, format)] == ["sheep fever"]
-    assert dictionaries.release(path, format) == ""
-
-
 MORE = {
     "medic": "goat fever\tMESH:D900002\t\t\t\t\t\t\t\n",
     "obo": "[Term]\nid: X:2\nname: goat fever\n",

@@ -26,58 +26,15 @@ from linker.service.state import Service  # noqa: E402
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation"
 
-OBO = """format-version: 1.2
-ontology: toy
-
-[Term]
-id: TOY:0
-name: disease
-
-[Term]
-id: TOY:1
-name: cancer
-is_a: TOY:0
-
-[Term]
-id: TOY:2
-name: nervous system disease
-is_a: TOY:0
-
-[Term]
-id: TOY:11
-name: breast cancer
-def: "A cancer of the mammary gland <b>with</b> markup." []
-synonym: "breast carcinoma" EXACT []
-synonym: "mammary cancer" EXACT []
-alt_id: TOY:111
-xref: MESH:D001943
-subset: common
-is_a: TOY:1
-
-[Term]
-id: TOY:12
-name: brain cancer
-def: "A cancer inside the skull." []
-xref: MESH:D001932
-subset: rare
-is_a: TOY:1
-is_a: TOY:2
-
-[Term]
-id: TOY:21
-name: migraine
-synonym: "MA" EXACT []
-xref: MESH:D008881
-subset: common
-is_a: TOY:2
-
-[Term]
-id: TOY:22
-name: muscular atrophy
-def: "Muscles that waste away." []
-synonym: "MA" EXACT []
-is_a: TOY:2
-"""
+TERMS = [
+    "TOY:0; name: disease",
+    "TOY:1; name: cancer; is_a: TOY:0",
+    "TOY:2; name: nervous system disease; is_a: TOY:0",
+    'TOY:11; name: breast cancer; def: "A cancer of the mammary gland <b>with</b> markup." []; synonym: "breast carcinoma" EXACT []; synonym: "mammary cancer" EXACT []; alt_id: TOY:111; xref: MESH:D001943; subset: common; is_a: TOY:1',
+    'TOY:12; name: brain cancer; def: "A cancer inside the skull." []; xref: MESH:D001932; subset: rare; is_a: TOY:1; is_a: TOY:2',
+    'TOY:21; name: migraine; synonym: "MA" EXACT []; xref: MESH:D008881; subset: common; is_a: TOY:2',
+    'TOY:22; name: muscular atrophy; def: "Muscles that waste away." []; synonym: "MA" EXACT []; is_a: TOY:2',
+]
 
 
 @contextlib.contextmanager
@@ -90,10 +47,10 @@ def client_of(linker: Linker) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="session")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+def toy(tmp_path_factory: pytest.TempPathFactory, ontology: Callable[..., str]) -> Linker:
     """A linker without confidence over two branches."""
     path = tmp_path_factory.mktemp("toy") / "toy.obo"
-    path.write_text(OBO, encoding="utf-8")
+    path.write_text(ontology(*TERMS), encoding="utf-8")
     return Linker.train(Dictionary.read(path), encoder="tfidf").with_ranker(None)
 
 
