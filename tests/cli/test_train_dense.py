@@ -291,10 +291,8 @@ def test_checkpoints_that_are_left_are_neither_overwritten_nor_taken_for_another
     assert "training.seed (then 0, now 3)" in other.err
     assert contents(left) == before
     result = run("train", *arguments, "--resume")
-    assert (result.code, result.err.startswith(f"resume: from the checkpoints in {left}\n")) == (
-        0,
-        True,
-    )
+    assert result.code == 0
+    assert result.err.startswith(f"resume: from the checkpoints in {left}\n")
     assert contents(tmp_path / "model") == contents(left_alone)
     assert not left.exists()
 

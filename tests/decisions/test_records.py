@@ -91,26 +91,6 @@ def test_later_decisions_of_a_reviewer(
     assert in_force(records) == {("m", ""): [records[place] for place in left]}
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (("A", True), ("B", True), True),
-        (("A", True), ("A", True), False),
-        (("A", True), ("", True), True),
-        (("A", True), ("A", False), True),
-        (("B", False), ("A", True), False),
-        (("A", False), ("B", False), False),
-        (("A|B", True), ("B|A", True), False),
-        (("A|-1", True), ("A", True), True),
-    ],
-)
-def test_reviewers_disagree(one: tuple[str, bool], other: tuple[str, bool], expected: bool) -> None:
-    decisions = [Decision("m", *one, "", "ann"), Decision("m", *other, "", "bob")]
-    assert disagree(decisions) == expected
-    found = conflicts(in_force(decisions))
-    assert found == ([decisions] if expected else [])
-
-
 def test_scopes_and_forms_are_apart() -> None:
     decisions = [Decision("M", "A"), Decision("m", "B"), Decision("m", "C", scope="1")]
     assert in_force(decisions, str.lower) == {("m", ""): decisions[1:2], ("m", "1"): decisions[2:]}
@@ -157,7 +137,9 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
         kept = [*(e for e in kept if not any(e is gone for gone in replaced)), d]
     places = in_force(decisions)
     assert places.get(("m", ""), []) == kept
-    assert disagree(kept) == any(contradict(one, other) for one in kept for other in kept)
+    disputed = any(contradict(one, other) for one in kept for other in kept)
+    assert disagree(kept) == disputed
+    assert conflicts(places) == ([kept] if disputed else [])
 
 
 @given(st.lists(DECISIONS | REJECTIONS), st.integers(0, 9))

@@ -41,13 +41,6 @@ def test_what_is_there_stays_as_it_is(path: Path) -> None:
     )
 
 
-def test_tabs(path: Path) -> None:
-    path.write_text('a\tb, c\n5" scar\t"two"\n"x ""y"""\t\n')
-    table = tables.read(path)
-    assert [list(row.cells) for row in table.rows()] == [['5" scar', "two"], ['x "y"', ""]]
-    assert extended(path, "n") == 'a\tb, c\tnew0\n5" scar\t"two"\tn\n"x ""y"""\t\tn\n'
-
-
 def test_quoted_cells_between_tabs_hold_tabs_and_line_ends(path: Path) -> None:
     text = 'a\t"b\nc"\td\n1\t"two\r\n""lines"""\tx\n"a\tb"\t2\t"\n"\n"p\nq"\t"r\n\ns"\t3'
     path.write_bytes(text.encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,13 +14,18 @@ from linker import cancelling
 from linker.service.batching import Batcher
 from linker.service.errors import Failure
 
+Test = Callable[["Slow", Batcher], Coroutine[Any, Any, None]]
 
-def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    @functools.wraps(test)
-    def run() -> None:
-        asyncio.run(asyncio.wait_for(test(), 20))
 
-    return run
+def in_loop(budget: int, **limits: Any) -> Callable[[Test], Callable[[], None]]:
+    """Gives a test slow work and a batcher, which is closed behind it."""
+
+    async def whole(test: Test) -> None:
+        batcher = Batcher(**{"budget": budget, "capacity": 100} | limits)
+        await test(Slow(), batcher)
+        await batcher.close()
+
+    return lambda test: lambda: asyncio.run(asyncio.wait_for(whole(test), 20))
 
 
 async def begun(slow: Slow) -> None:
@@ -45,31 +49,28 @@ class Slow:
         return [2 * number for number in numbers]
 
 
-@in_loop
-async def test_what_waits_is_done_together_within_the_budget() -> None:
-    slow, batcher = Slow(), Batcher(budget=3, capacity=100)
+@in_loop(budget=3)
+async def test_what_waits_is_done_together_within_the_budget(slow: Slow, batcher: Batcher) -> None:
     asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(6)]
     await asyncio.sleep(0)  # all of them wait
     slow.go.set()
     assert await asyncio.gather(*asked) == [[0], [2], [4], [6], [8], [10]]
     assert slow.calls == [[0, 1, 2], [3, 4, 5]]
     assert batcher.cost == 0
-    await batcher.close()
 
 
-@in_loop
-async def test_a_long_request_is_cut_and_an_item_over_the_budget_is_done_alone() -> None:
-    slow, batcher = Slow(), Batcher(budget=3, capacity=100)
+@in_loop(budget=3)
+async def test_a_long_request_is_cut_and_an_item_over_the_budget_is_done_alone(
+    slow: Slow, batcher: Batcher
+) -> None:
     slow.go.set()
     assert await batcher.call(slow.double, [1, 2, 3, 4], [2, 1, 9, 1]) == [2, 4, 6, 8]
     assert slow.calls == [[1, 2], [3], [4]]
     assert await batcher.call(slow.double, [], []) == []
-    await batcher.close()
 
 
-@in_loop
-async def test_a_full_queue_refuses_with_a_time_to_wait() -> None:
-    slow, batcher = Slow(), Batcher(budget=10, capacity=20)
+@in_loop(budget=10, capacity=20)
+async def test_a_full_queue_refuses_with_a_time_to_wait(slow: Slow, batcher: Batcher) -> None:
     first = asyncio.create_task(batcher.call(slow.double, [1], [10]))
     await begun(slow)
     second = asyncio.create_task(batcher.call(slow.double, [2], [20]))
@@ -81,36 +82,31 @@ async def test_a_full_queue_refuses_with_a_time_to_wait() -> None:
     slow.go.set()
     assert (await first, await second) == ([2], [4])  # what was taken is done
     assert not batcher.is_full
-    await batcher.close()
 
 
-@in_loop
-async def test_the_mistake_of_one_is_not_that_of_the_others() -> None:
-    slow, batcher = Slow(), Batcher(budget=10, capacity=100)
+@in_loop(budget=10)
+async def test_the_mistake_of_one_is_not_that_of_the_others(slow: Slow, batcher: Batcher) -> None:
     asked = [batcher.call(slow.double, [n], [1]) for n in (1, -1, 3)]
     slow.go.set()
     results = await asyncio.gather(*asked, return_exceptions=True)
     assert (results[0], results[2]) == ([2], [6])
     assert isinstance(results[1], ValueError)
     assert slow.calls == [[1, -1, 3], [1], [-1], [3]]
-    await batcher.close()
 
 
-@in_loop
-async def test_what_was_given_up_is_not_done() -> None:
-    slow, batcher = Slow(), Batcher(budget=1, capacity=100)
+@in_loop(budget=1)
+async def test_what_was_given_up_is_not_done(slow: Slow, batcher: Batcher) -> None:
     asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(3)]
     await begun(slow)
     asked[1].cancel()
     slow.go.set()
     assert (await asked[0], await asked[2]) == ([0], [4])
     assert slow.calls == [[0], [2]]
-    await batcher.close()
 
 
-@in_loop
-async def test_functions_are_not_mixed_and_keep_their_order() -> None:
-    slow, batcher, other = Slow(), Batcher(budget=1000, capacity=10_000), Slow()
+@in_loop(budget=1000, capacity=10_000)
+async def test_functions_are_not_mixed_and_keep_their_order(slow: Slow, batcher: Batcher) -> None:
+    other = Slow()
     slow.go.set()
     other.go.set()
     asked = [
@@ -120,12 +116,10 @@ async def test_functions_are_not_mixed_and_keep_their_order() -> None:
     ]
     assert await asyncio.gather(*asked) == [[2], [10], [4]]
     assert (slow.calls, other.calls) == ([[1], [2]], [[5]])
-    await batcher.close()
 
 
-@in_loop
-async def test_a_long_request_and_short_ones_take_turns() -> None:
-    slow, batcher = Slow(), Batcher(budget=2, capacity=100)
+@in_loop(budget=2)
+async def test_a_long_request_and_short_ones_take_turns(slow: Slow, batcher: Batcher) -> None:
     long = asyncio.create_task(batcher.call(slow.double, [*range(8)], [1] * 8))
     await begun(slow)
     short = [asyncio.create_task(batcher.call(slow.double, [n], [2])) for n in (10, 20, 30)]
@@ -134,12 +128,10 @@ async def test_a_long_request_and_short_ones_take_turns() -> None:
     await asyncio.gather(long, *short)
     # the short ones came while the first part was linked; neither waits for all of the other
     assert slow.calls == [[0, 1], [10], [2, 3], [20], [4, 5], [30], [6, 7]]
-    await batcher.close()
 
 
-@in_loop
-async def test_many_long_requests_do_not_hold_up_a_short_one() -> None:
-    slow, batcher = Slow(), Batcher(budget=2, capacity=100)
+@in_loop(budget=2)
+async def test_many_long_requests_do_not_hold_up_a_short_one(slow: Slow, batcher: Batcher) -> None:
     ask = [batcher.call(slow.double, [n, n], [2, 2]) for n in range(10)]
     long = [asyncio.create_task(asked) for asked in ask]
     await begun(slow)
@@ -148,11 +140,10 @@ async def test_many_long_requests_do_not_hold_up_a_short_one() -> None:
     slow.go.set()
     await asyncio.gather(short, *long)
     assert [50] in slow.calls[:3]
-    await batcher.close()
 
 
-@in_loop
-async def test_a_call_becomes_as_long_as_its_time_allows() -> None:
+@in_loop(budget=3_200, capacity=10_000, seconds=0.02)
+async def test_a_call_becomes_as_long_as_its_time_allows(slow: Slow, batcher: Batcher) -> None:
     sizes: list[int] = []
 
     def work(numbers: Sequence[int]) -> Sequence[int]:
@@ -160,14 +151,12 @@ async def test_a_call_becomes_as_long_as_its_time_allows() -> None:
         time.sleep(0.002 * len(numbers))
         return numbers
 
-    batcher = Batcher(budget=3_200, capacity=10_000, seconds=0.02)
     await batcher.call(work, [*range(400)], [10] * 400)
     assert sizes == [10] * 40  # each as long as the time, which is over before the next part
-    await batcher.close()
 
 
-@in_loop
-async def test_what_nobody_waits_for_ends_in_its_midst() -> None:
+@in_loop(budget=1)
+async def test_what_nobody_waits_for_ends_in_its_midst(slow: Slow, batcher: Batcher) -> None:
     entered, ended = threading.Event(), threading.Event()
 
     def endless(items: Sequence[int]) -> Sequence[int]:
@@ -179,7 +168,6 @@ async def test_what_nobody_waits_for_ends_in_its_midst() -> None:
         finally:
             ended.set()
 
-    batcher = Batcher(budget=1, capacity=100)
     asked = asyncio.create_task(batcher.call(endless, [1], [1]))
     while not entered.is_set():
         await asyncio.sleep(0.001)
@@ -187,12 +175,10 @@ async def test_what_nobody_waits_for_ends_in_its_midst() -> None:
     while not ended.is_set():
         await asyncio.sleep(0.001)
     assert await batcher.call(lambda items: items, [2], [1]) == [2]
-    await batcher.close()
 
 
-@in_loop
-async def test_closing_finishes_what_waits() -> None:
-    slow, batcher = Slow(), Batcher(budget=1, capacity=100)
+@in_loop(budget=1)
+async def test_closing_finishes_what_waits(slow: Slow, batcher: Batcher) -> None:
     asked = [asyncio.create_task(batcher.call(slow.double, [n], [1])) for n in range(3)]
     await asyncio.sleep(0)
     slow.go.set()
