@@ -14,15 +14,10 @@ from linker.errors import LinkerError
 
 
 def plug_in(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    points = [
-        importlib.metadata.EntryPoint(name, value, "linker.encoders")
-        for name, value in values.items()
-    ]
-    monkeypatch.setattr(
-        importlib.metadata,
-        "entry_points",
-        lambda group: points if group == "linker.encoders" else [],
-    )
+    own = "linker.encoders"
+    points = [importlib.metadata.EntryPoint(name, value, own) for name, value in values.items()]
+    found = {own: points}
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: found.get(group, []))
 
 
 def test_every_encoder_of_ours_is_there() -> None:
@@ -34,9 +29,8 @@ def test_every_encoder_of_ours_is_there() -> None:
 def test_an_unknown_encoder_lists_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     plug_in(monkeypatch, abc="os:path")
     choices = ", ".join(sorted([*registry.ENCODERS, "abc"]))
-    with pytest.raises(
-        LinkerError, match=re.escape(f"there is no encoder 'tfid'; choose one of: {choices}")
-    ):
+    message = re.escape(f"there is no encoder 'tfid'; choose one of: {choices}")
+    with pytest.raises(LinkerError, match=message):
         registry.load("tfid")
 
 

@@ -18,6 +18,7 @@ from linker.version import VERSION
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = configparser.ConfigParser()
 CONFIG.read(ROOT / "setup.cfg")
+GIT = {"vcs": "git", "commit_id": "5eed"}
 
 
 @pytest.fixture
@@ -25,21 +26,13 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of installed packages, linker among them, and no metadata but what a test writes."""
     (tmp_path / "linker").mkdir()
     monkeypatch.setattr(version, "__file__", str(tmp_path / "linker" / "version.py"))
-    monkeypatch.setattr(
-        importlib.metadata,
-        "entry_points",
-        lambda group: entry_points(tmp_path) if group == "console_scripts" else [],
-    )
+
+    def entry_points(group: str) -> list[importlib.metadata.EntryPoint]:
+        found = importlib.metadata.distributions(path=[str(tmp_path)])
+        return [point for one in found for point in one.entry_points if point.group == group]
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     return tmp_path
-
-
-def entry_points(site: Path) -> list[importlib.metadata.EntryPoint]:
-    return [
-        point
-        for distribution in importlib.metadata.distributions(path=[str(site)])
-        for point in distribution.entry_points
-        if point.group == "console_scripts"
-    ]
 
 
 def installed(site: Path, name: str, command: str, origin: Any = None) -> None:
@@ -61,14 +54,8 @@ def test_a_checkout_is_installed_as_it_is() -> None:
     [
         (None, "our-name[dense]"),
         ({"url": "file:///a/b%20c", "dir_info": {}}, "our-name[dense] @ file:///a/b%20c"),
-        (
-            {"url": "https://x.org/y.whl", "archive_info": {}},
-            "our-name[dense] @ https://x.org/y.whl",
-        ),
-        (
-            {"url": "https://x.org/y.git", "vcs_info": {"vcs": "git", "commit_id": "5eed"}},
-            "our-name[dense] @ git+https://x.org/y.git@5eed",
-        ),
+        ({"url": "https://x.org/y", "archive_info": {}}, "our-name[dense] @ https://x.org/y"),
+        ({"url": "https://y", "vcs_info": GIT}, "our-name[dense] @ git+https://y@5eed"),
     ],
 )
 def test_what_is_installed_is_installed_from_where_it_came(
@@ -82,9 +69,8 @@ def test_what_is_installed_is_installed_from_where_it_came(
 def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
     assert version.install_hint("dense") == "pip install 'concept-linker[dense]'"
     assert CONFIG["metadata"]["name"] == version.NAME == "concept-linker"
-    assert (
-        CONFIG["options.entry_points"]["console_scripts"].strip() == f"linker = {version._COMMAND}"
-    )
+    scripts = CONFIG["options.entry_points"]["console_scripts"].strip()
+    assert scripts == f"linker = {version._COMMAND}"
 
 
 def test_every_message_takes_its_hint_from_there() -> None:

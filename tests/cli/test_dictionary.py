@@ -142,12 +142,10 @@ def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
 
 
 def test_search(run: Run, old: Path, sample: Path) -> None:
-    assert run("dictionary", "search", old, "COUGHING").out == (
-        "MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n"
-    )
-    assert run("dictionary", "search", sample, "OMIM:300100").out.startswith(
-        "MESH:D000326\tAdrenoleukodystrophy\n"
-    )  # an alternative id
+    said = "MESH:D000002\tCough\n  also: tussis | coughing\n  parents: MESH:D000001\n"
+    assert run("dictionary", "search", old, "COUGHING").out == said
+    alternative = run("dictionary", "search", sample, "OMIM:300100")
+    assert alternative.out.startswith("MESH:D000326\tAdrenoleukodystrophy\n")
     result = run("dictionary", "search", old, "tussis", "-n", "1")
     assert len(re.findall("^MESH", result.out, re.MULTILINE)) == 1
     assert result.err == "there are more; show more with -n 2\n"

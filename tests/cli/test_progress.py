@@ -94,9 +94,9 @@ def test_what_was_done_before_is_not_counted(clock: Clock, said: Callable[[], li
     progress(step(2, 51))
     clock.now += 10
     progress(step(2, 52))
-    assert said() == [
-        "rank, epoch 2 of 2, step 52 of 100: loss 0.5000, 1:00 so far, at most 24:00 left"
-    ]  # two steps took a minute
+    # two steps took a minute
+    left = "1:00 so far, at most 24:00 left"
+    assert said() == [f"rank, epoch 2 of 2, step 52 of 100: loss 0.5000, {left}"]
 
 
 def test_an_epoch_that_comes_again_is_said_once(

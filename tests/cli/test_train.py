@@ -186,10 +186,7 @@ NOT_TOML = r"not TOML: .*; expected tables such as \[sparse\] with ngram_max = 3
     [
         ("ngram_max: 3\n", NOT_TOML),
         ("[sparse]\nngram_max = 1\n", r"sparse\.ngram_min \d and ngram_max 1: 1 <= ngram_min <= "),
-        (
-            "[sparse]\nngram_max = 0x" + "f" * 5000,
-            r"sparse\.ngram_max is '0xf{70}.*: a whole number",
-        ),
+        ("[sparse]\nngram_max = 0x" + "f" * 5000, r"sparse\.ngram_max is '0xf{70}.*: a whole"),
         ("[sparse]\nngram_max = " + "[" * 5000, NOT_TOML),
     ],
 )
@@ -273,10 +270,8 @@ def test_names_that_are_lent_are_counted_and_linked(
     result = train("--dict", dictionary, "--lend", lender)
     assert result.code == 0
     assert "dictionary: lender.tsv (table, names only): 1 concepts" in result.err
-    assert (
-        "names lent by lender.tsv: concepts: joined 1, ambiguous 0, not joined 1; "
-        "names: lent 1, concept joins none 1\n"
-    ) in result.err
+    said = "concepts: joined 1, ambiguous 0, not joined 1; names: lent 1, concept joins none 1\n"
+    assert f"names lent by lender.tsv: {said}" in result.err
     assert [(row[2], row[5], row[-2]) for row in linked(run, model, "ague", "fever")] == [
         ("MESH:D000003", "ague", "lender.tsv"),
         ("MESH:D000003", "Fever", ""),

@@ -326,20 +326,15 @@ def stopped(arguments: Iterable[object], folder: Path, number: signal.Signals) -
     return child.returncode, said
 
 
+GO_ON = r"go on with --resume\n"
+
+
 @pytest.mark.parametrize(
     ("number", "code", "message"),
     [
         (signal.SIGKILL, -signal.SIGKILL, r""),
-        (
-            signal.SIGTERM,
-            1,
-            r"linker: training stopped by SIGTERM at epoch \d, step \d; go on with --resume\n",
-        ),
-        (
-            signal.SIGINT,
-            130,
-            r".*model\.training holds the training up to its last checkpoint; go on with --resume\n\s*linker: interrupted\n",
-        ),
+        (signal.SIGTERM, 1, rf"linker: training stopped by SIGTERM at epoch \d, step \d; {GO_ON}"),
+        (signal.SIGINT, 130, rf".*model\.training holds .*; {GO_ON}\s*linker: interrupted\n"),
     ],
     ids=["SIGKILL", "SIGTERM", "SIGINT"],
 )

@@ -116,17 +116,17 @@ def test_tables_of_decisions_may_have_states_and_confidences(tmp_path: Path) -> 
         assert read(tmp_path, header, ["x", "A", "no", "0.5"]) == {("x", "A", False, "", "eve")}
 
 
+WRITTEN = ["mention", "concept_id", "matched_name"]
+
+
 @pytest.mark.parametrize(
     ("header", "problem"),
     [
         (["disease", "concept_id", "state"], "no column mention; name it with --column"),
         (["mention", "name"], "the header has no column concept_id"),
         (["mention", "part", "concept_id", "rank"], "answers that linker wrote, without a column"),
-        (["mention", "concept_id", "matched_name"], "without a column state"),
-        (
-            ["mention", "concept_id", "matched_name", "state", "source", "reviewer", "time"],
-            "the column decisions is missing",
-        ),
+        (WRITTEN, "without a column state"),
+        ([*WRITTEN, "state", "source", "reviewer", "time"], "the column decisions is missing"),
     ],
 )
 def test_headers_that_lack_a_column(tmp_path: Path, header: list[str], problem: str) -> None:

@@ -30,6 +30,9 @@ def predicted(start: int, *ids: str) -> Prediction:
     return Prediction(Mention("xx", ((start, start + 2),)), parts)
 
 
+BOTH = [predicted(0, "D:1"), predicted(5, "D:1")]
+
+
 @pytest.mark.parametrize(
     ("mentions", "predictions", "spans", "linked", "concepts"),
     [
@@ -41,21 +44,9 @@ def predicted(start: int, *ids: str) -> Prediction:
         # elsewhere, but a concept of the document
         ([gold(0, "D:1")], [predicted(5, "D:1")], (0, 1, 1), (0, 1, 1), (1, 1, 1)),
         # a concept counts once
-        (
-            [gold(0, "D:1"), gold(5, "D:1")],
-            [predicted(0, "D:1"), predicted(5, "D:1")],
-            (2, 2, 2),
-            (2, 2, 2),
-            (1, 1, 1),
-        ),
+        ([gold(0, "D:1"), gold(5, "D:1")], BOTH, (2, 2, 2), (2, 2, 2), (1, 1, 1)),
         # old ids: one or the other of the current ones is right, and both are one concept
-        (
-            [gold(0, "OLD:1")],
-            [predicted(0, "D:9"), predicted(5, "D:1")],
-            (1, 2, 1),
-            (1, 2, 1),
-            (1, 1, 1),
-        ),
+        ([gold(0, "OLD:1")], [predicted(0, "D:9"), BOTH[1]], (1, 2, 1), (1, 2, 1), (1, 1, 1)),
         # a composite mention, of which one part is found
         ([gold(0, "D:1", "D:2")], [predicted(0, "D:1")], (1, 1, 1), (0, 1, 1), (1, 1, 2)),
         ([gold(0, "D:1", "D:2")], [predicted(0, "D:2", "D:1")], (1, 1, 1), (1, 1, 1), (2, 2, 2)),

@@ -153,9 +153,7 @@ def test_the_limit_of_long_lines_can_be_set(
     assert files.line_limit() == 64_000_000
     for wrong in ("0", "-1", "1.5", "many", "nan", "9" * 7):
         monkeypatch.setenv("LINKER_LINE_LIMIT", wrong)
-        with pytest.raises(
-            LinkerError, match=f"LINKER_LINE_LIMIT={wrong}: expected a whole number"
-        ):
+        with pytest.raises(LinkerError, match=f"LIMIT={wrong}: expected a whole number"):
             files.line_limit()
 
 
@@ -355,9 +353,7 @@ def test_a_failure_leaves_what_was_there(
 def test_a_replacement_that_is_stopped_between_the_renames_leaves_the_old_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: type[BaseException]
 ) -> None:
-    monkeypatch.setattr(
-        replacing, "_exchange", lambda one, other: False
-    )  # as on systems that cannot
+    monkeypatch.setattr(replacing, "_exchange", lambda *_: False)  # as on systems that cannot
     with files.write_folder(tmp_path / "model") as folder:
         (folder / "m").write_text("old")
     replace, calls = os.replace, []

@@ -51,9 +51,8 @@ def test_chunks_join_to_what_one_process_writes(
         layout = linking.layout_of(form, True, linker, False)
         items = linker.link_items(documents if any(w.items for w in written) else [])
         outputs.write(form, items, file, layout)
-        assert (
-            "".join(outputs.joined(form, [(w.header, w.text) for w in written])) == file.getvalue()
-        )
+        joined = outputs.joined(form, [(w.header, w.text) for w in written])
+        assert "".join(joined) == file.getvalue()
 
 
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:

@@ -193,10 +193,8 @@ def test_why_there_is_no_answer(face: Face) -> None:
     (part,) = explained("heart").parts
     rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
     assert "Answer: none" in face(rejected)
-    assert (
-        "no concept is the answer, since that is the most probable; probabilities: "
-        "0.7500 that the dictionary has no concept for the mention" in face(rejected)
-    )
+    said = "0.7500 that the dictionary has no concept for the mention"
+    assert f"answer, since that is the most probable; probabilities: {said}" in face(rejected)
     best = replace(part.candidates[0], confidence=None)
     unsure = replace(part, candidates=(best,))
     assert "there is no confidence, so that the first candidate is the answer" in face(
@@ -212,10 +210,8 @@ def test_why_there_is_no_answer(face: Face) -> None:
 def test_why_the_confidence_has_a_limit(face: Face) -> None:
     (part,) = explained("FAP").parts
     limited = replace(part, doubt="short form", limit=0.4)
-    assert (
-        "the confidence is 0.4 at most, since FAP is a short form, "
-        "and no text says what it stands for" in face(explained("FAP", parts=(limited,)))
-    )
+    said = "0.4 at most, since FAP is a short form, and no text says what it stands for"
+    assert f"the confidence is {said}" in face(explained("FAP", parts=(limited,)))
     assert "at most" not in face(explained("FAP"))
     same = replace(part.candidates[1], confidence=part.candidates[0].confidence)
     both = replace(limited, candidates=(part.candidates[0], same))

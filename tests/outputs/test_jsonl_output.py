@@ -159,16 +159,12 @@ def test_round_trip(prediction: Prediction) -> None:
     [
         (
             b'{"schema": 2}',
-            r"line 1: the line is no prediction \(it is not an object of schema 1\): "
-            r"'{\"schema\": 2}'; expected",
+            r"line 1: .*\(it is not an object of schema 1\): '{\"schema\": 2}'; exp",
         ),
         (b'{"schema": 1, "ment', r"line 1: the line is no prediction \("),
         (b"\xff", "line 1: byte 0xff is not UTF-8"),
         (b"[" * 100_000, r"line 1: the line is no prediction \(it is nested too deeply\)"),
-        (
-            json.dumps(RECORD | {"document_id": "\ud800"}).encode(),
-            r"line 1: the line is no prediction \(it holds half a surrogate pair",
-        ),
+        (json.dumps(RECORD | {"document_id": "\ud800"}).encode(), r"\(it holds half a surrogate"),
     ],
 )
 def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: bytes, message: str) -> None:

@@ -15,6 +15,7 @@ from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
 from .conftest import written
 
 DATA = Path(__file__).parent.parent / "data"
+ABSTRACT = {"type": "abstract"}
 
 
 def test_what_cannot_stand_in_an_id_or_a_text_becomes_a_blank() -> None:
@@ -93,10 +94,8 @@ def test_other_readers_take_the_seventh_column() -> None:
 def test_unchanged_documents_are_written_as_read() -> None:
     documents = list(reader.read(DATA / "mini.pubtator.txt"))
     text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
-    assert (
-        written("pubtator", *((document, ()) for document in documents))
-        == text.replace("\n103|a|", "\n\n103|a|") + "\n"
-    )
+    expected = text.replace("\n103|a|", "\n\n103|a|") + "\n"
+    assert written("pubtator", *((document, ()) for document in documents)) == expected
 
 
 def test_documents_of_bioc(tmp_path: Path) -> None:
@@ -122,10 +121,7 @@ def test_documents_of_bioc(tmp_path: Path) -> None:
         ((Passage("A\nb", 0), Passage("C", 4), Passage("D", 8)), "1|t|A b\n1|a|C   D\n\n"),
         ((Passage("A", 0), Passage("B", 1)), "1|t|AB\n\n"),  # one line keeps the offsets
         ((Passage("A", 0), Passage("", 2)), "1|t|A\n1|a|\n\n"),
-        (
-            (Passage("A", 0, {"type": "abstract"}), Passage("B", 2, {"type": "title"})),
-            "1|a|A\n1|t|B\n\n",
-        ),
+        ((Passage("A", 0, ABSTRACT), Passage("B", 2, {"type": "title"})), "1|a|A\n1|t|B\n\n"),
         ((Passage("A", 3),), "1|t|   A\n\n"),
     ],
 )

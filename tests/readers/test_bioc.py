@@ -261,8 +261,8 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
         (b"\x7fELF\x00\x00", "the XML is broken"),
         (collection("<id>naïve</id>").encode("latin-1"), "line 2: the XML is broken "),
         (
-            gzip.compress(collection("<id>1</id>" * 99).encode(), mtime=0)[:-9],
-            r"x.xml: the gzip data is broken \(.*\); fetch the file again",
+            gzip.compress(collection("").encode(), mtime=0)[:-9],
+            r"x.xml: the gzip data is broken \(",
         ),
         ('{"documents": [\n{"id": "1"', "line 2: the JSON is broken"),
         ('{"documents": ["naïve"]}'.encode("latin-1"), "the JSON is broken .*codec can't decode"),

@@ -75,9 +75,8 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
     every = [ids[a:b] for a in range(20) for b in range(a + 1, 21)]
     start = time.process_time()
     lines = [f"{'|'.join(some)}||{some[0]} to {some[-1]}" for some in every]
-    found = rows(
-        tmp_path, *lines, f"{'|'.join(ids)}|D900999||no way"
-    )  # the last stands nowhere alone
+    # the last stands nowhere alone
+    found = rows(tmp_path, *lines, f"{'|'.join(ids)}|D900999||no way")
     assert time.process_time() - start < 5
     assert [(identifier, len(names)) for identifier, _, names in found] == [
         # the lists that hold it, each its name; the list that cannot be cut is of the first id

@@ -94,20 +94,12 @@ def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, message: str
 def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) -> None:
     path = tmp_path / "bad.obo"
     terms = [b"[Term]\nid: X:%d\nname: fever %d\n" % (i, i) for i in range(4)]
-    path.write_bytes(
-        b"format-version: 1.2\nremark: \xef\n\n"
-        + terms[0]
-        + terms[1][:-1]
-        + b"\xef\n"
-        + terms[2].replace(b"[", b"\x00")
-        + terms[3]
-    )
+    terms[1:3] = terms[1][:-1] + b"\xef\n", terms[2].replace(b"[", b"\x00")
+    path.write_bytes(b"format-version: 1.2\nremark: \xef\n\n" + b"".join(terms))
     skip = Skip()
     found = [(c.id, [n.text for n in c.names]) for c in obo.read(path, on_error=skip)]
-    assert found == [
-        ("X:0", ["fever 0"]),
-        ("X:3", ["fever 3"]),
-    ]  # no name of X:2, whose first line is gone, at another
+    # no name of X:2, whose first line is gone, at another
+    assert found == [("X:0", ["fever 0"]), ("X:3", ["fever 3"])]
     assert skip.count == 3
 
 

@@ -158,9 +158,7 @@ def test_names_alone(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_folder_without_names(tmp_path: Path) -> None:
-    with pytest.raises(
-        LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META of a UMLS release"
-    ):
+    with pytest.raises(LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META"):
         list(rrf.read(tmp_path))
     assert not rrf.recognises(tmp_path, [])
 
@@ -182,10 +180,10 @@ def test_bad_names_stop_or_are_skipped(meta: Path, line: str, message: str) -> N
 
 def test_names_out_of_order(meta: Path) -> None:
     save(meta / "MRCONSO.RRF", [NAMES[-1], *NAMES])
-    with pytest.raises(
-        InputError,
-        match="line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort it: LC_ALL=C",
-    ):
+    message = (
+        "line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort"
+    )
+    with pytest.raises(InputError, match=message):
         list(rrf.read(meta))
 
 

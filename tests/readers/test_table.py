@@ -94,10 +94,9 @@ kinds = st.sampled_from(list(table.KINDS.values()))
 @st.composite
 def concepts(draw: st.DrawFn) -> Concept:
     identifier, name = draw(ids), draw(texts)
-    order = list(table.KINDS.values())
-    synonyms = sorted(
-        draw(st.dictionaries(texts, kinds)).items(), key=lambda item: order.index(item[1])
-    )  # as `write` groups them
+    order = list(table.KINDS.values())  # as `write` groups them
+    synonyms = draw(st.dictionaries(texts, kinds)).items()
+    synonyms = sorted(synonyms, key=lambda item: order.index(item[1]))
     lists = [tuple(draw(st.lists(ids, max_size=3))) for _ in range(4)]
     return make_concept(
         identifier,
