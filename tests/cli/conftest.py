@@ -8,7 +8,7 @@ import logging
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,6 +126,12 @@ def model(trained: Path, tmp_path: Path) -> Path:
 def rows(text: str) -> list[dict[str, str]]:
     """The rows of a table between tabs, by its header."""
     return list(csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"))
+
+
+def write(path: Path, lines: Iterable[str]) -> Path:
+    """Write a dictionary out of rows of id, name and synonyms."""
+    path.write_text("id\tname\tsynonyms\n" + "\n".join(lines) + "\n", "utf-8")
+    return path
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from linker import Dictionary, Linker
 from linker.candidates import ann
 from linker.candidates.ann import IvfIndex
 
-from .conftest import contents
+from .conftest import contents, write
 
 Run = Callable[..., Any]
 
@@ -22,11 +22,6 @@ WORDS = enumerate(4 * ["renal", "hepatic", "cardiac", "nasal", "ocular"])
 MANY = [f"X{n}\t{word} disease number {n}\t{word} illness {n}" for n, word in WORDS]
 OLD = ["D1\tbreast cancer\tbreast tumor", "D2\tanemia\tlow blood count", "D3\tgout\tpodagra"]
 NEW = [*OLD[:2], "D4\tfever of camels\tpodagra"]
-
-
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("id\tname\tsynonyms\n" + "\n".join(lines) + "\n")
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,10 @@ WRONG = [  # exit code 2
     ("train --dict x --encoder tfidf --set static.dim=64", "makes nothing of the options static"),
 ]
 MISSING = [  # exit code 1
+    (
+        "link {documents} --type Gene -o out",
+        "no mentions of type 'Gene'; expected one of its types: Dis",
+    ),
     ("link {m} --under D99", "D99 is not in the dictionary; select by the id of a concept"),
     ("link {m} --under D001943 --not-under D001943", "the selection is empty: of "),
     ("link {m} --namespaces HP", "the model has no concept with the prefix HP; it has: MESH "),
@@ -124,6 +128,7 @@ def test_a_command_line_is_refused_in_one_sentence(
     if command.startswith("serve"):
         pytest.importorskip("fastapi")
     places = {"m": "m.txt", "t": "t.csv", "folder": "folder", "dict": sample, "model": trained}
+    places["documents"] = sample.with_name("sample_documents.pubtator.txt")
     before = sorted(tmp_path.iterdir())
     if command.startswith("index"):  # which writes where the model is
         command += " -o other"

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from linker import Linker
 from linker.encoders.static import WordPieces
 from linker.errors import LinkerError
 
-from .conftest import typed
+from .conftest import contents, rows, typed, write
 
 Run = Callable[..., Any]
 QUICK = ("--encoder", "tfidf")
@@ -33,18 +33,13 @@ def options_of(folder: Path) -> dict[str, Any]:
     return found
 
 
-def write(path: Path, rows: Sequence[str]) -> Path:
-    path.write_text("id\tname\tsynonyms\n" + "\n".join(rows) + "\n", "utf-8")
-    return path
-
-
-def linked(run: Run, model: Path, *mentions: str) -> list[list[str]]:
-    """The cells of the first candidates, a row for each mention."""
+def linked(run: Run, model: Path, *mentions: str) -> list[dict[str, str]]:
+    """The first candidates, a row for each mention."""
     path = model.parent / "mentions.txt"
     path.write_text("".join(f"{mention}\n" for mention in mentions), "utf-8")
     result = run("link", path, "--model", model, "-k", "1")
     assert result.code == 0
-    return [line.split("\t") for line in result.out.splitlines()[1:]]
+    return rows(result.out)
 
 
 # --------------------------------------------------------------------------- what is written
@@ -83,11 +78,11 @@ def test_files_of_the_user_in_a_model_stop_before_any_work(
 ) -> None:
     assert train(*QUICK).code == 0
     (model / "notes.txt").write_text("mine")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    before = contents(tmp_path)
     message = f"{model}: holds notes.txt, which linker did not write there; move it, or name another folder with -o"
     for dictionary in ((), ("--dict", "nowhere")):  # not even the dictionary is looked at
         assert train(*dictionary) == (1, "", f"linker: {message}\n")
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert contents(tmp_path) == before
     (model / "notes.txt").unlink()
     assert train(*QUICK).code == 0
 
@@ -108,8 +103,7 @@ def test_the_same_seed_makes_the_same_model(train: Run, sample: Path, model: Pat
     def trained(seed: str) -> tuple[str, dict[str, bytes]]:
         result = train("--mentions", sample.with_name("sample_mentions.tsv"), "--seed", seed)
         assert result.code == 0
-        files = [path for path in model.rglob("*") if path.is_file()]
-        return result.err, {str(path.relative_to(model)): path.read_bytes() for path in files}
+        return result.err, contents(model)
 
     first, again, other = (trained(seed) for seed in "334")
     assert first == again
@@ -207,7 +201,7 @@ def test_a_spelling_list_goes_into_the_model(
     (tmp_path / "s.txt").write_text("distrophy||dystrophy\n")
     assert train(*options).code == 0
     (row,) = linked(run, model, "Becker muscular distrophy")
-    assert row[2:5] == ["MESH:D020388", "Muscular Dystrophy, Duchenne", "1.0000"]
+    assert (row["concept_id"], row["score"]) == ("MESH:D020388", "1.0000")
     (tmp_path / "s.txt").write_text("distrophy\n")
     result = train(*options)
     message = "s.txt, line 1: this is no correction: 'distrophy'; expected wrong||right; mend or delete the line"
@@ -220,8 +214,8 @@ def test_several_dictionaries_make_one_model(
     (tmp_path / "hp.tsv").write_text("id,name\nHP:0000001,Bald patches\n")
     both = (*QUICK, "--dict", sample, "--dict", tmp_path / "hp.tsv")
     assert "dictionary: hp.tsv (table): 1 concepts" in train(*both).err
-    rows = linked(run, model, "bald patches", "breast cancer")
-    assert [row[2] for row in rows] == ["HP:0000001", "MESH:D001943"]
+    answers = linked(run, model, "bald patches", "breast cancer")
+    assert [row["concept_id"] for row in answers] == ["HP:0000001", "MESH:D001943"]
     result = train(*both, "--namespaces", "HP")
     assert result.code == 0
     assert f"linker: {sample}: holds no concept that the filters keep\n" in result.err
@@ -272,10 +266,10 @@ def test_names_that_are_lent_are_counted_and_linked(
     assert "dictionary: lender.tsv (table, names only): 1 concepts" in result.err
     said = "concepts: joined 1, ambiguous 0, not joined 1; names: lent 1, concept joins none 1\n"
     assert f"names lent by lender.tsv: {said}" in result.err
-    assert [(row[2], row[5], row[-2]) for row in linked(run, model, "ague", "fever")] == [
-        ("MESH:D000003", "ague", "lender.tsv"),
-        ("MESH:D000003", "Fever", ""),
-    ]
+    answers = linked(run, model, "ague", "fever")
+    names = [(row["matched_name"], row["source"]) for row in answers]
+    assert names == [("ague", "lender.tsv"), ("Fever", "")]
+    assert {row["concept_id"] for row in answers} == {"MESH:D000003"}
 
 
 @pytest.mark.parametrize(
@@ -290,11 +284,11 @@ def test_a_dictionary_in_another_script(
 ) -> None:
     """No word has a vector: a warning says so, and characters link all the same."""
     codes = [left + right for left in letters for right in letters]
-    rows = [f"X:{i}\t{first} {code}\t{code}{code} {other}" for i, code in enumerate(codes)]
-    result = train("--dict", write(tmp_path / "d.tsv", rows))
+    names = [f"X:{i}\t{first} {code}\t{code}{code} {other}" for i, code in enumerate(codes)]
+    result = train("--dict", write(tmp_path / "d.tsv", names))
     assert result.code == 0
     assert re.search(r"(\d+) of \1 names have no word with a static vector", result.err)
-    assert linked(run, model, f"{first} {codes[7]}")[0][2] == "X:7"
+    assert linked(run, model, f"{first} {codes[7]}")[0]["concept_id"] == "X:7"
 
 
 @pytest.mark.parametrize("row", ["X:1\tfever\t", "X:1\tfever\t—|?!|fever fever"])
@@ -302,7 +296,7 @@ def test_a_few_names_are_enough(
     run: Run, train: Run, model: Path, tmp_path: Path, row: str
 ) -> None:
     assert train("--dict", write(tmp_path / "d.tsv", [row])).code == 0
-    assert linked(run, model, "fevers")[0][2] == "X:1"
+    assert linked(run, model, "fevers")[0]["concept_id"] == "X:1"
 
 
 def test_a_dictionary_of_punctuation(train: Run, tmp_path: Path) -> None:
@@ -313,10 +307,7 @@ def test_a_dictionary_of_punctuation(train: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("count", "what"),
-    [
-        (0, "as it is shipped, "),
-        (60, "fitted to 60 annotated mentions, in 5 folds"),
-    ],
+    [(0, "as it is shipped, "), (60, "fitted to 60 annotated mentions, in 5 folds")],
 )
 def test_ten_names_are_trained_linked_explained_and_judged(
     run: Run, train: Run, model: Path, tmp_path: Path, count: int, what: str
@@ -330,9 +321,9 @@ def test_ten_names_are_trained_linked_explained_and_judged(
     assert trained.code == 0
     assert f"ranker: {what}" in trained.err
     (tmp_path / "t.txt").write_text("rabies\n…\n")
-    rows = run("link", tmp_path / "t.txt", "--model", model).out.splitlines()
-    assert rows[1].startswith("rabies\trabies\tX:6\t")
-    assert len(rows) == 1 + 5 + 1  # five candidates of the one, none of the other
+    answers = rows(run("link", tmp_path / "t.txt", "--model", model).out)
+    assert (answers[0]["mention"], answers[0]["concept_id"]) == ("rabies", "X:6")
+    assert len(answers) == 5 + 1  # five candidates of the one, none of the other
     assert "X:6" in run("explain", "rabies", "--model", model).out
     judged = run("evaluate", tmp_path / "judged.tsv", "--model", model)
     assert judged.code == 0
