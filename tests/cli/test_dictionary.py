@@ -103,22 +103,6 @@ def test_convert(run: Run, sample: Path, tmp_path: Path) -> None:
     assert run("dictionary", "diff", sample, tmp_path / "table.tsv").err == "no difference\n"
 
 
-def test_convert_leaves_the_old_file_where_it_fails(run: Run, old: Path, tmp_path: Path) -> None:
-    (tmp_path / "out.tsv").write_text("old\n")
-    with old.open("a") as file:
-        file.write("short\n")
-    result = run("dictionary", "convert", old, "-o", tmp_path / "out.tsv")
-    assert result.code == 1
-    assert re.match(r"linker: .*old\.tsv, line 5: 1 columns: 'short'; expected 9", result.err)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tsv", "out.tsv"]
-    assert (tmp_path / "out.tsv").read_text() == "old\n"
-    with old.open("a") as file:
-        file.write("shorter\n")
-    result = run("dictionary", "convert", old, "--on-error", "skip")
-    assert len(result.out.splitlines()) == 4
-    assert result.err.endswith("\n2 bad records were skipped\n")
-
-
 def test_diff(run: Run, old: Path, medic: Callable[..., Path]) -> None:
     new = medic(
         ("Disease", "D000001", "", ""),
