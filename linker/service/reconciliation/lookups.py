@@ -37,7 +37,7 @@ _TEMPLATES = Environment(
 _Suggested = TypeVar("_Suggested", int, Entry)
 
 
-class Settings(BaseModel):
+class ExtensionSettings(BaseModel):
     """How the values of a property are fetched; manifest.json offers these settings."""
 
     # of a field that is empty OpenRefine sends an empty text
@@ -51,7 +51,9 @@ class Column(BaseModel):
     """A property to fetch."""
 
     id: str
-    settings: Annotated[Settings, BeforeValidator(lambda value: value or {})] = Settings()
+    settings: Annotated[ExtensionSettings, BeforeValidator(lambda value: value or {})] = (
+        ExtensionSettings()
+    )
 
     @property
     def meta(self) -> Json:
