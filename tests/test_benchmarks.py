@@ -190,9 +190,7 @@ def test_recombined_names_have_the_words_of_real_ones() -> None:
         assert {word for name in names[:2] for word in name.split()} <= known
 
 
-def test_recall_is_the_share_of_the_best_names(
-    sample: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recall_is_the_share_of_best_names(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module, linker = load("lib/exact.py"), Linker.train(Dictionary.read(sample), encoder="tfidf")
     queries = ["ataxia telangiectasia", "breast cancer", "xyzzy"]
     assert module.found(linker, queries, 4) == [1.0, 1.0, 1.0]

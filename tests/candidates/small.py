@@ -21,9 +21,8 @@ from linker.persistence import Strings
 Matrix = NDArray[np.float32]
 Found = tuple[list[list[int]], list[list[float]]]
 
-WORD = (
-    st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
-)  # few letters make many ties
+# few letters make many ties
+WORD = st.text("ab ", min_size=1, max_size=5).map(lambda text: " ".join(text.split())).filter(bool)
 
 
 def table(names: Sequence[str], concepts: Sequence[Sequence[int]]) -> NameTable:

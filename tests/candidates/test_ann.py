@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 from linker import LinkerError, persistence
 from linker.candidates import ann
-from linker.candidates.ann import (
-    IvfIndex,
-    build,
-    changed_names,
-    is_wanted,
-    lists_for,
-)
+from linker.candidates.ann import IvfIndex, build, changed_names, is_wanted, lists_for
 from linker.candidates.index import IndexOptions, VectorIndex
 
 NAMES, DIM = 3000, 16
@@ -93,9 +87,7 @@ def test_all_lists_find_what_exact_search_finds(index: IvfIndex) -> None:
 
 @pytest.mark.parametrize("size", [1, 40, 1000, 2500])
 @pytest.mark.parametrize("few", [0, 10**6])  # below it all are scored
-def test_a_search_among_some_names(
-    index: IvfIndex, size: int, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_among_some(index: IvfIndex, size: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ann, "_FEW", few)
     rows = np.sort(np.random.default_rng(0).choice(NAMES, size, replace=False))
     assert share_found(index, QUERIES, ann.K, rows) >= (1 if few else 0.97)

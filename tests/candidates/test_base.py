@@ -103,9 +103,7 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     ("scores", "concepts"), [([5, 5, 5, 5], [2, 0, 1, 3]), ([4, 5, 5, 6], [3, 2, 1, 0])]
 )
-def test_equal_scores_are_ordered_by_kind_of_name_then_by_id(
-    scores: list[int], concepts: list[int]
-) -> None:
+def test_equal_scores_go_by_kind_of_name_then_id(scores: list[int], concepts: list[int]) -> None:
     kinds = [3, 0, 1, 1]  # of the entries 0 to 3, which are those of the names 3 to 0
     generator = Fixed([[0], [1], [2], [3]], [scores], kinds=kinds)
     assert concepts_of(generator, ["0"], 4)[0].concepts.tolist() == concepts

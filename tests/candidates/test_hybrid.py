@@ -358,9 +358,7 @@ def test_loading_refuses_arrays_that_do_not_fit(
     "numbers",
     [{}, {"sparse_weight": float("nan")}, {"sparse_weight": 10**400}, {"sparse_weight": "1"}, 1.0],
 )
-def test_loading_refuses_numbers_that_are_none(
-    four: Dictionary, saved: Path, numbers: object
-) -> None:
+def test_loading_refuses_what_is_no_number(four: Dictionary, saved: Path, numbers: object) -> None:
     (saved / "hybrid.json").write_text(json.dumps(numbers))
     with pytest.raises(DAMAGED):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
@@ -397,9 +395,7 @@ def test_ngrams_are_the_products_of_the_weights(static: HybridGenerator, row: in
     assert Contributions(static.sparse, TEXT).ngrams(row) == shares
 
 
-def test_unmatched_ngrams_are_those_that_only_the_name_has(
-    static: HybridGenerator, row: int
-) -> None:
+def test_unmatched_ngrams_are_those_of_the_name_alone(static: HybridGenerator, row: int) -> None:
     theirs = weights(static, "ataxia telangiectasia")
     shares = Contributions(static, TEXT).unmatched(row)
     expected = {text: theirs[text] ** 2 for text in ("ata", "tax", "axi")}
@@ -420,16 +416,12 @@ def test_words_are_left_out_one_by_one(static: HybridGenerator, row: int) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "word " * 41])
-def test_without_words_or_with_very_many_there_are_none(
-    static: HybridGenerator, row: int, text: str
-) -> None:
+def test_no_words_or_very_many_give_none(static: HybridGenerator, row: int, text: str) -> None:
     assert Contributions(static, text).words(row) == []
     assert Contributions(static.sparse, "two words").words(row) == []
 
 
-def test_within_a_part_of_the_dictionary_the_rows_are_those_of_the_part(
-    static: HybridGenerator, row: int
-) -> None:
+def test_within_a_part_rows_are_those_of_the_part(static: HybridGenerator, row: int) -> None:
     concepts = np.zeros(int(static.table.concepts.max()) + 1, bool)
     concepts[static.table.concepts_of(row)] = True
     part = static.among(concepts)

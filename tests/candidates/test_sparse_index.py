@@ -114,9 +114,8 @@ def test_blocks_with_the_largest_bounds_are_read() -> None:
         [0],
     ]
     assert read.data.tolist() == [1.0, 0.9, 0.1, 0.5]
-    first = WordLists(
-        made.vectors, made.words, lists, starts, bounds, WordSearch(2, 1, 1)
-    )  # too small for any block: the first one is read
+    # too small for any block: the first one is read
+    first = WordLists(made.vectors, made.words, lists, starts, bounds, WordSearch(2, 1, 1))
     assert first._read(words).indices.tolist() == [0, 2, 0]
 
 
@@ -127,10 +126,8 @@ def test_too_little_recall_is_refused(
     monkeypatch.setattr(sparse_index, "_SETTINGS", [(1, 0.0001, 1)])
     monkeypatch.setattr(sparse_index, "_FEWEST", 1)
     monkeypatch.setattr(sparse_index, "_OF_PART", 1)
-    with pytest.raises(
-        LinkerError,
-        match=r"finds .*% of the best names, and index.recall is 0.97.*index.kind=exact",
-    ):
+    message = r"finds .*% of the best names, and index.recall is 0.97.*index.kind=exact"
+    with pytest.raises(LinkerError, match=message):
         WordLists.build(by_words.by_name, by_words.table.texts, by_words.encoder, 0.97)
 
 

@@ -21,7 +21,6 @@ from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.index import VectorIndex  # noqa: E402
 from linker.candidates.torch_index import TorchIndex  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
-from linker.encoders.trainable import TrainableEncoder  # noqa: E402
 
 from .small import found, matrix, sorted_fully  # noqa: E402
 
@@ -133,9 +132,7 @@ def answers(linker: Linker, **options: Any) -> list[Any]:
     ]
 
 
-def test_a_linker_answers_the_same_there(
-    folder: Path, cpu_as_gpu: list[str], tmp_path: Path
-) -> None:
+def test_a_linker_answers_the_same(folder: Path, cpu_as_gpu: list[str], tmp_path: Path) -> None:
     linker = Linker.load(folder)
     generator = linker.generator
     assert isinstance(generator, HybridGenerator)
@@ -161,9 +158,7 @@ def test_a_linker_answers_the_same_there(
     assert answers(linker, k=10) == before
 
 
-def test_parts_of_the_dictionary_that_were_used_before_move_too(
-    folder: Path, cpu_as_gpu: list[str]
-) -> None:
+def test_parts_of_the_dictionary_used_before_move_too(folder: Path, cpu_as_gpu: list[str]) -> None:
     from linker.types import Selection
 
     linker, neoplasms = Linker.load(folder), Selection(under=("MESH:D009369",))
@@ -173,40 +168,6 @@ def test_parts_of_the_dictionary_that_were_used_before_move_too(
     assert isinstance(part, HybridGenerator)
     assert isinstance(part.dense, TorchIndex)
     assert answers(linker, within=neoplasms) == before
-
-
-class Letters(TrainableEncoder):
-    """Encodes a name by a row of weights for its length."""
-
-    dim = 2
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows = torch.nn.Embedding(50, 2)
-
-    def tokenize(self, names: Any) -> Any:
-        return [[min(len(name), 49)] for name in names]
-
-    def collate(self, tokens: Any) -> Any:
-        return {"rows": torch.tensor(tokens)[:, 0]}
-
-    def forward(self, batch: Any) -> Any:
-        return self.rows(batch["rows"])
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def load(cls, folder: Path) -> Any:
-        raise NotImplementedError
-
-
-def test_an_encoder_of_torch_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    meta = torch.device("meta")  # which holds no numbers
-    monkeypatch.setattr(trainable, "pick_device", lambda choice: meta)
-    encoder = Letters()
-    encoder.move("cuda")
-    assert encoder.device == meta
 
 
 def test_an_encoder_moves_before_its_precision_is_chosen(

@@ -199,9 +199,7 @@ def test_alternative_obsolete_and_merged_ids() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_an_obsolete_record_without_successor_loses_not_the_concept_that_lists_it(
-    order: int,
-) -> None:
+def test_an_obsolete_record_without_successor_loses_no_concept_that_lists_it(order: int) -> None:
     dictionary = build(
         [concept("A:1", alt_ids=("A:2",)), concept("A:2", status="obsolete")][::order]
     )

@@ -56,9 +56,7 @@ def plausible(names: DictionaryNames, text: str) -> list[str]:
         ("Crohn disease (CD): CD", ["Crohn disease", "CD", "CD"]),
     ],
 )
-def test_which_names_are_taken_for_mentions(
-    names: DictionaryNames, text: str, expected: list[str]
-) -> None:
+def test_which_names_are_taken(names: DictionaryNames, text: str, expected: list[str]) -> None:
     assert [written for written in plausible(names, text) if written != "disease"] == expected
 
 

@@ -83,9 +83,8 @@ def test_levels_of_a_taxonomy() -> None:
 
 
 def test_levels_of_several_roots_and_of_one() -> None:
-    first, second = TAXONOMY.levels(
-        2
-    )  # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
+    # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
+    first, second = TAXONOMY.levels(2)
     assert members(first) == {0: [3, 4, 5, 6, 7, 8, 11], 10: [4, 5, 6, 7, 8]}
     assert members(second) == {1: [3, 4, 6, 7, 8, 11], 2: [4, 5, 6, 7, 8]}
     alone = made(3, [(1, 0), (2, 1)])

@@ -131,9 +131,7 @@ def test_what_becomes_of_each_name(ours: Dictionary, diseases: Path) -> None:
     assert not len(ours.lent_rows)  # untouched
 
 
-def test_labels_of_mappings_are_names_over_two_steps(
-    ours: Dictionary, mappings: Path, diseases: Path
-) -> None:
+def test_labels_are_names_over_two_steps(ours: Dictionary, mappings: Path, diseases: Path) -> None:
     borrower, account = lend(ours, mappings)
     assert lent(borrower) == [
         ("M:1", "pyrexia", "exact", "m.sssom.tsv"),
@@ -263,9 +261,7 @@ def test_lenders_that_have_nothing_new_are_warned_of(
     assert "names: lent 0, known already 6)" in second
 
 
-def test_what_is_no_lender_at_all_is_refused(
-    ours: Dictionary, mappings: Path, tmp_path: Path
-) -> None:
+def test_what_is_no_lender_is_refused(ours: Dictionary, mappings: Path, tmp_path: Path) -> None:
     letter = saved(tmp_path / "letter.txt", "Dear reader,\n")
     with pytest.raises(InputError, match=r"letter\.txt: is not a dictionary in a format"):
         ours.lend(letter)
@@ -345,9 +341,7 @@ def test_two_steps_join_and_three_do_not(
     assert Joins(medic_like.columns, mappings).rows(Concept(identifier, "x")) == rows
 
 
-def test_the_fewest_steps_decide_equal_ones_are_ambiguous_and_cycles_end(
-    medic_like: Dictionary,
-) -> None:
+def test_the_fewest_steps_decide_equal_ones_both_and_cycles_end(medic_like: Dictionary) -> None:
     near, far = maps("X:1", "MESH:D900001"), [maps("X:1", "Y:1"), maps("Y:1", "MESH:D900002")]
     for mappings, rows in (
         ([*far, near], (0,)),

@@ -51,9 +51,7 @@ def test_in_fp32_the_graph_makes_the_vectors_of_numpy(encoder: TransformerEncode
 
 
 @pytest.mark.parametrize(("precision", "largest"), [("bf16", 0.05), ("int8", 0.1)])
-def test_lower_precisions_are_near(
-    encoder: TransformerEncoder, precision: Any, largest: float
-) -> None:
+def test_lower_precisions_near(encoder: TransformerEncoder, precision: Any, largest: float) -> None:
     exact = encoder.encode(NAMES)
     assert quantized(encoder).use(precision) == precision
     rounded = encoder.encode(NAMES)

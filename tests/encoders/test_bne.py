@@ -62,9 +62,8 @@ def test_slow_twin(words: WordVectors, characters: bool, tanh: bool) -> None:
                         3,
                     ]
                     states = alone(encoder.spell, encoder.characters(torch.tensor(numbers)))
-                    u = torch.cat(
-                        [u, states[-1, :4], states[0, 4:]]
-                    )  # the last of either direction
+                    # the last of either direction
+                    u = torch.cat([u, states[-1, :4], states[0, 4:]])
                 read.append(u)
             vector = encoder.out(alone(encoder.read, torch.stack(read)).amax(0))
             expected.append((torch.tanh(vector) if tanh else vector).numpy())
@@ -100,17 +99,15 @@ def test_what_it_is_held_to(words: WordVectors) -> None:
 
 
 def test_targets_that_the_word_vectors_do_not_have() -> None:
-    with pytest.raises(
-        LinkerError, match=r"bne.targets=tokens wants vectors of names and concepts"
-    ):
+    message = r"bne.targets=tokens wants vectors of names and concepts"
+    with pytest.raises(LinkerError, match=message):
         make(WordVectors(["skin"], np.ones((1, 3), np.float32)), targets="tokens")
 
 
 def test_word_vectors_that_change(words: WordVectors) -> None:
     encoder = make(words, train_words=True)
-    np.testing.assert_allclose(
-        encoder.encode(["skin"]), make(words).encode(["skin"]), atol=1e-6
-    )  # at the start
+    # at the start
+    np.testing.assert_allclose(encoder.encode(["skin"]), make(words).encode(["skin"]), atol=1e-6)
     weights, change = encoder.groups(0.1, 0.01)
     assert (weights["weight_decay"], change["weight_decay"]) == (0.01, 0.001)
     assert change["params"] == [encoder.change]

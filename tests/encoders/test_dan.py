@@ -134,9 +134,8 @@ def test_names_without_known_words_are_counted(
     few = WordVectors(["breast", "heart"], np.eye(2, dtype=np.float32))
     make(dictionary, few, cca=False)
     assert "5 of 11 names have no word with a vector" in caplog.text
-    with pytest.raises(
-        LinkerError, match="none of the 11 names of the dictionary has a word with a vector"
-    ):
+    message = "none of the 11 names of the dictionary has a word with a vector"
+    with pytest.raises(LinkerError, match=message):
         make(dictionary, WordVectors(["Breast"], np.ones((1, 2), np.float32)))
 
 
@@ -169,9 +168,8 @@ def test_the_scores_are_those_of_scikit_learn(dim: int, seed: int) -> None:
     for ours, expected in zip(
         (project(v, p) for p, v in zip(fit_cca(x, y), (x, y), strict=True)), theirs, strict=True
     ):
-        signs = np.sign(
-            (ours * expected).sum(0)
-        )  # of a component, which is the same for both views
+        # of a component, which is the same for both views
+        signs = np.sign((ours * expected).sum(0))
         np.testing.assert_allclose(ours * signs, expected, atol=1e-4)
 
 

@@ -118,10 +118,10 @@ def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path:
         tmp_path / "e" / "base" / "words" / "vectors.npy",
         np.zeros((len(VOCABULARY), 4), np.float32),
     )
-    with pytest.raises(
-        LinkerError,
-        match=r"other dimensions than .* stand on \(layers.0.weight is 5×3, expected: 5×4\); train again$",
-    ):
+    message = (
+        r"other dimensions than .* stand on \(layers.0.weight is 5×3, expected: 5×4\); train again$"
+    )
+    with pytest.raises(LinkerError, match=message):
         FewShotEncoder.load(tmp_path / "e")
 
 
@@ -134,19 +134,15 @@ def test_a_base_of_a_stranger_is_named_and_not_run(words: WordVectors, tmp_path:
 
 
 def test_a_base_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(
-        LinkerError,
-        match=r"fewshot.base is '.*nowhere'; expected: cca, words, transformer, transformer:ID, or the folder",
-    ):
+    message = r"fewshot.base is '.*nowhere'; expected: cca, words, transformer, transformer:ID, or the folder"
+    with pytest.raises(LinkerError, match=message):
         make(str(tmp_path / "nowhere"), None)
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
     Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn"), encoder="tfidf").save(
         tmp_path / "sparse"
     )
-    with pytest.raises(
-        LinkerError,
-        match="is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder",
-    ):
+    message = "is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder"
+    with pytest.raises(LinkerError, match=message):
         make(str(tmp_path / "sparse"), None)
     with pytest.raises(LinkerError, match=r"fewshot\.base is empty"):
         FewShotOptions("")

@@ -117,9 +117,7 @@ def test_the_components_with_the_largest_variance_are_kept(
 # -------------------------------------------------------------------------------------------------- names without vectors
 
 
-def test_names_that_no_word_of_has_a_vector(
-    dictionary: Dictionary, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_names_without_vectors(dictionary: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         encoder = create(dictionary)
     assert [record.message for record in caplog.records if "static" in record.name] == [

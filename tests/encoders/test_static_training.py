@@ -64,9 +64,7 @@ def table(model: Linker) -> WordPieces:
     return encoder.table
 
 
-def test_gradients_reach_the_projection_and_the_sub_words_of_the_names_alone(
-    static: StaticEncoder,
-) -> None:
+def test_gradients_reach_projection_and_sub_words_of_the_names_alone(static: StaticEncoder) -> None:
     encoder = TrainableStatic(static)
     encoder.embed(["skin cancer", "", "skins"])[:, 0].sum().backward()
     gradient, of_all = encoder.log_weights.grad, encoder.projection.grad
@@ -105,9 +103,7 @@ def test_the_vectors_of_names_are_those_of_the_finished_encoder(model: Linker) -
     np.testing.assert_array_equal(generator.vectors, vectors.astype(np.float16))
 
 
-def test_both_phases_train_it(
-    dictionary: Dictionary, options: LinkerOptions, model: Linker
-) -> None:
+def test_both_phases_train(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
     records = [(record["phase"], record["epoch"]) for record in model.history]
     assert records == [("align", 1), ("align", 2), ("rank", 1)]
     assert model.history[1]["loss"] < model.history[0]["loss"]

@@ -20,9 +20,8 @@ OPTIONS = [
     TfidfOptions("char", 2, 4, sublinear=True),
     TfidfOptions("char_wb", 3, 5, sublinear=True),
 ]
-NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(
-    " ".join
-)  # normalised: single blanks between words
+# normalised: single blanks between words
+NAME = st.lists(st.text("abéβ𝒳-", min_size=1, max_size=5), max_size=3).map(" ".join)
 NAMES = st.lists(NAME, min_size=1, max_size=8)
 
 
@@ -116,9 +115,8 @@ def test_unknown_characters_match_nothing() -> None:
         encoder.encode(["flΩu"]).toarray(),
         encoder.encode(["fl", "u"]).toarray().sum(axis=0),
     )
-    assert set(np.flatnonzero(mixed)) == set(
-        np.flatnonzero(plain)
-    )  # no n-gram spans what is unknown
+    # no n-gram spans what is unknown
+    assert set(np.flatnonzero(mixed)) == set(np.flatnonzero(plain))
 
 
 def test_a_name_in_many_batches_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +150,6 @@ def test_wrong_options(choices: tuple[str, int, int], message: str) -> None:
 def test_n_grams_that_fit_no_integer_are_refused() -> None:
     names = ["".join(map(chr, range(97, 597)))]
     fitted(names, TfidfOptions("char", 1, 6))  # 503 ** 6 < 2 ** 62
-    with pytest.raises(
-        LinkerError,
-        match=r"sparse\.ngram_max 7 is too long for 501 distinct characters; take a smaller one",
-    ):
+    message = r"sparse\.ngram_max 7 is too long for 501 distinct characters; take a smaller one"
+    with pytest.raises(LinkerError, match=message):
         fitted(names, TfidfOptions("char", 1, 7))

@@ -195,3 +195,11 @@ def test_the_device(
     else:
         with pytest.raises(LinkerError, match="torch finds no GPU; take auto or cpu"):
             pick_device(choice)
+
+
+def test_it_moves_to_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    meta = torch.device("meta")  # which holds no numbers
+    monkeypatch.setattr(trainable, "pick_device", lambda choice: meta)
+    encoder = Sums()
+    encoder.move("cuda")
+    assert encoder.device == meta

@@ -93,9 +93,7 @@ def test_slow_twin(
         assert vector.tolist() == pytest.approx([x / norm for x in expected], abs=1e-5)
 
 
-def test_saving_and_loading(
-    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saved_and_loaded(tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = create(tiny_bert, pooling="cls", normalize=False, max_length=12)
     with torch.no_grad():
         encoder.model.embeddings.word_embeddings.weight += 0.01  # as after training
@@ -116,13 +114,9 @@ def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
     TrainableTransformer.load(tmp_path / "m").save(tmp_path / "again")
     for folder in (tmp_path / "m", tmp_path / "again"):
         saved = [file for file in folder.rglob("*") if file.is_file()]
-        assert sorted(file.relative_to(folder).as_posix() for file in saved) == [
-            "model/config.json",
-            "model/model.safetensors",
-            "model/tokenizer.json",
-            "model/tokenizer_config.json",
-            "options.json",
-        ]
+        names = ["model/config.json", "model/model.safetensors", "model/tokenizer.json"]
+        names += ["model/tokenizer_config.json", "options.json"]
+        assert sorted(file.relative_to(folder).as_posix() for file in saved) == names
         for file in saved:
             assert str(tiny_bert.parent).encode() not in file.read_bytes()
             assert str(tmp_path).encode() not in file.read_bytes()
@@ -182,9 +176,7 @@ def test_loading_and_saving_are_quiet(
         transformers.utils.logging.set_verbosity_warning()
 
 
-def test_a_checkpoint_with_another_head(
-    tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer
-) -> None:
+def test_another_head(tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer) -> None:
     masked = transformers.BertForMaskedLM(transformers.BertConfig.from_pretrained(tiny_bert))
     masked.bert.load_state_dict(encoder.model.state_dict())
     names = ["breast cancer", "fever"]
@@ -197,9 +189,7 @@ def test_a_checkpoint_with_another_head(
     assert np.array_equal(create(folder).encode(names), encoder.encode(names))
 
 
-def test_a_checkpoint_in_pieces(
-    tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer
-) -> None:
+def test_a_model_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer) -> None:
     folder = tmp_path / "pieces"
     shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     weights = list(load_file(tiny_bert / "model.safetensors").items())
@@ -207,9 +197,8 @@ def test_a_checkpoint_in_pieces(
         save_file(dict(weights[n::2]), folder / f"model-0000{n + 1}-of-00002.safetensors")
     assert np.array_equal(create(folder).encode(["fever"]), encoder.encode(["fever"]))
     (folder / "model-00002-of-00002.safetensors").unlink()
-    with pytest.raises(
-        LinkerError, match=r"of its weights are missing \(.+\); fetch the model again"
-    ):
+    message = r"of its weights are missing \(.+\); fetch the model again"
+    with pytest.raises(LinkerError, match=message):
         create(folder)
 
 
@@ -265,9 +254,7 @@ def test_other_kinds_of_encoders(
     assert np.array_equal(TrainableTransformer.load(tmp_path / "m").encode(names), together)
 
 
-def test_weights_in_half_precision_become_float32(
-    edited: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_half_precision_becomes_float32(edited: Callable[..., Path], tmp_path: Path) -> None:
     folder = edited(config={"dtype": "bfloat16"})
     weights = {
         key: values.bfloat16() for key, values in load_file(folder / "model.safetensors").items()
@@ -303,9 +290,7 @@ def refused(folder: Path | str, message: str, **options: Any) -> None:
         ({"tokenizer_config": {"pad_token": None, "tokenizer_class": "PreTrainedTokenizerFast"}}, "its tokenizer has no padding token"),
     ],
 )  # fmt: skip
-def test_a_changed_configuration(
-    edited: Callable[..., Path], files: dict[str, Any], message: str
-) -> None:
+def test_configurations(edited: Callable[..., Path], files: dict[str, Any], message: str) -> None:
     folder = edited(**files)
     if "max_position_embeddings" in files.get("config", {}):
         weights = load_file(folder / "model.safetensors")
@@ -320,15 +305,11 @@ def test_a_changed_configuration(
         ("config.json", b"[]", "is no encoder that transformers can load ("),
         ("config.json", None, "is no encoder (no config.json in "),
         ("model.safetensors", b"\x80\x04\x95" + bytes(100), "its weights cannot be read ("),
-        (
-            "model.safetensors",
-            None,
-            "has no weights in safetensors (no model.safetensors); pickled ones are never loaded: ",
-        ),
+        ("model.safetensors", None, "has no weights in safetensors (no model.safetensors); pickled ones are never loaded: "),
         ("tokenizer.json", b"{}", "its tokenizer cannot be loaded ("),
         ("tokenizer.json", None, "its tokenizer has no vocabulary; expected: tokenizer.json"),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_file(
     edited: Callable[..., Path], file: str, content: bytes | None, message: str
 ) -> None:
@@ -351,9 +332,8 @@ def test_pickled_weights_are_never_loaded(
         f"AutoTokenizer as T; [c.from_pretrained('{folder}').save_pretrained('DIR') for c in (M, T)]\") and give --model-name DIR",
     )
     (folder / "pytorch_model.bin").rename(folder / "adapter_model.bin")
-    assert (
-        create(edited(config={"transformers_weights": "adapter_model.bin"})).dim == 32
-    )  # the copy has model.safetensors again
+    # the copy has model.safetensors again
+    assert create(edited(config={"transformers_weights": "adapter_model.bin"})).dim == 32
 
 
 def test_code_in_a_folder_is_never_run(edited: Callable[..., Path], tmp_path: Path) -> None:
@@ -403,9 +383,8 @@ def test_changed_weights(
 
 
 def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
-    folder = of_kind(
-        "convbert", **SIZES, embedding_size=16, initializer_range=0.5
-    )  # it convolves over whatever follows
+    # it convolves over whatever follows
+    folder = of_kind("convbert", **SIZES, embedding_size=16, initializer_range=0.5)
     refused(
         folder,
         "a name's vector depends on the names beside it (padding is not masked); take another encoder",
@@ -413,9 +392,7 @@ def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("changed", ["shapes", "options", "no options"])
-def test_a_saved_folder_that_was_changed(
-    encoder: TrainableTransformer, tmp_path: Path, changed: str
-) -> None:
+def test_a_changed_folder(encoder: TrainableTransformer, tmp_path: Path, changed: str) -> None:
     folder = tmp_path / "m"
     encoder.save(folder)
     weights = folder / "model" / "model.safetensors"
@@ -492,9 +469,7 @@ def test_the_hub_cannot_be_reached(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("partial", [True, False])
-def test_a_fetch_that_fails(
-    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, partial: bool
-) -> None:
+def test_a_failed_fetch(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, partial: bool) -> None:
     """What an interrupted one has left may be all that is needed."""
 
     def fail(*_: object, **__: object) -> None:

@@ -60,9 +60,7 @@ def test_the_words_of_a_name(name: str, expected: list[str]) -> None:
     ends=st.lists(st.text("abc", min_size=1, max_size=3), max_size=8),
     word=st.text("abcd", min_size=1, max_size=12),
 )
-def test_words_are_cut_as_the_package_tokenizers_does(
-    pieces: list[str], ends: list[str], word: str
-) -> None:
+def test_words_are_cut_as_by_tokenizers(pieces: list[str], ends: list[str], word: str) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     vocabulary = sorted({*pieces, *(f"##{end}" for end in ends)})
     ids = {piece: row for row, piece in enumerate(vocabulary)}
@@ -104,9 +102,7 @@ def test_a_vector_is_the_sum_over_the_sub_words_of_all_words(table: WordPieces) 
         st.lists(st.floats(-1e6, 1e6, width=32), min_size=4, max_size=4), min_size=1, max_size=5
     )
 )
-def test_rounding_loses_half_a_step_of_the_largest_component_at_most(
-    rows: list[list[float]],
-) -> None:
+def test_rounding_loses_half_a_step_of_the_largest_component(rows: list[list[float]]) -> None:
     vectors = np.array(rows, np.float32)
     table = WordPieces.of([str(i) for i in range(len(rows))], vectors)
     step = np.abs(vectors).max(axis=1, keepdims=True) / 127
@@ -117,9 +113,7 @@ def test_rounding_loses_half_a_step_of_the_largest_component_at_most(
 # --------------------------------------------------------------------------------------------------- written and read
 
 
-def test_what_is_saved_is_read_bit_for_bit_and_memory_mapped(
-    table: WordPieces, tmp_path: Path
-) -> None:
+def test_what_is_saved_is_read_exactly_and_memory_mapped(table: WordPieces, tmp_path: Path) -> None:
     table.save(tmp_path / "t", {"model": "none"})
     loaded = WordPieces.read(tmp_path / "t")
     assert list(loaded.pieces) == PIECES

@@ -27,9 +27,7 @@ def test_which_sub_words_are_kept() -> None:
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def test_the_vector_of_a_word_is_the_mean_over_its_tokens(
-    tiny_bert: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_word_is_the_mean_of_its_tokens(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone it is the same as in a batch of longer ones."""
     monkeypatch.setattr(static_training, "_AT_ONCE", 2)
     model, tokenizer = pretrained.load(tiny_bert, "tiny")

@@ -78,9 +78,8 @@ def test_a_folder_that_was_changed(tmp_path: Path) -> None:
     np.save(tmp_path / "w" / "vectors.npy", np.zeros((1, 2), np.float32))
     with pytest.raises(LinkerError, match=r"vectors.npy: differs from its checksum"):
         WordVectors.read(tmp_path / "w")
-    with pytest.raises(
-        ValueError, match=r"vectors are float32 \(1, 2\), expected: float32 \(2 words"
-    ):
+    message = r"vectors are float32 \(1, 2\), expected: float32 \(2 words"
+    with pytest.raises(ValueError, match=message):
         WordVectors.open(tmp_path / "w")
 
 
@@ -154,14 +153,12 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
     }
     for content, problem in broken.items():
         (tmp_path / "m.bin").write_bytes(content)
-        with pytest.raises(
-            LinkerError, match=rf"m.bin: cannot be read as word vectors \({problem}\)"
-        ):
+        message = rf"m.bin: cannot be read as word vectors \({problem}\)"
+        with pytest.raises(LinkerError, match=message):
             WordVectors.read(tmp_path / "m.bin")
     (tmp_path / "m.bin").write_bytes(gzip.compress(data))
-    with pytest.raises(
-        LinkerError, match=r"m\.bin: is a fastText \.bin packed by gzip; unpack it first: gunzip"
-    ):
+    message = r"m\.bin: is a fastText \.bin packed by gzip; unpack it first: gunzip"
+    with pytest.raises(LinkerError, match=message):
         WordVectors.read(tmp_path / "m.bin")
 
 
@@ -174,18 +171,12 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"999999999999999999 300\na 1\n", "the first line is no header"),
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
         (b"1 2\na nan 2\n", "v.txt, line 2: the line is no word vector"),
-        (
-            gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9],
-            "v.txt: the gzip data is broken .*; fetch the file again",
-        ),
+        (gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9], "v.txt: the gzip data is broken .*; fetch the file again"),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),
-        (
-            b"2147483648 4\na \x00\x00\x80\x3f",
-            r"\(it does not hold 2,147,483,648 vectors of 4 components\)",
-        ),
+        (b"2147483648 4\na \x00\x00\x80\x3f", r"\(it does not hold 2,147,483,648 vectors of 4 components\)"),
         ((793712314).to_bytes(4, "little") + b"\x0c\x00", "cannot be read as word vectors"),
     ],
-)
+)  # fmt: skip
 def test_broken_files(tmp_path: Path, content: bytes, problem: str) -> None:
     path = tmp_path / "v.txt"
     path.write_bytes(content)
@@ -206,15 +197,12 @@ def test_a_pickle_is_never_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("subwords", [True, False])
-def test_training_tells_how_far_it_is_and_gives_the_same(
-    subwords: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_tells_how_far_it_is(subwords: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     options = dataclasses.replace(TINY, epochs=2, subwords=subwords)
     expected, log = (train(TEXT * 3000, options), logging.getLogger("gensim.models.word2vec"))
     before, seconds, told = (log.level, log.filters[:]), itertools.count(), list[Activity]()
-    monkeypatch.setattr(
-        "gensim.models.word2vec.default_timer", lambda: float(next(seconds))
-    )  # it reports once a second
+    # it reports once a second
+    monkeypatch.setattr("gensim.models.word2vec.default_timer", lambda: float(next(seconds)))
     made = train(TEXT * 3000, options, told.append)
     np.testing.assert_array_equal(made.vectors, expected.vectors)
     assert told[0] == Activity("training word vectors", 0.0, "epoch 1 of 2")
@@ -229,9 +217,8 @@ def test_training_tells_how_far_it_is_and_gives_the_same(
 
 
 def test_no_word_is_frequent_enough() -> None:
-    with pytest.raises(
-        LinkerError, match=r"occurs 3 times \(words.min_count\): it holds 4 distinct"
-    ):
+    message = r"occurs 3 times \(words.min_count\): it holds 4 distinct"
+    with pytest.raises(LinkerError, match=message):
         train(TEXT, WordsOptions())
 
 

@@ -17,20 +17,14 @@ ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
 
 
 @pytest.fixture(scope="module")
-def plain(sample: Path) -> Linker:
-    """A linker that learnt from the names of the sample dictionary alone."""
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
-
-
-@pytest.fixture(scope="module")
-def taught(sample: Path) -> Linker:
+def taught(dictionary: Dictionary) -> Linker:
     """A linker that learnt from documents in which leukaemia is annotated, and lymphoma never."""
     documents = []
     for number in range(6):
         text = f"A leukaemia, no lymphoma {number}."
         mention = Mention("leukaemia", ((2, 11),), (GoldGroup(("MESH:D007938",)),), "Illness")
         documents.append(Document(str(number), (Passage(text),), (mention,)))
-    return Linker.train(Dictionary.read(sample), encoder="tfidf", mentions=documents)
+    return Linker.train(dictionary, encoder="tfidf", mentions=documents)
 
 
 def text(*passages: str, mentions: Iterable[Mention] = ()) -> Document:
@@ -54,12 +48,12 @@ def answers(predictions: Iterable[Prediction]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_found_and_linked(plain: Linker) -> None:
+def test_found_and_linked(tfidf: Linker) -> None:
     source = text(
         "Ataxia telangiectasia",
         "Ataxia telangiectasia (A-T) and breast or ovarian cancers. In A-T, all is well.",
     )
-    predictions = annotated(Annotator(plain), source, k=1)
+    predictions = annotated(Annotator(tfidf), source, k=1)
     assert answers(predictions) == [
         ("Ataxia telangiectasia", [ATAXIA]),
         ("Ataxia telangiectasia", [ATAXIA]),
@@ -73,12 +67,12 @@ def test_found_and_linked(plain: Linker) -> None:
         assert mention.document_id == "d"
 
 
-def test_documents_come_back_in_order_with_their_mentions(plain: Linker) -> None:
+def test_documents_come_back_in_order_with_their_mentions(tfidf: Linker) -> None:
     documents = [
         dataclasses.replace(text(words), id=str(number))
         for number, words in enumerate(["asthma", "", " \n", "no name", "asthma and gout"])
     ]
-    linked = list(Annotator(plain).annotate(documents))
+    linked = list(Annotator(tfidf).annotate(documents))
     assert [document.id for document, _ in linked if document] == ["0", "1", "2", "3", "4"]
     assert [len(predictions) for _, predictions in linked] == [1, 0, 0, 0, 2]
     for document, predictions in linked:
@@ -86,7 +80,7 @@ def test_documents_come_back_in_order_with_their_mentions(plain: Linker) -> None
         assert [id(m) for m in document.mentions] == [id(p.mention) for p in predictions]
 
 
-def test_documents_are_read_as_they_are_needed(plain: Linker) -> None:
+def test_documents_are_read_as_they_are_needed(tfidf: Linker) -> None:
     read = []
 
     def documents() -> Iterator[Document]:
@@ -94,12 +88,12 @@ def test_documents_are_read_as_they_are_needed(plain: Linker) -> None:
             read.append(number)
             yield text("asthma")
 
-    annotated = Annotator(plain).annotate(documents(), batch_size=2)
+    annotated = Annotator(tfidf).annotate(documents(), batch_size=2)
     next(annotated)
     assert len(read) < 10
 
 
-def test_marked_mentions_stay_and_are_not_doubled(plain: Linker) -> None:
+def test_marked_mentions_stay_and_are_not_doubled(tfidf: Linker) -> None:
     known = Mention("asthma", ((0, 6),), (GoldGroup(("X:1",)),), "Old", "d", "L1")
     unknown = Mention("gout", ((11, 15),), None, "Old", "d", "L3")
     nested = Mention("breast", ((17, 23),), (), "Old", "d")
@@ -107,7 +101,7 @@ def test_marked_mentions_stay_and_are_not_doubled(plain: Linker) -> None:
     source = text(
         "asthma and gout, breast cancer; asthma", mentions=(known, unknown, nested, loose)
     )
-    ((document, predictions),) = Annotator(plain, type="New").annotate([source])
+    ((document, predictions),) = Annotator(tfidf, type="New").annotate([source])
     assert document is not None
     assert [(m.text, m.type, m.annotation_id) for m in document.mentions] == [
         ("asthma", "Old", "L1"),
@@ -120,16 +114,16 @@ def test_marked_mentions_stay_and_are_not_doubled(plain: Linker) -> None:
     assert [p.mention for p in predictions] == [unknown, document.mentions[-1]]
 
 
-def test_overlapping_names(plain: Linker) -> None:
+def test_overlapping_names(tfidf: Linker) -> None:
     source = text("sickle cell anaemia and other anaemias")
-    longest = annotated(Annotator(plain), source)
-    everything = annotated(Annotator(plain), source, overlaps="all")
+    longest = annotated(Annotator(tfidf), source)
+    everything = annotated(Annotator(tfidf), source, overlaps="all")
     assert [p.mention.spans for p in longest] == [((0, 19),), ((30, 38),)]
     assert [p.mention.spans for p in everything] == [((0, 19),), ((12, 19),), ((30, 38),)]
 
 
-def test_other_spellings_are_linked_by_the_name_of_the_dictionary(plain: Linker) -> None:
-    (prediction,) = annotated(Annotator(plain), text("with haemoglobin S diseases"), k=1)
+def test_other_spellings_are_linked_by_the_name_of_the_dictionary(tfidf: Linker) -> None:
+    (prediction,) = annotated(Annotator(tfidf), text("with haemoglobin S diseases"), k=1)
     (part,) = prediction.parts
     assert part.best is not None
     assert prediction.mention.text == part.text == "haemoglobin S diseases"
@@ -153,51 +147,51 @@ def test_what_annotated_documents_teach(taught: Linker) -> None:
     assert annotated(Annotator(taught), source, threshold=1.0) == []
 
 
-def test_what_is_learnt_is_saved(taught: Linker, plain: Linker, tmp_path: Path) -> None:
+def test_what_is_learnt_is_saved(taught: Linker, tfidf: Linker, tmp_path: Path) -> None:
     source = text("A leukaemia, no lymphoma either.")
     taught.save(tmp_path / "taught")
     again = Linker.load(tmp_path / "taught")
     expected = annotated(Annotator(taught), source, threshold=0.0)
     assert annotated(Annotator(again), source, threshold=0.0) == expected
-    plain.save(tmp_path / "plain")
-    assert not (tmp_path / "plain" / "spans.json").exists()
-    assert Linker.load(tmp_path / "plain").spans is None
+    tfidf.save(tmp_path / "tfidf")
+    assert not (tmp_path / "tfidf" / "spans.json").exists()
+    assert Linker.load(tmp_path / "tfidf").spans is None
 
 
-def test_a_part_of_the_dictionary(plain: Linker) -> None:
+def test_a_part_of_the_dictionary(tfidf: Linker) -> None:
     """Names of other concepts are not found."""
     source = text("asthma and breast cancer")
     within = Selection(under=("MESH:D009369",))
     breast = [("breast cancer", ["MESH:D001943"])]
-    assert len(annotated(Annotator(plain), source)) == 2
-    assert answers(annotated(Annotator(plain.restricted(within)), source, k=1)) == breast
+    assert len(annotated(Annotator(tfidf), source)) == 2
+    assert answers(annotated(Annotator(tfidf.restricted(within)), source, k=1)) == breast
     own = dataclasses.replace(source, within=within)
-    assert answers(annotated(Annotator(plain), own, k=1)) == breast
+    assert answers(annotated(Annotator(tfidf), own, k=1)) == breast
 
 
-def test_another_finder(plain: Linker) -> None:
+def test_another_finder(tfidf: Linker) -> None:
     def find(words: str) -> Iterator[FoundSpan]:
         start = words.index("louis")
         yield FoundSpan(start, start + 9, 0.4, "Eponym")
         yield FoundSpan(0, 3, 0.1, "Word")
 
     source = text("Of louis-bar.")
-    first, second = annotated(Annotator(plain, find), source, threshold=0.0)
+    first, second = annotated(Annotator(tfidf, find), source, threshold=0.0)
     assert (second.mention.text, second.mention.type) == ("louis-bar", "Eponym")
     assert second.parts[0].confidence is not None
     assert second.parts[0].confidence <= 0.4
     assert first.mention.text == "Of "
-    assert len(annotated(Annotator(plain, find, "Kind"), source, threshold=0.3)) <= 1
+    assert len(annotated(Annotator(tfidf, find, "Kind"), source, threshold=0.3)) <= 1
 
 
-def test_loose_mentions_are_no_documents(plain: Linker) -> None:
+def test_loose_mentions_are_no_documents(tfidf: Linker) -> None:
     with pytest.raises(LinkerError, match="a document is expected"):
-        next(Annotator(plain).annotate([Mention("asthma")]))  # type: ignore[list-item]
+        next(Annotator(tfidf).annotate([Mention("asthma")]))  # type: ignore[list-item]
 
 
-def test_markup_and_control_characters(plain: Linker) -> None:
+def test_markup_and_control_characters(tfidf: Linker) -> None:
     source = text("<script>asthma</script>\x00gout\x07\u202easthma")
-    assert [p.mention.text for p in annotated(Annotator(plain), source)] == [
+    assert [p.mention.text for p in annotated(Annotator(tfidf), source)] == [
         "asthma",
         "gout",
         "asthma",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
 from linker.candidates.concepts import Candidates
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
-from linker.linking.requests import Request
 from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import MatchLists, Probabilities, Ranker
@@ -85,32 +83,12 @@ def test_a_split_reading_is_the_product_of_its_parts() -> None:
     assert ranking_of([split, (0.44, [[(5, 1.0)]])]).best.tolist() == [1]
 
 
-def test_a_split_reading_adds_nothing_to_others() -> None:
-    ranking = ranking_of([(0.4, [[(1, 1.0)], [(2, 1.0)]]), (0.3, [[(1, 1.0)]])])
-    assert in_order(ranking, 0) == [(1, math.sqrt(0.4))]
-    assert in_order(ranking, 2) == [(1, 0.3)]
-
-
-def test_mentions_do_not_add_up() -> None:
-    ranking = ranking_of([(0.4, [[(1, 1.0)]])], [(0.3, [[(1, 1.0)]]), (0.5, [[(1, 1.0)]])])
-    assert ranking.readings == pytest.approx([0.4, 0.8, 0.8])
-    assert ranking.best.tolist() == [0, 2]
-
-
 def test_what_is_equal_stays_in_its_order() -> None:
     """Candidates in that of their scores, readings with the most usual first."""
     ranking = ranking_of([(0.5, [[(7, 0.25), (3, 0.5), (5, 0.25)]]), (0.25, [[(9, 1.0)]])])
     assert [concept for concept, _ in in_order(ranking, 0)] == [3, 7, 5]
     assert ranking.best.tolist() == [0]
     assert ranking_of([(0.25, [[(1, 1.0)]]), (0.25, [[(1, 1.0)]])]).best.tolist() == [0]
-
-
-def test_a_part_without_candidates() -> None:
-    ranking = ranking_of([(0.0, [[(1, 1.0)], []]), (0.25, [[(2, 1.0)]]), (0.0, [[]])], [(0, [[]])])
-    assert ranking.readings.tolist() == [0, 0.25, 0, 0]
-    assert ranking.best.tolist() == [1, 3]
-    assert in_order(ranking, 1) == []
-    assert ranking_of([(0.0, [[]])]).best.tolist() == [0]
 
 
 eighths = st.integers(0, 8).map(lambda n: n / 8)
@@ -259,9 +237,7 @@ def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:
         ("HEART ATTACK", "D:3", 0.97),
     ],
 )
-def test_without_a_text_no_short_form_is_sure(
-    linker: Linker, mention: str, concept: str, confidence: float
-) -> None:
+def test_lone_short_forms(linker: Linker, mention: str, concept: str, confidence: float) -> None:
     (prediction,) = linker.link([mention])
     best = prediction.parts[0].best
     assert best is not None
@@ -298,11 +274,6 @@ def test_a_limit_holds_for_all_candidates(toy: Linker) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="static")
-
-
-@pytest.fixture(scope="module")
 def items(sample: Path) -> list[Document | Mention]:
     documents = readers.read(sample.with_name("sample_documents.pubtator.txt"))
     texts = ("breast and ovarian cancer", "AS", "atxia", "…", "familial leukemia", "AS")
@@ -332,25 +303,25 @@ def told(predictions: list[Prediction]) -> list[Any]:
 
 @pytest.mark.parametrize("has_ranker", [True, False])
 def test_items_are_answered_alike_alone_and_together(
-    trained: Linker, items: list[Document | Mention], has_ranker: bool
+    static: Linker, items: list[Document | Mention], has_ranker: bool
 ) -> None:
-    linker = trained if has_ranker else trained.with_ranker(None)
+    linker = static if has_ranker else static.with_ranker(None)
     together = list(linker.link(items, threshold=0))
     alone = [p for item in items for p in linker.link([item], threshold=0)]
     assert told(together) == told(alone)
     assert told(together) == told(list(linker.link(items, threshold=0, batch_size=1)))
 
 
-def test_behind_what_the_ranker_sees_are_others_by_score(trained: Linker) -> None:
-    (few,) = trained.link(["cancer of the breast"], k=DEPTH, threshold=0)
-    (many,) = trained.link(["cancer of the breast"], k=3 * DEPTH, threshold=0)
+def test_behind_what_the_ranker_sees_are_others_by_score(static: Linker) -> None:
+    (few,) = static.link(["cancer of the breast"], k=DEPTH, threshold=0)
+    (many,) = static.link(["cancer of the breast"], k=3 * DEPTH, threshold=0)
     candidates = many.parts[0].candidates
     assert len(candidates) == 3 * DEPTH
     assert candidates[:DEPTH] == few.parts[0].candidates
-    (by_score,) = trained.generator.rank(
-        [trained.normalize("cancer of the breast")], 3 * DEPTH, "concepts"
+    (by_score,) = static.generator.rank(
+        [static.normalize("cancer of the breast")], 3 * DEPTH, "concepts"
     )
-    ids = [trained.dictionary.ids[row] for row in by_score.concepts]
+    ids = [static.dictionary.ids[row] for row in by_score.concepts]
     assert sorted(ids[:DEPTH]) == sorted(c.concept_id for c in candidates[:DEPTH])
     assert ids[DEPTH:] == [c.concept_id for c in candidates[DEPTH:]]
     assert {c.confidence for c in candidates[DEPTH:]} == {0.0}
@@ -359,30 +330,21 @@ def test_behind_what_the_ranker_sees_are_others_by_score(trained: Linker) -> Non
     )
 
 
-def test_requests_of_a_batch_have_their_own_numbers(trained: Linker) -> None:
-    numbers = (1, 25, 12, len(trained.dictionary))
-    requests = [Request("breast cancers", k, 0.0) for k in numbers]
-    answers = [predictions[0] for _, predictions in trained.answers(requests)]
-    ids = [[c.concept_id for c in of_one.parts[0].candidates] for of_one in answers]
-    assert [len(of_one) for of_one in ids] == list(numbers)
-    assert all(of_one == ids[-1][: len(of_one)] for of_one in ids)
-
-
-def test_candidates_below_the_least_score_are_left_out(trained: Linker) -> None:
-    (every,) = trained.link(["breast cancers"], threshold=0)
+def test_candidates_below_the_least_score_are_left_out(static: Linker) -> None:
+    (every,) = static.link(["breast cancers"], threshold=0)
     candidates = every.parts[0].candidates
     scores = sorted(c.score for c in candidates)
-    (some,) = trained.link(["breast cancers"], threshold=0, min_score=scores[2])
+    (some,) = static.link(["breast cancers"], threshold=0, min_score=scores[2])
     assert some.parts[0].candidates == tuple(c for c in candidates if c.score >= scores[2])
-    (nothing,) = trained.link(["breast cancers"], threshold=0, min_score=scores[-1] + 0.1)
+    (nothing,) = static.link(["breast cancers"], threshold=0, min_score=scores[-1] + 0.1)
     assert (nothing.parts[0].nil, nothing.parts[0].candidates) == (True, ())
     assert nothing.parts[0].rejected == candidates[0]
 
 
 @pytest.mark.parametrize("text", ["breast and ovarian cancer", "familial leukemia", "leukemia"])
-def test_the_rival_is_the_second_best_reading(trained: Linker, text: str) -> None:
-    prediction = next(trained.link([text], threshold=0))
-    readings = [r for r in trained.explain(text).readings if not r.won]
+def test_the_rival_is_the_second_best_reading(static: Linker, text: str) -> None:
+    prediction = next(static.link([text], threshold=0))
+    readings = [r for r in static.explain(text).readings if not r.won]
     assert len(prediction.rivals) == min(1, len(readings))
     for rival in prediction.rivals:
         best = max(readings, key=lambda reading: reading.confidence or 0.0)
@@ -395,8 +357,8 @@ def test_the_rival_is_the_second_best_reading(trained: Linker, text: str) -> Non
         assert rival.confidence == pytest.approx(best.confidence, abs=1e-5)
 
 
-def test_without_a_ranker_scores_decide(trained: Linker, items: list[Document | Mention]) -> None:
-    linker = trained.with_ranker(None)
+def test_without_a_ranker_scores_decide(static: Linker, items: list[Document | Mention]) -> None:
+    linker = static.with_ranker(None)
     for prediction in linker.link(items):
         assert prediction.rivals == ()
         for part in prediction.parts:
@@ -412,18 +374,18 @@ def test_without_a_ranker_scores_decide(trained: Linker, items: list[Document | 
         list(linker.link(["x"], threshold=0.5))
 
 
-def test_names_stand_in_the_order_of_their_concepts(trained: Linker) -> None:
+def test_names_stand_in_the_order_of_their_concepts(static: Linker) -> None:
     """As `biosyn` ranks them: first one name of each concept, each with its most probable one."""
     texts = ["leukaemias", "anemia of fanconi", "…"]
-    assert [len(trained.explain(text).readings) for text in texts] == [1, 1, 1]
-    by_score = trained.with_ranker(None).rank_names(texts, 100)
-    expected = trained.generator.rank([trained.normalize(text) for text in texts], 100, "names")
-    table, ids = trained.generator.table, trained.dictionary.ids
+    assert [len(static.explain(text).readings) for text in texts] == [1, 1, 1]
+    by_score = static.with_ranker(None).rank_names(texts, 100)
+    expected = static.generator.rank([static.normalize(text) for text in texts], 100, "names")
+    table, ids = static.generator.table, static.dictionary.ids
     for text, names, plain, generated in zip(
-        texts, trained.rank_names(texts, 100), by_score, expected, strict=True
+        texts, static.rank_names(texts, 100), by_score, expected, strict=True
     ):
         assert plain.names.tolist() == generated.names.tolist()
-        (prediction,) = trained.link([text], k=DEPTH, threshold=0)
+        (prediction,) = static.link([text], k=DEPTH, threshold=0)
         order = [candidate.concept_id for candidate in prediction.parts[0].candidates]
         shown: dict[str, int] = {}  # the best name of each concept
         for name in plain.names.tolist():
@@ -453,9 +415,7 @@ def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.mark.parametrize(
     "text", ["gout", "gout of the foot", "…", "", " ", "\u200b", "病気", "βήχας", "🙂", "FEV"]
 )
-def test_a_confidence_is_a_share_or_there_is_no_answer(
-    few: Linker, text: str, threshold: float | None
-) -> None:
+def test_a_confidence_is_a_share_or_none(few: Linker, text: str, threshold: float | None) -> None:
     for asked in ([text], [text, "gout", "fever"]):
         part = next(few.link(asked, threshold=threshold)).parts[0]
         best = part.best or part.rejected
@@ -478,32 +438,12 @@ def test_one_candidate(few: Linker) -> None:
     assert nothing.parts[0].rejected is None
 
 
-def test_a_million_candidates_are_as_many_as_there_are(sample: Path) -> None:
-    dictionary, started = Dictionary.read(sample), time.monotonic()
-    for encoder in ("static", "tfidf"):
-        linker = Linker.train(dictionary, encoder=encoder)
-        (by_score,) = linker.generator.rank(
-            [linker.normalize("breast cancers")], MILLION, "concepts"
-        )
-        wanted = sorted(dictionary.ids[row] for row in by_score.concepts.tolist())
-        assert len(wanted) == len(dictionary) if encoder == "static" else len(wanted) > 50
-        (linked,) = linker.link(["breast cancers"], k=MILLION, threshold=0)
-        ((_, (answered,)),) = linker.answers([Request("breast cancers", MILLION, 0.0)])
-        explained = linker.explain("breast cancers", k=MILLION)
-        ids = [c.concept_id for c in linked.parts[0].candidates]
-        assert sorted(ids) == wanted  # none twice
-        assert ids == [c.concept_id for c in answered.parts[0].candidates]
-        assert ids == [c.concept_id for c in explained.parts[0].candidates]
-        for asked in ("…", ""):
-            (nothing,) = linker.link([asked], k=MILLION, threshold=0)
-            assert nothing.parts[0].candidates == ()
-    assert time.monotonic() - started < 20
-
-
 @pytest.mark.parametrize("encoder", ["static", "tfidf"])
-def test_many_mentions_have_the_confidences_of_each_alone(sample: Path, encoder: str) -> None:
+def test_many_mentions_have_the_confidences_of_each_alone(
+    request: pytest.FixtureRequest, encoder: str
+) -> None:
     """Vectors of 32 texts and more are compared by faiss, those of fewer by numpy."""
-    linker = Linker.train(Dictionary.read(sample), encoder=encoder)
+    linker: Linker = request.getfixturevalue(encoder)
     names = list(linker.dictionary.names)
     texts = [*names[:40], *(name[1:] + " x" for name in names[40:80]), "…", "breast/lung cancer"]
     assert len(texts) > 2 * 32

@@ -9,23 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linker import (
-    Dictionary,
-    Document,
-    Linker,
-    LinkerError,
-    Mention,
-    Prediction,
-    Selection,
-)
+from linker import Dictionary, Document, Linker, LinkerError, Mention, Prediction, Selection
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary.lending import ConsideredName, Lending
-from linker.explanation import (
-    ExplainedCandidate,
-    ExplainedConcept,
-    Explanation,
-    ScoreParts,
-)
+from linker.explanation import ExplainedCandidate, ExplainedConcept, Explanation, ScoreParts
 from linker.ids import parse_gold
 from linker.linking.ranking import DEPTH
 from linker.ranker.matches import COLUMNS, PLACE
@@ -52,18 +39,8 @@ APC = Document(
 
 
 @pytest.fixture(scope="module")
-def dictionary(sample: Path) -> Dictionary:
-    return Dictionary.read(sample)
-
-
-@pytest.fixture(scope="module")
 def documents(sample: Path) -> list[Document | Mention]:
     return list(readers.read(sample.with_name("sample_documents.pubtator.txt")))
-
-
-@pytest.fixture(scope="module")
-def sparse(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary, encoder="tfidf")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +48,7 @@ def hybrid(dictionary: Dictionary, documents: list[Document | Mention]) -> Linke
     return Linker.train(dictionary, encoder="static", mentions=documents)
 
 
-@pytest.fixture(params=["sparse", "hybrid"])
+@pytest.fixture(params=["tfidf", "hybrid"])
 def linker(request: pytest.FixtureRequest) -> Linker:
     fixture: Linker = request.getfixturevalue(request.param)
     return fixture
@@ -156,9 +133,7 @@ def test_a_frequent_name_has_its_bonus(hybrid: Linker) -> None:
 
 
 @pytest.mark.parametrize("identifier", ["MESH:D001260", "MESH:D007938", "MESH:D000740"])
-def test_the_rank_of_a_concept_is_its_place_in_a_ranking_of_all(
-    linker: Linker, identifier: str
-) -> None:
+def test_a_rank_is_the_place_in_a_ranking_of_all(linker: Linker, identifier: str) -> None:
     text = "atxia telangiectasia leukemia"
     candidate = asked_candidate(linker.explain(text, concept=identifier, k=1))
     scores = best_scores(linker, text)
@@ -185,11 +160,11 @@ def test_a_concept_that_is_asked_for_has_its_confidence(linker: Linker) -> None:
             assert (candidate.decided_by, candidate.behind) == ("score", ())
 
 
-def test_a_limit_holds_for_a_concept_that_is_asked_for(sparse: Linker) -> None:
-    (part,) = sparse.explain("APC", k=1).parts
+def test_a_limit_holds_for_a_concept_that_is_asked_for(tfidf: Linker) -> None:
+    (part,) = tfidf.explain("APC", k=1).parts
     assert part.limit == 0.4
     best = part.candidates[0]
-    asked = asked_candidate(sparse.explain("APC", concept=best.concept_id))
+    asked = asked_candidate(tfidf.explain("APC", concept=best.concept_id))
     assert asked.confidence == best.confidence is not None
     assert asked.confidence <= 0.4
 
@@ -235,8 +210,8 @@ def test_what_puts_the_first_before_another_one(linker: Linker) -> None:
             assert effect.other == pytest.approx(other.match.get(effect.name, 0), abs=1e-5)
 
 
-def test_what_a_concept_lacks(sparse: Linker) -> None:
-    explanation = sparse.explain("atxia telangiectasia", concept="D001260")
+def test_what_a_concept_lacks(tfidf: Linker) -> None:
+    explanation = tfidf.explain("atxia telangiectasia", concept="D001260")
     concept = asked_concept(explanation)
     assert asked_candidate(explanation).rank == 1
     assert concept.missing == ()
@@ -273,8 +248,8 @@ def test_a_word_that_stands_twice_counts_twice(hybrid: Linker) -> None:
     )
 
 
-def test_a_composite_is_explained_part_by_part(sparse: Linker) -> None:
-    explanation = sparse.explain("breast and ovarian cancer", concept="MESH:D010051")
+def test_a_composite_is_explained_part_by_part(tfidf: Linker) -> None:
+    explanation = tfidf.explain("breast and ovarian cancer", concept="MESH:D010051")
     won = next(reading for reading in explanation.readings if reading.won)
     assert won.kind == "split"
     assert [part.lookup.text for part in explanation.parts] == ["breast cancer", "ovarian cancer"]
@@ -326,14 +301,14 @@ def test_an_expansion_names_the_definition_in_the_document(linker: Linker) -> No
 
 
 def test_a_mention_of_the_document_is_answered_as_link_answers_it(
-    sparse: Linker, documents: list[Document | Mention]
+    tfidf: Linker, documents: list[Document | Mention]
 ) -> None:
     for document in documents:
         assert isinstance(document, Document)
         for mention, prediction in zip(
-            document.mentions, sparse.link([document], threshold=0), strict=True
+            document.mentions, tfidf.link([document], threshold=0), strict=True
         ):
-            explanation = sparse.explain(mention, document=document)
+            explanation = tfidf.explain(mention, document=document)
             assert [part.candidates[0].concept_id for part in explanation.parts] == [
                 part.best.concept_id for part in prediction.parts if part.best
             ]
@@ -364,12 +339,12 @@ def test_a_model_without_a_ranker(linker: Linker) -> None:
         assert candidate.decided_by in (None, "score")
 
 
-def test_a_rejected_answer_keeps_its_candidates(sparse: Linker) -> None:
-    assert sparse.ranker is not None
-    assert not sparse.explain("leukaemic thing").parts[0].rejected
-    weights = dict(sparse.ranker.weights)
+def test_a_rejected_answer_keeps_its_candidates(tfidf: Linker) -> None:
+    assert tfidf.ranker is not None
+    assert not tfidf.explain("leukaemic thing").parts[0].rejected
+    weights = dict(tfidf.ranker.weights)
     weights["c_none"] = weights["c_none"] + np.array([100, 0], np.float32)
-    strict = sparse.with_ranker(dataclasses.replace(sparse.ranker, weights=weights))
+    strict = tfidf.with_ranker(dataclasses.replace(tfidf.ranker, weights=weights))
     explanation = strict.explain("leukaemic thing")
     (part,) = explanation.parts
     assert part.rejected
@@ -379,9 +354,9 @@ def test_a_rejected_answer_keeps_its_candidates(sparse: Linker) -> None:
     assert not next(strict.link(["leukaemic thing"], threshold=0)).parts[0].nil
 
 
-def test_the_place_in_the_hierarchy(sparse: Linker) -> None:
-    best = sparse.explain("Adenocarcinoma").parts[0].candidates[0]
-    hierarchy, ids = sparse.dictionary.hierarchy, sparse.dictionary.ids
+def test_the_place_in_the_hierarchy(tfidf: Linker) -> None:
+    best = tfidf.explain("Adenocarcinoma").parts[0].candidates[0]
+    hierarchy, ids = tfidf.dictionary.hierarchy, tfidf.dictionary.ids
     row = ids.index(best.concept_id)
     assert best.children == len(hierarchy.children([row])[0])
     for path in best.paths:
@@ -479,8 +454,8 @@ def test_a_filtered_concept_is_said_to_be_filtered(linker: Linker) -> None:
     assert concept.excluded == ("it is under MESH:D009369",)
 
 
-def test_a_concept_without_a_shared_ngram_has_no_rank(sparse: Linker) -> None:
-    concept = asked_concept(sparse.explain("zzz AIDS", concept="MESH:D015783"))
+def test_a_concept_without_a_shared_ngram_has_no_rank(tfidf: Linker) -> None:
+    concept = asked_concept(tfidf.explain("zzz AIDS", concept="MESH:D015783"))
     assert (concept.candidate, concept.excluded) == (None, ())
 
 
@@ -494,9 +469,9 @@ def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\t\n"])
-def test_a_blank_mention_is_refused(sparse: Linker, text: str) -> None:
+def test_a_blank_mention_is_refused(tfidf: Linker, text: str) -> None:
     with pytest.raises(LinkerError, match="the mention is blank"):
-        sparse.explain(text)
+        tfidf.explain(text)
 
 
 @pytest.mark.parametrize("text", ["…", "<b>&\x00\x1b[31m", "\u202eevil", "word " * 1000])

@@ -18,7 +18,6 @@ pytest.importorskip("gensim")
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
-from linker.readers import mentions as readers
 from linker.training import fit_ranker
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup
@@ -41,20 +40,6 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 @pytest.fixture(scope="module")
 def options() -> LinkerOptions:
     return changed(preset("default", "dan"), QUICK)
-
-
-@pytest.fixture(scope="module")
-def dictionary(sample: Path) -> Dictionary:
-    return Dictionary.read(sample)
-
-
-@pytest.fixture(scope="module")
-def mentions(sample: Path) -> list[Mention]:
-    return [
-        item
-        for item in readers.read(sample.with_name("sample_mentions.tsv"))
-        if isinstance(item, Mention)
-    ][:30]
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +78,8 @@ def test_words_that_are_not_known_leave_the_scale_as_it_is(
         options,
         {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}},
     )
-    words = WordVectors(
-        ["syndrome", "ataxia"], np.eye(2, dtype=np.float32)
-    )  # not the words that an encoder is tried with
+    # not the words that an encoder is tried with
+    words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))
     generator = Linker.train(dictionary, encoder="dan", options=means, words=words).generator
     assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
 
@@ -336,14 +320,11 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, dictionary: Dic
         {group: values for group, values in FEW.items() if group != "training"},
     )
     model = Linker.train(
-        dictionary,
-        encoder=name,
-        options=changed(options, {"training": {"device": "cpu"}}),
+        dictionary, encoder=name, options=changed(options, {"training": {"device": "cpu"}})
     )
     assert {record["phase"] for record in model.history} == {"ground"}
-    assert model.generator.sparse_weight == pytest.approx(
-        8 / 20
-    )  # λ as it starts, by the scale of the dense score
+    # λ as it starts, by the scale of the dense score
+    assert model.generator.sparse_weight == pytest.approx(8 / 20)
 
 
 @pytest.mark.parametrize(

@@ -60,9 +60,7 @@ def test_json_gives_the_same_back(fitted: tuple[Logistic, Any, Any]) -> None:
         (lambda r: r.update(bias=None), "no logistic model"),
     ],
 )
-def test_what_is_no_model_is_refused(
-    fitted: tuple[Logistic, Any, Any], change: Any, message: str
-) -> None:
+def test_no_model_is_refused(fitted: tuple[Logistic, Any, Any], change: Any, message: str) -> None:
     record = json.loads(json.dumps(fitted[0].to_json()))
     change(record)
     with pytest.raises(ValueError, match=message):

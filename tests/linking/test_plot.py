@@ -44,9 +44,7 @@ def drawn(history: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> dic
     return {line.get_label(): line.get_xydata().tolist() for line in lines}
 
 
-def test_lines_hold_the_values_of_the_epochs_that_have_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lines_hold_the_values_of_epochs_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(HISTORY, monkeypatch) == {
         "loss": [[1, 2.5], [2, 1.5]],
         "Acc@1": [[1, 0.81], [2, 0.86]],
@@ -57,9 +55,7 @@ def test_lines_hold_the_values_of_the_epochs_that_have_them(
     }
 
 
-def test_phases_follow_each_other_and_have_lines_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_phases_follow_each_other_with_lines_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     align = {"phase": "align", "epoch": 1, "loss": 0.5}
     lines = drawn([align] + [{"phase": "rank", **record} for record in HISTORY], monkeypatch)
     assert lines["loss (align)"] == [[1, 0.5]]
@@ -67,12 +63,8 @@ def test_phases_follow_each_other_and_have_lines_of_their_own(
     assert lines["Acc@1"] == [[2, 0.81], [3, 0.86]]
 
 
-def test_without_matplotlib_the_message_is_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_matplotlib_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(
-        LinkerError,
-        match="needs matplotlib, which is not installed: " + re.escape(install_hint("dense")),
-    ):
+    message = "needs matplotlib, which is not installed: " + re.escape(install_hint("dense"))
+    with pytest.raises(LinkerError, match=message):
         plot(HISTORY, tmp_path / "training.png")

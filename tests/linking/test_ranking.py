@@ -209,11 +209,7 @@ def test_less_usual_readings_do_not_count(linker: Linker) -> None:
 mentions = st.lists(  # the document, and for each reading the texts: a number and candidates
     st.tuples(
         st.integers(-1, 2),
-        st.lists(
-            st.lists(st.integers(0, 5), min_size=1, max_size=2),
-            min_size=1,
-            max_size=3,
-        ),
+        st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=2), min_size=1, max_size=3),
     ),
     max_size=6,
 )

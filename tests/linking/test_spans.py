@@ -58,9 +58,7 @@ def probabilities(model: SpanModel, names: DictionaryNames, text: str) -> dict[s
     return {findings.written(m): value for m, value in zip(findings.matches, values, strict=True)}
 
 
-def test_annotated_names_are_probable_and_others_are_not(
-    model: SpanModel, names: DictionaryNames
-) -> None:
+def test_annotated_names_are_probable_not_others(model: SpanModel, names: DictionaryNames) -> None:
     told = probabilities(model, names, "A high fever on a cold morning.")
     assert told["fever"] > model.threshold > told["cold"]
 
@@ -117,9 +115,7 @@ def test_a_mention_that_one_document_alone_gave_is_not_learnt_from(names: Dictio
         [Document("1", (), (Mention("fever", ((0, 5),), FEVER),))],  # no text
     ],
 )
-def test_documents_that_cannot_teach(
-    names: DictionaryNames, documents: list[Document | Mention]
-) -> None:
+def test_documents_teach_not(names: DictionaryNames, documents: list[Document | Mention]) -> None:
     assert spans.fit(names, documents) is None
 
 

@@ -92,12 +92,6 @@ def described(dictionary: Dictionary) -> Described:
 # ------------------------------------------------------------------------------------ by hand
 
 
-def test_each_column_has_a_place_and_a_meaning() -> None:
-    assert list(PLACE) == list(COLUMNS)
-    assert all(COLUMNS.values())
-    assert list(COLUMNS)[TEXT_COLUMNS] == "agreement"
-
-
 def test_scores_of_characters_alone(described: Described) -> None:
     names = [("D:1", "tumor"), ("D:2", "lung tumor"), ("D:0", "disease")]
     more = {
@@ -168,17 +162,6 @@ def test_words_in_common(described: Described) -> None:
     assert {name: found[name][0] for name in expected} == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_order_of_words(described: Described) -> None:
-    names = [("D:3", "lung adenoma K"), ("D:4", "K lung adenoma"), ("D:4", "child K adenoma")]
-    found = described.describe("lung adenomas K", *names)
-    assert found["same_words"] == [1, 1, 0]
-    assert found["same_order"] == [1, 0, 0]
-    assert found["same_first"] == [1, 0, 0]
-    assert found["same_last"] == [1, 0, 0]
-    assert found["head_inside"] == [1, 1, 1]
-    assert (found["numbers_common"], found["numbers_mention"]) == ([1, 1, 1], [0, 0, 0])
-
-
 def test_what_a_mention_looks_like(described: Described) -> None:
     name = ("D:0", "disease")
     looks = {
@@ -226,22 +209,6 @@ def test_candidates_with_the_same_name(described: Described) -> None:
     )
 
 
-def test_above_and_below_by_hand(described: Described) -> None:
-    """K adenoma 2 stands below child K adenoma and so on, up to four steps: lung tumor is three,
-    tumor four, disease five steps up; by gland disorder disease is four steps up, too."""
-    names = [
-        ("D:2", "lung tumor"),
-        ("D:6", "late child"),
-        ("D:5", "gland disorder"),
-        ("D:1", "tumor"),
-    ]
-    found = described.describe("lung", *names)
-    assert found["below"] == [1, 0, 1, 2]
-    assert found["above"] == [1, 3, 0, 0]
-    assert found["below_first"] == [0, 1, 0, 0]
-    assert found["above_first"] == [0, 0, 0, 1]
-
-
 def test_annotations_by_hand(dictionary: Dictionary) -> None:
     """Growth was annotated twice with D:1 and once with D:2, and a new name three times."""
     annotated = [("growth", "D:1")] * 2 + [("growth", "D:2"), *[("swollen lung", "D:2")] * 3]
@@ -267,12 +234,6 @@ def test_nothing_is_found(described: Described) -> None:
     )
     assert values.shape == (0, TEXT_COLUMNS)
     assert weight == pytest.approx([1, 0])  # a word that no name has
-
-
-def test_an_empty_text_shares_no_words(described: Described) -> None:
-    found = described.describe("", ("D:0", "disease"))
-    for name in ("of_mention", "of_name", "common", "same_words", "same_last", "head_inside"):
-        assert found[name] == [0], name
 
 
 def test_the_largest_of_each_list() -> None:

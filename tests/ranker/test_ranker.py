@@ -250,26 +250,6 @@ def test_gradients_are_those_of_the_loss(monkeypatch: pytest.MonkeyPatch) -> Non
             assert gradient.flat[place] == pytest.approx(expected, abs=1e-5), name
 
 
-@given(layouts, st.integers(0, 2**32 - 1))
-@settings(max_examples=60)
-def test_gradients_of_scores_are_those_of_the_loss(layout: Layout, seed: int) -> None:
-    lists, random = laid_out(layout), np.random.default_rng(seed)
-    count, mentions = len(lists.values), len(layout)
-    scores, slots = random.normal(size=count), random.normal(size=(mentions, 2))
-    weight = random.uniform(0.5, 2, mentions).astype(np.float32)
-    some = Judged(lists, random.random(count) < 0.5, random.random(mentions) < 0.5, weight)
-    d_scores, d_slots = rankers._gradients_of_scores(softmax(scores, slots, lists), some)
-    for values, gradient in ((scores, d_scores), (slots, d_slots)):
-        for place in range(values.size):
-            losses = []
-            for step in (1e-5, -2e-5):
-                values.flat[place] += step
-                losses.append(loss_of(softmax(scores, slots, lists), some))
-            values.flat[place] += 1e-5
-            expected = (losses[0] - losses[1]) / 2e-5
-            assert gradient.flat[place] == pytest.approx(expected, abs=1e-5)
-
-
 def test_it_learns_what_is_right_and_that_nothing_is() -> None:
     ranker, held = rankers.fit(judged(2000), 0), judged(300, seed=9)
     found = ranker.probabilities(held.lists)
@@ -379,15 +359,6 @@ def test_saved_weights_come_back(fitted: Ranker, folder: Path) -> None:
     assert np.array_equal(again.probabilities(lists).none, fitted.probabilities(lists).none)
 
 
-def test_what_it_was_fitted_to_in_words(fitted: Ranker) -> None:
-    assert fitted.described == "fitted to 60 made mentions"
-    assert rankers.unfitted().described == "fitted to nothing"
-    assert Ranker.shipped().described == (
-        "as it is shipped, fitted to the training and development mentions of NCBI Disease and "
-        "BC5CDR, and names of MEDIC"
-    )
-
-
 def test_the_shipped_ranker_prefers_the_better_match() -> None:
     lists = laid_out([[[2]]])
     for name in ("score", "sparse", "of_mention", "of_name", "same_words", "same_order"):
@@ -411,23 +382,16 @@ SHAPES = "the arrays do not have the shapes that are expected"
     ("name", "array", "why"),
     [
         ("w", np.zeros((3, 3), np.float32), SHAPES),
-        ("w_none", np.zeros((4 * WIDTH, 48), np.float32), SHAPES),
-        ("b", np.zeros(3, np.float32), SHAPES),
-        ("v_none", np.zeros((48, 1), np.float32), SHAPES),
         ("centre", np.zeros(WIDTH, np.float32), SHAPES),
         ("more", np.zeros(3, np.float32), SHAPES),
-        ("b_none", None, SHAPES),
         ("v", None, "'v'"),
         ("scale", None, "'scale'"),
         ("v", np.float32(1), "len() of unsized object"),
         ("scale", np.zeros(2 * WIDTH, np.float32), "a number is not finite"),
         ("centre", np.full(2 * WIDTH, np.inf, np.float32), "a number is not finite"),
-        ("c_none", np.array([np.nan, 0], np.float32), "a number is not finite"),
     ],
 )
-def test_damaged_weights_are_refused(
-    folder: Path, name: str, array: np.ndarray | None, why: str
-) -> None:
+def test_damage_is_refused(folder: Path, name: str, array: np.ndarray | None, why: str) -> None:
     if array is None:
         (folder / f"{name}.npy").unlink()
     else:

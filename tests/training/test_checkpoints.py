@@ -75,9 +75,7 @@ def test_the_newest_is_loaded_and_the_others_removed(tmp_path: Path) -> None:
     assert checkpoints.load()[0][0].epoch == 10
 
 
-def test_a_save_that_fails_leaves_the_one_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_save_leaves_the_former(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoints = make(tmp_path)
     checkpoints.save([PROGRESS], TENSORS)
 
@@ -85,9 +83,8 @@ def test_a_save_that_fails_leaves_the_one_before(
         raise module.SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(module, "save_file", full)
-    with pytest.raises(
-        LinkerError, match=r"00003-00000000: cannot be written: .*No space left on device"
-    ):
+    message = r"00003-00000000: cannot be written: .*No space left on device"
+    with pytest.raises(LinkerError, match=message):
         checkpoints.save([replace(PROGRESS, epoch=3, step=0)], TENSORS)
     assert checkpoints.load()[0][0].epoch == 2
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["00002-00000003"]
@@ -126,9 +123,7 @@ def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str) -> N
         ({"fingerprint": {}, "processes": []}, b"\x80\x04pickle"),
     ],
 )
-def test_a_forged_checkpoint_is_refused(
-    tmp_path: Path, config: dict[str, object], content: bytes
-) -> None:
+def test_forged_ones_are_refused(tmp_path: Path, config: dict[str, object], content: bytes) -> None:
     """Its checksums are right, its content is not."""
     path = tmp_path / "run" / "00002-00000003"
     with persistence.saving(path, "checkpoint", config, lambda *_: None) as folder:
@@ -140,9 +135,8 @@ def test_a_forged_checkpoint_is_refused(
 
 
 def test_moments_go_where_the_parameters_are() -> None:
-    far = nn.Parameter(
-        torch.ones(2, device="meta")
-    )  # as on a GPU, where fused steps read the number of steps, too
+    # as on a GPU, where fused steps read the number of steps, too
+    far = nn.Parameter(torch.ones(2, device="meta"))
     optimizer = torch.optim.Adam([far], fused=True)
     load_optimizer_state(
         optimizer, {far: "w"}, {"w.step": torch.tensor(3.0), "w.exp_avg": torch.ones(2)}

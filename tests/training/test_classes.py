@@ -55,9 +55,7 @@ def test_a_held_out_name_is_out_of_all_its_classes() -> None:
 
 
 @given(LABELS, st.integers(1, 4), SEEDS)
-def test_shots_are_as_many_of_each_class_as_there_are(
-    labels: np.ndarray, each: int, seed: int
-) -> None:
+def test_shots_are_as_many_of_each_as_there_are(labels: np.ndarray, each: int, seed: int) -> None:
     names = classes_of(labels)
     train, judged = sampling.shots(names, each, seed)
     expected = [min(each, count // 2) for count in names.sizes.tolist()]
@@ -114,16 +112,15 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)"
         in caplog.text
     )
-    with pytest.raises(
-        LinkerError,
-        match=r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0",
-    ):
+    message = (
+        r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0"
+    )
+    with pytest.raises(LinkerError, match=message):
         sampling.select_classes(
             dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0
         )
-    with pytest.raises(
-        LinkerError, match="the hierarchy has 0 concepts on level 4 with names below"
-    ):
+    message = "the hierarchy has 0 concepts on level 4 with names below"
+    with pytest.raises(LinkerError, match=message):
         sampling.select_classes(
             dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0
         )
@@ -142,10 +139,8 @@ def test_large_classes_of_no_hierarchy_and_of_several_roots(
             sampling.select_classes(options, dictionary.table(normalize), dictionary, 0)[0].ids
         )
 
-    with pytest.raises(
-        LinkerError,
-        match=f"the dictionary has no hierarchy, which ground.classes={kind} groups names by",
-    ):
+    message = f"the dictionary has no hierarchy, which ground.classes={kind} groups names by"
+    with pytest.raises(LinkerError, match=message):
         of("id\tname\nD:1\tcancer\nD:2\tskin\n")
     assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == [
         "D:1",
@@ -157,9 +152,7 @@ def test_large_classes_of_no_hierarchy_and_of_several_roots(
     )
 
 
-def test_a_class_of_one_name_gives_no_shots(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_classes_of_one_name_give_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """D:2 is left with one name; two classes are enough."""
     few, options = (
         DICTIONARY.split("D:4")[0].replace("cardiac disease", ""),
@@ -176,10 +169,8 @@ def test_a_class_of_one_name_gives_no_shots(
         assert names.sizes.tolist() == validation.sizes.tolist()
         return list(names.ids), names.sizes.tolist()
 
-    with pytest.raises(
-        LinkerError,
-        match=r"^1 of 2 classes have two names or more, .* \(not D:2\); expected: two classes",
-    ):
+    message = r"^1 of 2 classes have two names or more, .* \(not D:2\); expected: two classes"
+    with pytest.raises(LinkerError, match=message):
         shots(few)
     assert shots(f"{few}D:9\tlung disease\tchest disease\tD:0\n") == (["D:1", "D:9"], [2, 1])
     assert "1 of 3 classes have one name, and are left out: D:2" in caplog.text

@@ -12,9 +12,7 @@ from linker import Dictionary
 from .small import MENTIONS, data_of
 
 
-def test_names_are_those_of_the_dictionary_and_mentions_are_indexed_behind_them(
-    dictionary: Dictionary,
-) -> None:
+def test_names_of_the_dictionary_and_mentions_indexed_behind_them(dictionary: Dictionary) -> None:
     data = data_of(dictionary)
     names = list(data.table.texts)
     assert sorted(names) == sorted({*dictionary.names})

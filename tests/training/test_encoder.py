@@ -28,9 +28,7 @@ HALF = 2**-12  # the most that half precision moves a number below 1
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
-def test_the_generator_has_the_trained_weights_and_indexes_the_mentions_too(
-    dictionary: Dictionary,
-) -> None:
+def test_the_generator_has_trained_weights_and_indexes_mentions_too(dictionary: Dictionary) -> None:
     data = data_of(dictionary)
     generator, history = fit(Letters(dropout=0.2), data, a_setup())
     texts = list(data.indexed.table.texts)
@@ -112,9 +110,8 @@ def test_one_concept_with_one_name(tmp_path: Path) -> None:
         0,
         0,
     ]  # one candidate is right for sure; there are no two names to align
-    assert (
-        fit(Letters(), data_of(one, None), a_setup(align=1, epochs=0))[1] == []
-    )  # nothing is to be trained
+    # nothing is to be trained
+    assert fit(Letters(), data_of(one, None), a_setup(align=1, epochs=0))[1] == []
 
 
 @pytest.mark.parametrize("mentions", [MENTIONS, None], ids=["mentions", "dictionary"])
@@ -229,9 +226,7 @@ def test_other_options_refuse_to_resume(
         )
 
 
-def test_another_phase_trains_anew_from_the_same_alignment(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
+def test_another_phase_goes_on_from_the_alignment(dictionary: Dictionary, tmp_path: Path) -> None:
     data, other = data_of(dictionary), data_of(dictionary, MENTIONS[1:])
     setup = a_setup(align=2, checkpoints=tmp_path)
     fit(Letters(), data, setup)
@@ -244,9 +239,7 @@ def test_another_phase_trains_anew_from_the_same_alignment(
     assert sum(isinstance(step, Step) for step in steps) == 4  # none of them aligns
 
 
-def test_training_from_the_start_forgets_all_checkpoints(
-    dictionary: Dictionary, tmp_path: Path
-) -> None:
+def test_training_anew_forgets_all_checkpoints(dictionary: Dictionary, tmp_path: Path) -> None:
     """And nothing else."""
     data = data_of(dictionary)
     fit(Letters(), data, a_setup(align=2, checkpoints=tmp_path))
@@ -267,9 +260,7 @@ def kept(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("phase", ["align", "rank"])
-def test_weights_that_a_last_step_broke_are_never_kept(
-    dictionary: Dictionary, tmp_path: Path, phase: str
-) -> None:
+def test_broken_weights_are_never_kept(dictionary: Dictionary, tmp_path: Path, phase: str) -> None:
     """The loss of the step was a number still."""
     setup = a_setup(
         align=1 if phase == "align" else 0,

@@ -167,9 +167,7 @@ RATES = [1 / 3, 2 / 3, 1, 1, 8 / 9, 7 / 9, 6 / 9, 5 / 9, 4 / 9, 3 / 9, 2 / 9, 1 
 @pytest.mark.parametrize(
     ("optimizer", "warmup", "rates"), [("adamw", 0.25, RATES), ("adam", 0, [1] * 12)]
 )
-def test_steps_are_those_of_a_loop_written_out(
-    optimizer: str, warmup: float, rates: list[float]
-) -> None:
+def test_steps_by_a_loop_written_out(optimizer: str, warmup: float, rates: list[float]) -> None:
     toy, plain = Toy(), Toy()
     plan = replace(PLAN, epochs=2, optimizer=optimizer, clip=0.5, best_by=None, warmup=warmup)
     losses = [record.loss for record in train(toy, plan) if isinstance(record, Step)]
@@ -275,9 +273,7 @@ def gradients(toy: Toy) -> dict[str, Any]:
     }
 
 
-def test_little_memory_gives_the_gradient_of_the_whole_batch(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_little_memory_gives_the_gradient_of_all(caplog: pytest.LogCaptureFixture) -> None:
     """Both passes of a part drop the same."""
     tight, plain = Toy(dropout=0.4, room=4), Toy(dropout=0.4)
     batch = Toy().eval().batches(1)[0]
@@ -295,9 +291,8 @@ def test_little_memory_gives_the_gradient_of_the_whole_batch(
         assert torch.equal(state, state_again)
         assert torch.equal(vectors, vectors_again)
     states = [state for _, state, _ in tight.calls[:half]]
-    assert (
-        len({tuple(state.tolist()) for state in states}) == half
-    )  # each part drops something else
+    # each part drops something else
+    assert len({tuple(state.tolist()) for state in states}) == half
 
     vectors, rows = list[Tensor](), dict[str, Tensor]()
     for names, state, _ in tight.calls[:half]:  # the slow way: all graphs at once
@@ -310,9 +305,8 @@ def test_little_memory_gives_the_gradient_of_the_whole_batch(
 
 
 def test_no_room_for_a_single_name_is_an_error() -> None:
-    with pytest.raises(
-        LinkerError, match="out of memory with one name at a time; take a smaller batch_size"
-    ):
+    message = "out of memory with one name at a time; take a smaller batch_size"
+    with pytest.raises(LinkerError, match=message):
         list(train(Toy(room=0)))
 
 
@@ -374,9 +368,8 @@ def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
         trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
     toy = Toy()
     toy.out = nn.Linear(8, 7)
-    with pytest.raises(
-        LinkerError, match="run: the checkpoint does not fit what is trained; remove the folder"
-    ):
+    message = "run: the checkpoint does not fit what is trained; remove the folder"
+    with pytest.raises(LinkerError, match=message):
         list(train(toy, replace(PLAN, epochs=1), replace(checkpoints, resume=True)))
 
 
@@ -419,9 +412,8 @@ def test_killed_at_any_moment_and_resumed_gives_the_same_model(tmp_path: Path) -
     assert told["message"].startswith("training stopped by SIGTERM at epoch")
     assert told["final"] == told["whole"]
     assert len(told["final"]["history"]) == LONG.epochs
-    assert (
-        len(list((tmp_path / "run").iterdir())) == 1
-    )  # the one checkpoint; nothing that the killed left
+    # the one checkpoint; nothing that the killed left
+    assert len(list((tmp_path / "run").iterdir())) == 1
 
 
 def killed(folder: Path) -> None:

@@ -52,16 +52,13 @@ def test_words_and_texts_mean_dan() -> None:
         ({"flags": ["--epochs 3", "--seed 1"]}, "--epochs 3: only an encoder with weights"),
         ({"resume": True}, "--resume: only an encoder with weights is trained, not static"),
         ({"encoder": "tfidf", "flags": ["--device cpu"]}, "--device cpu: only .*, not tfidf"),
-        (
-            {"encoder": "static", "has_words": True},
-            "--words is for encoders that are made of words",
-        ),
+        ({"encoder": "static", "has_words": True}, "--words is for encoders that are made of words"),
         ({"encoder": "tfidf", "model_name": "x"}, "--model-name is for --encoder transformer or"),
         ({"changes": ["dan.hidden=3"]}, "the encoder static makes nothing of the options dan"),
         ({"changes": ["align.epochs=3"]}, "static makes nothing of the options align"),
         ({"preset": "paper-dan", "encoder": "static"}, "--preset paper-dan is for --encoder dan"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_fit_together(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make(TrainingRequest(**request_))

@@ -52,9 +52,7 @@ def slow_alignment(
 
 
 @pytest.mark.parametrize("hard", [True, False])
-def test_the_loss_of_self_alignment_is_that_of_the_formula(
-    dictionary: Dictionary, hard: bool
-) -> None:
+def test_the_loss_of_alignment_is_that_of_the_formula(dictionary: Dictionary, hard: bool) -> None:
     data, encoder = data_of(dictionary, None), Letters(normalize=False)
     drawn = sampling.synonym_pairs(data.table, 0, 1)
     texts = data.table.texts
@@ -68,9 +66,7 @@ def test_the_loss_of_self_alignment_is_that_of_the_formula(
     assert [(record["phase"], record["epoch"]) for record in history] == [("align", 1)]
 
 
-def test_self_alignment_leaves_lambda_alone_and_draws_synonyms_together(
-    dictionary: Dictionary,
-) -> None:
+def test_alignment_leaves_lambda_alone_and_draws_synonyms_together(dictionary: Dictionary) -> None:
     data, encoder = data_of(dictionary, None), Letters()
     pairs = sampling.synonym_pairs(data.table, 0, 1)
     texts = list(data.table.texts)

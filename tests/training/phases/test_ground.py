@@ -300,9 +300,8 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
             sum(w * e for w, e in zip(parts, each, strict=True)), abs=1e-4
         )
         seen += held
-    assert sorted(seen) == sorted(
-        names.texts
-    )  # each name once, that of a concept without synonyms too
+    # each name once, that of a concept without synonyms too
+    assert sorted(seen) == sorted(names.texts)
 
 
 def test_the_pairs_of_bne(encoder: TrainableDan) -> None:

@@ -155,9 +155,8 @@ def test_lambda_has_a_learning_rate_of_its_own(dictionary: Dictionary) -> None:
         "clip": 0.0,
     }
     weights, moved, _, _ = trained(data_of(dictionary), a_setup(**options))
-    assert moved == pytest.approx(
-        0.25 / 20, rel=1e-3
-    )  # upwards: names that share letters are right more often
+    # upwards: names that share letters are right more often
+    assert moved == pytest.approx(0.25 / 20, rel=1e-3)
     assert max(
         float((torch.tensor(weights[name]) - before[name]).abs().max()) for name in before
     ) == pytest.approx(0.001, rel=1e-2)
@@ -194,9 +193,8 @@ def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
     data = data_of(dictionary, None)
     _, history = fit(Letters(), data, a_setup(epochs=3, dictionary_queries=7, top_k=5))
     assert [len(maker.queries) for maker, _ in made] == [7, 7, 7]
-    assert (
-        len({tuple(query.text for query in maker.queries) for maker, _ in made}) == 3
-    )  # drawn anew
+    # drawn anew
+    assert len({tuple(query.text for query in maker.queries) for maker, _ in made}) == 3
     for text, names in in_lists(data, made):
         assert text not in names
         assert len(set(names)) == 5
@@ -216,9 +214,7 @@ def test_a_mention_that_is_a_name_may_find_itself(
     assert made[0][0] is made[1][0]  # so that sparse rankings are computed once
 
 
-def test_the_empty_name_is_no_candidate(
-    tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]
-) -> None:
+def test_no_empty_candidate(tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]) -> None:
     dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
     data = data_of(dictionary, [("fevers", "D:0")], extend=False)
     assert "" in data.table.texts
@@ -254,8 +250,6 @@ def test_lists_without_anything_right_are_refused(dictionary: Dictionary) -> Non
         ("fever", "D:2"),
         ("pyrexia", "D:2"),
     ]  # of neither is a name of lymphomas or tumors among the two best
-    with pytest.raises(
-        LinkerError,
-        match=r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids",
-    ):
+    message = r"none of the 2 candidate lists holds a right name; raise top_k, or check the ids"
+    with pytest.raises(LinkerError, match=message):
         fit(Letters(), data_of(dictionary, far), a_setup(top_k=2, dense_ratio=0.0))
