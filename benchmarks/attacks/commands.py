@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linker import Dictionary, Linker, cli
+from linker import Linker, cli
 
-from . import readers, seeds
+from . import inputs, readers
 from .core import CPU, Attack, Failed
-from .mutate import mutated, packed
+from .inputs import mutated, packed
 
 LINKER = [sys.executable, "-m", "linker.cli"]
 _VALUES = (
@@ -45,17 +45,18 @@ class Result(NamedTuple):
     code: int
     out: bytes
     err: str
+    what: str  # was run
 
 
 def check(result: Result, *codes: int, silent: bool = False) -> Result:
     """Take it for a failure where a command ends otherwise than it may, or says nothing of that."""
-    shown = result.err[-300:]
+    shown = f"{result.err[-300:]} ({result.what[:300]!r})"
     if wrong := _WRONG.search(result.err):
         raise Failed(f"{wrong[0].replace(':', ',')}: {shown}")
     if result.code not in (codes or CODES):
         raise Failed(f"exit code {result.code}: {shown}")
     if result.code and not result.err.strip() and not silent:
-        raise Failed(f"exit code {result.code} without a message: ")
+        raise Failed(f"exit code {result.code} without a message: {shown}")
     return result
 
 
@@ -70,20 +71,21 @@ def preload() -> None:
             importlib.import_module(name)
 
 
-def forked(arguments: Sequence[str], stdin: bytes = b"") -> Result:
-    """Run a command in a fork of this process, which has imported linker already."""
+def forked(arguments: Sequence[object], *codes: int, stdin: bytes = b"") -> Result:
+    """Run a command in a fork of this process, which has imported linker already, and check it."""
+    words = list(map(str, arguments))
     with contextlib.ExitStack() as stack:
         given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(stdin)
         given.seek(0)
         pid = os.fork()
         if not pid:
-            _become(arguments, given.fileno(), out.fileno(), err.fileno())
-        _, status = os.waitpid(pid, 0)
+            _become(words, given.fileno(), out.fileno(), err.fileno())
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         out.seek(0)
         err.seek(0)
         said = err.read().decode("utf-8", "backslashreplace")
-        return Result(os.waitstatus_to_exitcode(status), out.read(), said)
+        return check(Result(code, out.read(), said, shlex.join(words)), *codes)
 
 
 def _become(arguments: Sequence[str], *descriptors: int) -> None:
@@ -110,33 +112,37 @@ def _become(arguments: Sequence[str], *descriptors: int) -> None:
 
 def process(
     arguments: Sequence[str | bytes | Path],
-    *,
+    *codes: int,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
     shell: str = "",
     folder: Path | None = None,
 ) -> Result:
-    """Run a command as a process; `shell` is what a shell adds to it, such as "2>&-"."""
+    """Run a command as a process, and check it; `shell` is what a shell adds, such as "2>&-"."""
     command: Sequence[str | bytes | Path] = [*LINKER, *arguments]
     if shell:
         command = ["bash", "-c", f'"$@" {shell}', "bash", *command]
     about: dict[str, Any] = {"env": os.environ | (env or {}), "cwd": folder, "timeout": 60}
     done = subprocess.run(command, input=stdin, capture_output=True, check=False, **about)
-    return Result(done.returncode, done.stdout, done.stderr.decode("utf-8", "backslashreplace"))
+    what = f"{[*arguments]} {shell} {env or ''}"
+    result = Result(
+        done.returncode, done.stdout, done.stderr.decode(errors="backslashreplace"), what
+    )
+    return check(result, *codes, silent="2>&-" in shell)
 
 
 def materials(folder: Path) -> None:
     """Fill a folder with a model and a valid file of each format."""
-    folder.mkdir(parents=True)
+    dictionary = inputs.dictionary(folder)
     files = dict(file for target in readers.TARGETS.values() for file in target.files.items())
-    files |= {"dict.tsv": seeds.TABLE, "m.txt": seeds.TXT, "gold.tsv": seeds.TSV}
-    files |= {"doc.txt": seeds.PUBTATOR, "predictions.jsonl": seeds.PREDICTIONS}
-    files |= {"plain.tsv": seeds.TSV_PLAIN, "spelling.txt": seeds.SPELLING}
-    files |= {"config.toml": seeds.TOML, "m.jsonl": seeds.JSONL, "text.txt": seeds.TEXT * 20}
-    files |= {"vectors.txt": seeds.WORD2VEC_TEXT, "biosyn.json": seeds.BIOSYN}
+    files |= {"m.txt": inputs.TXT, "gold.tsv": inputs.TSV}
+    files |= {"doc.txt": inputs.PUBTATOR, "predictions.jsonl": inputs.PREDICTIONS}
+    files |= {"plain.tsv": inputs.TSV_PLAIN, "spelling.txt": inputs.SPELLING}
+    files |= {"config.toml": inputs.TOML, "m.jsonl": inputs.JSONL, "text.txt": inputs.TEXT * 20}
+    files |= {"vectors.txt": inputs.WORD2VEC_TEXT, "biosyn.json": inputs.BIOSYN}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    Linker.train(Dictionary.read(folder / "dict.tsv"), encoder="tfidf").save(folder / "model")
+    Linker.train(dictionary, encoder="tfidf").save(folder / "model")
 
 
 def filled(text: str, **paths: Path) -> str:
@@ -210,16 +216,15 @@ _COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-@contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
     """Command lines with a few options of hostile values, and mutated files and inputs."""
     materials(shared)
     preload()
-    inputs = [file for target in readers.TARGETS.values() for file in target.files.items()]
+    every = [file for target in readers.TARGETS.values() for file in target.files.items()]
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         command = list(_COMMANDS)[case % len(_COMMANDS)]
-        name, data = rng.choice(inputs)
+        name, data = rng.choice(every)
         data, _ = packed(rng, mutated(rng, data) if rng.random() < 0.7 else data)
         (folder / name).write_bytes(data)
         options, words = _COMMANDS[command], command.split()
@@ -228,13 +233,10 @@ def prepared(shared: Path) -> Iterator[Attack]:
             words += [option, *([rng.choice(options[option])] if options[option] else [])]
         paths = {"shared": shared, "folder": folder, "input": folder / name}
         words = [filled(word, **paths) for word in words]
-        try:
-            result = check(forked(words, data))
-            if result.code == 0 and words[0] == "link" and " --format jsonl" in " ".join(words):
-                for line in result.out.decode().split("\n")[:-1]:
-                    json.loads(line)
-        except Failed as failure:
-            raise Failed(f"{str(failure)[:300]} ({shlex.join(words)[:300]!r})") from None
+        result = forked(words, stdin=data)
+        if result.code == 0 and words[0] == "link" and " --format jsonl" in " ".join(words):
+            for line in result.out.decode().split("\n")[:-1]:
+                json.loads(line)
 
     yield attack
 
@@ -248,15 +250,15 @@ _NAMES = (
     b".hidden", b"--format", b"a.gz", b"CON", b"a" * 250,
 )  # fmt: skip
 _NAMED = {  # {n}: a hostile name, which what is read has and what is written gets; its content
-    "link {n} --model {shared}/model -o out.{n}": seeds.TXT,
+    "link {n} --model {shared}/model -o out.{n}": inputs.TXT,
     "link {shared}/m.txt --model {shared}/model -o {n}": b"",
     "link {shared}/m.jsonl --model {shared}/model --format jsonl -o {n}/deep": b"",
-    "evaluate {n} --mentions-format tsv --model {shared}/model -o {n}.evaluation": seeds.TSV,
-    "train --encoder tfidf --dict {n} --dict-format table -o {n}.model": seeds.TABLE,
-    "dictionary convert {n} --dict-format table -o {n}.tsv": seeds.TABLE,
-    "dictionary stats {n} --dict-format table --json": seeds.TABLE,
-    "words convert {n} -o {n}.words": seeds.WORD2VEC_TEXT,
-    "train --encoder tfidf --dict {shared}/dict.tsv --spelling {n} -o {n}.model": seeds.SPELLING,
+    "evaluate {n} --mentions-format tsv --model {shared}/model -o {n}.evaluation": inputs.TSV,
+    "train --encoder tfidf --dict {n} --dict-format table -o {n}.model": inputs.TABLE,
+    "dictionary convert {n} --dict-format table -o {n}.tsv": inputs.TABLE,
+    "dictionary stats {n} --dict-format table --json": inputs.TABLE,
+    "words convert {n} -o {n}.words": inputs.WORD2VEC_TEXT,
+    "train --encoder tfidf --dict {shared}/dict.tsv --spelling {n} -o {n}.model": inputs.SPELLING,
 }
 _LOCALES: tuple[dict[str, str], ...] = (
     {},
@@ -266,7 +268,6 @@ _LOCALES: tuple[dict[str, str], ...] = (
 )
 
 
-@contextlib.contextmanager
 def names(shared: Path) -> Iterator[Attack]:
     """Every hostile name of a file with every command, in some locales; all are to succeed."""
     materials(shared)
@@ -284,14 +285,10 @@ def names(shared: Path) -> Iterator[Attack]:
         plain = b"./" + name if name.startswith(b"-") else name
         words = [plain if word == b"{n}" else word.replace(b"{n}", name) for word in words]
         is_long = len(name) > 200
-        try:
-            result = process(words, env=where, folder=folder)
-            check(result, *((0, 1) if is_long else (0,)))
-            output = os.fsdecode(words[words.index(b"-o") + 1]) if b"-o" in words else "."
-            if not is_long and not (folder / output).exists():
-                raise Failed("no output of that name: ")
-        except Failed as failure:
-            raise Failed(f"{str(failure)[:300]} ({name!r}, {command}, {where})") from None
+        result = process(words, 0, *[1] * is_long, env=where, folder=folder)
+        output = os.fsdecode(words[words.index(b"-o") + 1]) if b"-o" in words else "."
+        if not is_long and not (folder / output).exists():
+            raise Failed(f"no output of that name: {result.what}")
 
     yield attack
 
@@ -342,7 +339,6 @@ _DESCRIPTORS = (  # a command, what a shell adds, the right exit codes, and what
 )
 
 
-@contextlib.contextmanager
 def descriptors(shared: Path) -> Iterator[Attack]:
     """Commands of daemons and of shells: with closed descriptors, into devices and pipes."""
     materials(shared)
@@ -351,14 +347,11 @@ def descriptors(shared: Path) -> Iterator[Attack]:
         command, shell, codes, left = _DESCRIPTORS[case % len(_DESCRIPTORS)]
         words, adds = (filled(text, shared=shared, folder=folder) for text in (command, shell))
         output = folder / left
-        try:
-            result = check(process(words.split(), shell=adds), *codes, silent="2>&-" in shell)
-            if left and not output.exists():
-                raise Failed(f"nothing was written: {result.err[-300:]}")
-            starts = (b"mention\t", b"id\t")
-            if left == "out" and not output.read_bytes().startswith(starts):
-                raise Failed(f"wrong output: {output.read_bytes()[:100]!r}")
-        except Failed as failure:
-            raise Failed(f"{str(failure)[:300]} ({command}, {shell})") from None
+        result = process(words.split(), *codes, shell=adds)
+        if left and not output.exists():
+            raise Failed(f"nothing was written: {result.err[-300:]} ({result.what})")
+        starts = (b"mention\t", b"id\t")
+        if left == "out" and not output.read_bytes().startswith(starts):
+            raise Failed(f"wrong output: {output.read_bytes()[:100]!r} ({result.what})")
 
     yield attack

@@ -17,11 +17,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -34,23 +31,17 @@ LONGEST = 2_000  # characters of a message of linker's
 SHOWN = "ATTACKS_SHOWN"  # the variable with which tracebacks and what libraries say are shown
 
 Attack = Callable[[random.Random, int, Path], None]
-Prepared = Callable[[Path], AbstractContextManager[Attack]]
+Prepared = Callable[[Path], Iterator[Attack]]
+Row = tuple[int, bool, str | None]  # a case, whether linker refused it, and what failed
 
 
 class Failed(AssertionError):
     """An attack found something wrong. Its text is "kind of failure: details"."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What came of some cases."""
-
-    tried: int = 0
-    refused: int = 0  # of these, by a LinkerError
-    failures: list[list[Any]] = field(default_factory=list)  # [case, what failed]
-
-
-def run(name: str, prepared: Prepared, wall: int, seed: int, cases: range, seconds: float) -> Tally:
+def run(
+    name: str, prepared: Prepared, wall: int, seed: int, cases: range, seconds: float
+) -> list[Row]:
     """Try some cases of a kind of attack, and stop where the time is over.
 
     Processes are forked, so that what called this must have no threads, and must not have linked
@@ -64,29 +55,26 @@ def run(name: str, prepared: Prepared, wall: int, seed: int, cases: range, secon
         cases: their numbers.
         seconds: after which no case is begun.
     """
-    tally, end, first = Tally(), time.monotonic() + seconds, cases.start
+    rows, end = list[Row](), time.monotonic() + seconds
     # a thread for each of many cores takes address space
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-2:])
     logging.getLogger().setLevel(logging.CRITICAL)  # thousands of refusals
     with (
         tempfile.TemporaryDirectory(prefix="attacks-") as place,
-        prepared(Path(place) / "shared") as attack,
+        contextlib.contextmanager(prepared)(Path(place) / "shared") as attack,
     ):
-        folder = Path(place) / "case"
 
-        def one(case: int) -> tuple[bool, str | None]:
-            return _tried(attack, random.Random(f"{name} {seed} {case}"), case, folder)
+        def one(case: int) -> Row:
+            rng = random.Random(f"{name} {seed} {case}")
+            return case, *_tried(attack, rng, case, Path(place) / "case")
 
-        while first < cases.stop and time.monotonic() < end:
-            chunk = range(first, min(first + CHUNK, cases.stop))
-            first = _in_process(one, chunk, end, wall, tally)
-    return tally
+        while cases[len(rows) :] and time.monotonic() < end:
+            rows += _in_process(one, cases[len(rows) :][:CHUNK], end, wall)
+    return rows
 
 
-def _in_process(
-    one: Callable[[int], tuple[bool, str | None]], cases: range, end: float, wall: int, tally: Tally
-) -> int:
-    """Try cases in one process, which writes a line for each, and return the case to go on with."""
+def _in_process(one: Callable[[int], Row], cases: range, end: float, wall: int) -> list[Row]:
+    """Try cases in one process, which writes a line for each; the last may be that it died of."""
     receiver, sender = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
@@ -103,24 +91,16 @@ def _in_process(
             os._exit(0)
         os._exit(1)
     os.close(sender)
-    case = cases.start
     with open(receiver, encoding="utf-8") as lines:
-        for refused, failure in map(json.loads, lines):
-            tally.tried, tally.refused = tally.tried + 1, tally.refused + refused
-            tally.failures += [[case, failure]] if failure else []
-            case += 1
+        rows = [(case, refused, failed) for case, refused, failed in map(json.loads, lines)]
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)  # what a process that died has left
-    if not code:
-        return case
     if code in (-signal.SIGPROF, -signal.SIGALRM):
         died = f"out of time: more than {CPU} s of CPU or {wall} s"
     else:
         died = f"died: of {signal.Signals(-code).name}" if code < 0 else f"died: with code {code}"
-    tally.failures.append([case, died])
-    tally.tried += 1
-    return case + 1
+    return [*rows, (cases.start + len(rows), False, died)] if code else rows
 
 
 def _tried(attack: Attack, rng: random.Random, case: int, folder: Path) -> tuple[bool, str | None]:
@@ -176,8 +156,7 @@ def describe(error: BaseException) -> str:
         for file, line in frames
         if "/linker/" in file and "/benchmarks/" not in file
     ]
-    try:
+    text = "an exception without a text"
+    with contextlib.suppress(Exception):
         text = str(error)
-    except Exception:
-        text = "an exception without a text"
     return f"{type(error).__name__} at {ours[-1] if ours else frames[-1]}: {text[:200]}"

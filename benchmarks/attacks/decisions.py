@@ -1,4 +1,4 @@
-"""Hostile decisions: files of them, tables and mappings that people changed, and answers."""
+"""Hostile decisions: stores, files of decisions, tables and mappings that people changed, answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import io
 import json
 import random
 import re
-import shlex
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,25 @@ from linker import Dictionary, Linker
 from linker.decisions.store import DecisionStore
 from linker.types import Decision
 
-from . import seeds
-from .commands import Result, check, forked, preload
+from . import inputs
+from .commands import Result, forked, preload
 from .core import Attack, Failed
+from .inputs import NUMBERS, changed, mutated
 from .judgements import (
+    BY_PEOPLE,
     Said,
+    as_now,
     check_claims,
     check_mappings,
     claims,
     expect,
     kept,
+    letters,
+    mappings,
+    selected,
     skipped,
     spaced,
-)
-from .mutate import changed
+)  # fmt: skip
 from .writers import text as hostile
 
 IDS = ("MESH:D001943", "MESH:D009369", "MESH:D010051", "OMIM:208900")
@@ -54,7 +59,7 @@ DECIDED = (
     Decision("sheep fever", "MESH:D009369", reviewer="Ada"),
     Decision("sheep fever", "OMIM:208900", reviewer="Bob"),
 )
-DOCUMENT = seeds.PUBTATOR + (
+DOCUMENT = inputs.PUBTATOR + (
     b"104|t|Ataxia telangiectasia (A-T) and breast cancer.\n104|a|A-T is no gout.\n"
     b"104\t0\t21\tAtaxia telangiectasia\tDisease\t\n104\t23\t26\tA-T\tDisease\t\n"
     b"104\t32\t45\tbreast cancer\tDisease\t\n104\t47\t50\tA-T\tDisease\t\n"
@@ -89,16 +94,12 @@ class Shared:
         return ["--model", str(self.folder / "model")]
 
 
-@contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
     """One kind of file with decisions after the other, by the commands that read or write it."""
-    from .decision_stores import attack as store  # which need this module
-    from .decision_texts import answers, any_bytes, mapped
-
     materials = prepare(shared)
     ways = (
-        *(store, _table, store, _reviewed, mapped, store, answers, any_bytes, any_bytes),
-        *(_there_and_back, _applied, _reviewed, mapped, _there_and_back, _applied),
+        *(_store, _table, _store, _reviewed, _mapped, _store, _answers, _any_bytes, _any_bytes),
+        *(_there_and_back, _applied, _reviewed, _mapped, _there_and_back, _applied),
     )
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
@@ -109,10 +110,8 @@ def prepared(shared: Path) -> Iterator[Attack]:
 
 def prepare(folder: Path) -> Shared:
     """Fill a folder with a model, decisions, and answers to which these were applied."""
-    folder.mkdir(parents=True)
     preload()
-    (folder / "dict.tsv").write_bytes(seeds.TABLE)
-    dictionary = Dictionary.read(folder / "dict.tsv")
+    dictionary = inputs.dictionary(folder)
     Linker.train(dictionary, encoder="tfidf").save(folder / "model")
     with DecisionStore(folder / "store.sqlite") as decisions:
         decisions.add(DECIDED)
@@ -120,42 +119,32 @@ def prepare(folder: Path) -> Shared:
     (folder / "mentions.txt").write_text("\n".join(MENTIONS) + "\n", encoding="utf-8")
     rows = [["number", "mention", "concept_id", "note"]]
     rows += [[str(n), mention, f"old {n}", "a, b"] for n, mention in enumerate(MENTIONS)]
+    made = {}  # by names: by which command
     for name, sign in (("answers.csv", ","), ("answers.tsv", "\t")):
         with open(folder / f"given.{name}", "w", encoding="utf-8", newline="") as file:
             csv.writer(file, delimiter=sign).writerows(rows)
-        _made(folder, f"link {folder}/given.{name} --column mention", name)
+        made[name] = f"given.{name} --column mention"
     for form in ("tsv", "jsonl", "sssom"):
-        _made(folder, f"link {folder}/mentions.txt -k 2 --format {form}", f"loose.{form}")
+        made[f"loose.{form}"] = f"mentions.txt -k 2 --format {form}"
     for form in ("tsv", "pubtator", "bioc", "jsonl", "sssom"):
-        _made(folder, f"link {folder}/document.txt --format {form}", f"document.{form}")
+        made[f"document.{form}"] = f"document.txt --format {form}"
+    store = f"--decisions {folder}/store.sqlite"
+    for name, words in made.items():
+        command = f"link {folder}/{words} --model {folder}/model {store} -o {folder}/{name}"
+        forked(command.split(), 0)
     for form in ("tsv", "sssom"):
-        command = f"decisions export --decisions {folder}/store.sqlite --format {form}"
-        check(forked(f"{command} -o {folder}/export.{form}".split()), 0)
+        forked(f"decisions export {store} --format {form} -o {folder}/export.{form}".split(), 0)
     (folder / "others.sssom").write_text(OTHERS, encoding="utf-8")
     names = [path.name for path in sorted(folder.iterdir()) if path.is_file()]
     files = {name: (folder / name).read_bytes() for name in names if "given" not in name}
     return Shared(folder, files, dictionary)
 
 
-def _made(folder: Path, command: str, output: str) -> None:
-    options = f" --model {folder}/model --decisions {folder}/store.sqlite -o {folder}/{output}"
-    check(forked((command + options).split()), 0)
-
-
-def ran(arguments: Sequence[object], *codes: int) -> Result:
-    """Run a command; a failure tells its arguments."""
-    words = list(map(str, arguments))
-    try:
-        return check(forked(words), *codes)
-    except Failed as failure:
-        raise Failed(f"{str(failure)[:300]} ({shlex.join(words)[:300]!r})") from None
-
-
-def decide(path: Path, shared: Shared, *more: object) -> tuple[Result, Path]:
+def _decide(path: Path, shared: Shared, *more: object) -> tuple[Result, Path]:
     """Take the decisions of a file into a new store, which is returned."""
     store = path.with_name("new.sqlite")
     words = ["decide", path, "--decisions", store, "--on-error", "skip", *shared.model, *more]
-    return ran(words), store
+    return forked(words), store
 
 
 def _check_not_stopped(result: Result) -> None:
@@ -185,9 +174,9 @@ def _table(rng: random.Random, folder: Path, shared: Shared) -> None:
     _write_table(rng, path, [names, *(row for row, _, _ in rows)])
     if imported:
         store = folder / "new.sqlite"
-        result = ran(["decisions", "import", path, "--decisions", store, "--on-error", "skip"])
+        result = forked(["decisions", "import", path, "--decisions", store, "--on-error", "skip"])
     else:
-        result, store = decide(path, shared)
+        result, store = _decide(path, shared)
     _check_not_stopped(result)
     numbers = [number for found in _COUNTS.findall(result.err) for number in found if number]
     taken, left = sum(int(number.replace(",", "")) for number in numbers), skipped(result.err)[0]
@@ -262,7 +251,7 @@ def _reviewed(rng: random.Random, folder: Path, shared: Shared) -> None:
         more, said, is_bad = _change(rng, cells) if rng.random() < 0.5 else ({}, None, False)
         cells |= more
         with contextlib.suppress(*UNREADABLE):
-            allowed += list(map(of_json, json.loads(cells["decisions"] or "[]")))
+            allowed += list(map(_of_json, json.loads(cells["decisions"] or "[]")))
         allowed += [said] if said else []
         if cells["state"] == "accepted":  # also where the decisions beside it are gone
             allowed.append(Said.of(cells["mention"], cells["linker_concept_id"]))
@@ -273,14 +262,14 @@ def _reviewed(rng: random.Random, folder: Path, shared: Shared) -> None:
         bad += is_bad
         row[:] = [cells[one] for one in header]
     _write_table(rng, folder / name, rows)
-    result, store = decide(folder / name, shared, "--reviewer", "Eve", "--column", "mention")
+    result, store = _decide(folder / name, shared, "--reviewer", "Eve", "--column", "mention")
     _check_not_stopped(result)
     if skipped(result.err)[0] < bad:
         raise Failed(f"a bad row was not reported: {bad} bad, {result.err[-300:]}")
     expect(kept(store), required, allowed, shared.dictionary)
 
 
-def of_json(record: Any) -> Said:
+def _of_json(record: Any) -> Said:
     return Said.of(record["mention"], record["concept_id"] or "", record["accepted"] is True)
 
 
@@ -337,15 +326,15 @@ def _there_and_back(rng: random.Random, folder: Path, shared: Shared) -> None:
     with DecisionStore(path) as store:
         store.add(_drawn(rng, rng.randint(1, 6)))
         before = store.list()
-    result = ran(["decisions", "export", "--decisions", path, "--format", form], 0)
+    result = forked(["decisions", "export", "--decisions", path, "--format", form], 0)
     output, new = folder / "export.tsv", folder / "new.sqlite"
     output.write_bytes(result.out)
     if form == "sssom":
         check_mappings(result.out.decode(), kept(path), shared.dictionary)
     if form == "tsv" and rng.random() < 0.5:
-        taken = ran(["decisions", "import", output, "--decisions", new])
+        taken = forked(["decisions", "import", output, "--decisions", new])
     else:
-        taken, new = decide(output, shared)
+        taken, new = _decide(output, shared)
     if taken.code:
         raise Failed(f"an export is refused ({form}): {taken.err[-300:]}")
     with DecisionStore(new) as store:
@@ -376,7 +365,7 @@ def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
     if form == "csv":
         column = options = ["--column", "mention"]
         source = shared.folder / "given.answers.csv"
-    result = ran(["link", source, *shared.model, "--decisions", path, "-o", output, *options])
+    result = forked(["link", source, *shared.model, "--decisions", path, "-o", output, *options])
     if result.code:
         if "is of another dictionary" not in result.err:
             raise Failed(f"refused: {result.err[-300:]}")
@@ -386,8 +375,316 @@ def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
         check_mappings(text, standing, shared.dictionary)
     else:
         check_claims(claims(form, text), standing, shared.dictionary)
-        applied = [of_json(one) for claim in claims(form, text) for one in claim.decisions]
-    taken, new = decide(output, shared, *column)
+        applied = [_of_json(one) for claim in claims(form, text) for one in claim.decisions]
+    taken, new = _decide(output, shared, *column)
     expect(kept(new), applied, standing, shared.dictionary)
     if taken.code or skipped(taken.err)[0]:
         raise Failed(f"answers of ours are refused ({form}): {taken.err[-300:]}")
+
+
+# -------------------------------------------------------------------------------- files of decisions
+
+_AGAIN = (
+    "ALTER TABLE decisions RENAME TO old; CREATE TABLE decisions (id, mention, concept_id, "
+    "accepted, scope, reviewer, time, model, release); INSERT INTO decisions SELECT * FROM old; "
+)
+_SCRIPTS = (
+    "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN UPDATE decisions SET concept_id = "
+    "'OMIM:208900' WHERE id = new.id; END",
+    "CREATE TRIGGER t AFTER INSERT ON decisions BEGIN DELETE FROM decisions WHERE id < new.id; END",
+    "CREATE TRIGGER t BEFORE INSERT ON decisions BEGIN SELECT RAISE(IGNORE); END",
+    "CREATE TRIGGER t AFTER INSERT ON withdrawals BEGIN DELETE FROM withdrawals; END",
+    "UPDATE decisions SET {column} = {value} WHERE id = {id}",
+    "UPDATE decisions SET accepted = {value} WHERE id = {id}",
+    "UPDATE decisions SET mention = {value} WHERE id = {id}",
+    "UPDATE decisions SET concept_id = {value} WHERE id = {id}",
+    "INSERT INTO withdrawals (decision, reviewer, time) VALUES ({value}, 'x', {value})",
+    "ALTER TABLE decisions RENAME COLUMN scope TO place",
+    "ALTER TABLE decisions ADD COLUMN extra TEXT",
+    "ALTER TABLE decisions DROP COLUMN model",
+    "ALTER TABLE decisions RENAME TO old; CREATE VIEW decisions AS SELECT id, mention, "
+    "'OMIM:208900' AS concept_id, 1 AS accepted, scope, reviewer, time, model, release FROM old",
+    "DROP TABLE withdrawals",
+    "DROP TABLE decisions",
+    "ALTER TABLE withdrawals RENAME TO old; CREATE TABLE withdrawals (id, decision, reviewer, "
+    "time); INSERT INTO withdrawals VALUES (1, 1, '', NULL), (2, 1, '', 'x')",
+    _AGAIN + "UPDATE decisions SET {column} = {value} WHERE id = {id}",
+    _AGAIN + "INSERT INTO decisions SELECT * FROM old",
+    "PRAGMA user_version = {number}",
+    "PRAGMA application_id = {number}",
+    "UPDATE sqlite_sequence SET seq = 9223372036854775807",
+    "PRAGMA encoding = 'UTF-16'; VACUUM",
+    "PRAGMA auto_vacuum = 2; VACUUM",
+    "PRAGMA journal_mode = DELETE",
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO "
+    "decisions SELECT i + 100, 'breast cancer', 'X:' || i, 0, '', 'Ada', 't', '', '' FROM n",
+)
+_SQL_VALUES = (
+    "'false'", "'true'", "2", "-1", "0.5", "x'ff00'", "x'00'", "''", "'1'", "9223372036854775807",
+    "'a' || char(0) || 'b'", "CAST(x'c328' AS TEXT)", "CAST(x'eda080' AS TEXT)", "1e400", "0",
+    "NULL", "'[]'", "char(10) || 'x'", "replace(hex(zeroblob(100000)), '0', 'x')",
+    "-9223372036854775808",
+)  # fmt: skip
+_COLUMNS = (
+    "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release", "id",
+)  # fmt: skip
+_STORE_COMMANDS = (
+    "list", "list", "export", "sssom", "mentions", "check", "withdraw", "link", "link", "decide",
+    "import",
+)  # fmt: skip
+_READ = (
+    "SELECT id, mention, concept_id, accepted, typeof(mention), typeof(concept_id), "
+    "typeof(accepted) FROM decisions"
+)
+_Rows = Sequence[tuple[Any, ...]]
+
+
+def _store(rng: random.Random, folder: Path, shared: Shared) -> None:
+    """A hostile file of decisions, through a command that reads or changes it."""
+    path, data = folder / "store.sqlite", shared.files["store.sqlite"]
+    is_damaged = rng.random() < 0.4
+    path.write_bytes(_damaged(rng, data) if is_damaged else data)
+    if not is_damaged:
+        _change_tables(rng, path)
+    before, command, options = (
+        selected(path, _READ),
+        rng.choice(_STORE_COMMANDS),
+        ["--decisions", path],
+    )
+    if command in ("decide", "import"):
+        _add_to(path, command, shared, before)
+    elif command == "withdraw":
+        result = forked(["decisions", "withdraw", *options, "--id", 1])
+        gone = selected(path, "SELECT 1 FROM withdrawals WHERE decision = 1")
+        if result.code == 0 and not gone:
+            raise Failed("a decision is in force that was said to be withdrawn: 1")
+    elif command == "link":
+        form = rng.choice(("jsonl", "pubtator", "bioc"))
+        source = shared.folder / "document.txt"
+        result = forked(["link", source, *shared.model, *options, "--format", form])
+        if result.code == 0:
+            check_claims(claims(form, result.out.decode()), _good(before), shared.dictionary)
+    elif command == "check":
+        forked(["decisions", "check", *options, "--dict", shared.folder / "dict.tsv"])
+    elif command == "list":
+        is_past = rng.random() < 0.5
+        result = forked(["decisions", "list", *options, *["--history"] * is_past])
+        if result.code == 0:
+            _check_listed(result.out.decode(), before, is_past)
+    else:
+        form = command.replace("export", "tsv")
+        result = forked(["decisions", "export", *options, "--format", form])
+        if result.code == 0 and form == "tsv":
+            _check_listed(result.out.decode(), before, False)
+        elif result.code == 0 and form == "sssom":
+            check_mappings(result.out.decode(), _good(before), shared.dictionary)
+
+
+def _damaged(rng: random.Random, data: bytes) -> bytes:
+    """Bytes of a database that differ: anywhere, in its head, its schema, or a page of rows."""
+    start, end = rng.choice(((0, 0), (0, 100), (100, 4096), (4096, len(data))))
+    if not end:
+        return mutated(rng, data)
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 4, 16))):
+        at = rng.randrange(start, end)
+        if changed[at] or rng.random() < 0.2:  # most of a page is empty
+            changed[at] = rng.randrange(256)
+    return bytes(changed)
+
+
+def _change_tables(rng: random.Random, path: Path) -> None:
+    """Change a database in one or two of the ways in which others would."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for _ in range(rng.choice((1, 1, 2))):
+            script = rng.choice(_SCRIPTS).format(
+                value=rng.choice(_SQL_VALUES),
+                id=rng.randint(1, len(DECIDED)),
+                column=rng.choice(_COLUMNS),
+                number=rng.choice((0, 2, 1, 99, -1, 2**31 - 1)),
+            )
+            with contextlib.suppress(sqlite3.Error):
+                connection.executescript(script)
+                connection.commit()
+
+
+def _good(rows: Iterable[tuple[Any, ...]]) -> list[Said]:
+    """What the rows say that are of the right types."""
+    return [
+        Said.of(mention, concept, bool(accepted))
+        for _, mention, concept, accepted, *types in rows
+        if types == ["text", "text", "integer"] and accepted in (0, 1)
+    ]
+
+
+def _check_listed(text: str, rows: _Rows, is_past: bool) -> None:
+    listed = list(csv.DictReader(io.StringIO(text, newline=""), dialect="excel-tab"))
+    concept = "concept" if is_past else "concept_id"
+    said = [Said.of(row["mention"], row[concept], row["accepted"] == "true") for row in listed]
+    expect(said, (), _good(rows))
+    if is_past and len(listed) != len(rows):
+        raise Failed(f"decisions were lost: {len(rows)} in the file, {len(listed)} listed")
+
+
+def _add_to(path: Path, command: str, shared: Shared, before: _Rows) -> None:
+    """Add a decision to a hostile file: it stands there as given, and so do those before it."""
+    given = path.with_name("given.tsv")
+    row = "mention\tconcept_id\treviewer\nnew mention\tMESH:D010051\tEve\n"
+    given.write_text(row, encoding="utf-8")
+    words = ["decide", *shared.model] if command == "decide" else ["decisions", "import"]
+    if forked([*words, given, "--decisions", path]).code:
+        return
+    after = selected(path, _READ)
+    if Said.of("new mention", "MESH:D010051") not in _good(after):
+        raise Failed(
+            f"a decision was lost: it was said to be taken, and is not there, {after[-1:]}"
+        )
+    if lost := [row for row in before if row not in after]:
+        raise Failed(f"decisions were lost: {lost}")
+
+
+# ----------------------------------------------------------------------------------------- mappings
+
+_CELLS = {  # what is written into a column of mappings
+    "predicate_modifier": ("", "Not", "Not", "not", "NOT", "Not ", "maybe"),
+    "predicate_id": (
+        *("skos:exactMatch", "skos:relatedMatch", "skos:broadMatch", "owl:sameAs", ""),
+        "exactMatch",
+    ),
+    "object_id": (
+        *(*IDS, *WRONG_IDS, "", "sssom:NoTermFound", "sssom:notermfound", "local:x", "-1"),
+        *("MESH:D%30", "MESH:D001943|MESH:D010051"),
+    ),
+    "mapping_justification": (
+        *(*BY_PEOPLE, *BY_PEOPLE, "semapv:LexicalMatching", "", "manual"),
+        "semapv:manualmappingcuration",
+    ),
+    "subject_id": ("X:1", ""),
+    "subject_label": ("", " ", *MENTIONS),
+    "comment": ("document ;", "; document 1, characters 2", "x"),
+}
+
+
+def _mapped(rng: random.Random, folder: Path, shared: Shared) -> None:
+    """Mappings with other cells: only what is curated is taken, all else is reported."""
+    name = rng.choice(("loose.sssom", "document.sssom", "export.sssom", "others.sssom"))
+    lines = shared.files[name].decode().split("\n")[:-1]
+    head = [f"{line}\n" for line in lines if line.startswith("#")]
+    header, *rows = csv.reader(lines[len(head) :], "excel-tab")
+    there = sorted(set(_CELLS) & set(header))
+    for _ in range(rng.randint(1, 6)):
+        row, column = rng.choice(rows), rng.choice(there)
+        if header.index(column) < len(row):
+            row[header.index(column)] = rng.choice(_CELLS[column])
+        how = rng.random()
+        if how < 0.1:
+            rows.append(list(row))
+        elif how < 0.2:
+            rng.shuffle(rows)
+        elif how < 0.25:
+            del row[rng.randrange(1, len(row)) :]
+            row += [""] * (len(header) - len(row)) * rng.randrange(2)
+    if rng.random() < 0.1:
+        at = rng.randrange(len(header))
+        for row in [header, *rows]:
+            del row[at : at + 1]
+    text = io.StringIO()
+    csv.writer(text, "excel-tab", lineterminator="\n").writerows([header, *rows])
+    path = folder / "a.sssom.tsv"
+    path.write_text("".join(head) + text.getvalue(), encoding="utf-8")
+    result, store = _decide(path, shared)
+    if result.code == 0:
+        _check_mapped(path.read_text(encoding="utf-8"), kept(store), skipped(result.err)[1])
+
+
+def _check_mapped(text: str, stored: Sequence[Said], reported: set[int]) -> None:
+    curated = [
+        (line, spaced(row.get("subject_label", "")), not row.get("predicate_modifier", ""), row)
+        for line, row in mappings(text)
+        if row.get("mapping_justification") in BY_PEOPLE
+    ]
+    for said in stored:
+        rows = [r for _, m, a, r in curated if (m, a) == (said.mention, said.accepted)]
+        if not set(said.ids) <= {identifier for row in rows for identifier in _objects(row)}:
+            raise Failed(f"a decision that no mapping says: {said}")
+    for line, mention, accepted, row in curated:
+        of_mention = [said for said in stored if said.mention == mention]
+        is_there = any(s.accepted == accepted and _objects(row) <= {*s.ids} for s in of_mention)
+        lines = {other for other, label, _, _ in curated if label == mention}
+        if not is_there and not lines & reported:
+            raise Failed(f"a mapping was neither taken nor reported: line {line}, {row}")
+
+
+def _objects(row: dict[str, str]) -> set[str]:
+    written = row.get("object_id", "").replace("sssom:NoTermFound", "")
+    return {*Said.of("", written.removeprefix("local:").replace("%30", "0")).ids}
+
+
+# ----------------------------------------------------------------------- answers, and any other file
+
+_DAMAGE: tuple[Callable[[random.Random, str], str], ...] = (
+    lambda rng, text: text[:-1],
+    lambda rng, text: text[1:],
+    lambda rng, text: text[: rng.randrange(2, len(text))],
+    lambda rng, text: text.replace('"accepted": true', f'"accepted": {rng.choice(NUMBERS)}'),
+    lambda rng, text: text.replace('"accepted"', rng.choice(('"Accepted"', '"accepted "'))),
+    lambda rng, text: text.replace('"', rng.choice(("'", "“", '""', ""))),
+    lambda rng, text: text.replace(", ", rng.choice((",,", ";", " ")), 1),
+    lambda rng, text: text + rng.choice((" ", "]", ",", "x", "[]", " ok")),
+    lambda rng, text: text.replace("[{", rng.choice(("{", "[ {", "[[{", "[{}, {"))),
+    lambda rng, text: json.dumps(changed(rng, json.loads(text))),
+    lambda rng, text: rng.choice(BROKEN_JSON),
+)
+
+
+def _answers(rng: random.Random, folder: Path, shared: Shared) -> None:
+    """Answers of which one has damaged decisions: they are taken as they stand, or reported."""
+    name = rng.choice(("document.pubtator", "document.bioc", "document.jsonl", "loose.jsonl"))
+    text = shared.files[name].decode()
+    found = list(re.finditer(r"\[\{(?:&quot;|\")mention.*?\}\](?=\n|\t|<|\})", text))
+    match = rng.choice(found)
+    damaged = rng.choice(_DAMAGE)(rng, match[0]).encode("utf-8", "replace").decode()
+    if name.endswith("bioc"):
+        damaged = damaged.replace("&", "&amp;").replace("<", "&lt;")
+    is_unlike = name.endswith("pubtator") and not re.match(r"[\[{]|.*mention", damaged)
+    if damaged == match[0] or not damaged.strip() or is_unlike:
+        return  # a word alone may be the text of a part
+    path = folder / "a.txt"
+    path.write_text(text[: match.start()] + damaged + text[match.end() :], encoding="utf-8")
+    result, store = _decide(path, shared)
+    if result.code:
+        return
+    others = [_of_json(one) for m in found if m is not match for one in json.loads(m[0])]
+    now: list[Said] | None = None
+    with contextlib.suppress(*UNREADABLE):
+        now = list(map(_of_json, json.loads(damaged)))
+    stored, is_reported = kept(store), skipped(result.err)[0] > 0
+    there = {as_now(said, shared.dictionary) for said in stored}
+    is_whole = now is not None and {as_now(said, shared.dictionary) for said in now} <= there
+    if not is_whole and not is_reported:
+        raise Failed(f"damaged decisions were neither taken nor reported ({name}): {damaged[:200]}")
+    expect(stored, () if is_reported else others, [*others, *(now or ())], shared.dictionary)
+
+
+def _any_bytes(rng: random.Random, folder: Path, shared: Shared) -> None:
+    """Any file with decisions, mutated: what is taken stands in it, mention beside concept."""
+    kinds = ("answers", "loose", "document", "export", "others")
+    names = [name for name in shared.files if name.startswith(kinds) and name != "document.txt"]
+    name = rng.choice(names)
+    path, store = folder / "a.txt", folder / "new.sqlite"
+    path.write_bytes(mutated(rng, shared.files[name]))
+    words = ["decisions", "import", path]
+    if rng.random() < 0.8:
+        is_table = name.startswith("answers") and rng.random() < 0.8
+        words = ["decide", path, *shared.model, *["--column", "mention"] * is_table]
+    on_error = rng.choice(("skip", "stop"))
+    if forked([*words, "--decisions", store, "--on-error", on_error]).code:
+        return
+    text = path.read_bytes().decode("utf-8", "replace")
+    text = re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), text)
+    lines = [letters(line) for line in text.splitlines() if line.strip()]
+    windows = ["".join(lines[n : n + 4]) for n in range(len(lines))]
+    for said in kept(store):
+        parts = [letters(said.mention), *(letters(i.rpartition(":")[2]) for i in said.ids)]
+        if said.accepted and not any(all(part in one for part in parts) for one in windows):
+            raise Failed(f"an accepted decision that the file does not say ({name}): {said}")

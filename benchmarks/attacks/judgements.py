@@ -48,6 +48,11 @@ def spaced(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
+def letters(text: str) -> str:
+    """Its plain letters and digits, small."""
+    return "".join(sign for sign in text.lower() if sign.isalnum() and sign.isascii())
+
+
 def as_now(said: Said, dictionary: Dictionary) -> Said:
     """What is said, with the ids that a dictionary has now."""
     ids = (next(iter(dictionary.resolve(i)), i) if i else "" for i in said.ids)

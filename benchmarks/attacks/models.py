@@ -19,10 +19,10 @@ import numpy as np
 from linker import Dictionary, Linker, files, persistence
 from linker.options import changed, preset
 
-from . import seeds
+from . import inputs
 from .core import Attack, Failed
-from .mutate import NESTED, NUMBERS, mutated, other
-from .mutate import changed as changed_json
+from .inputs import NESTED, NUMBERS, mutated, other
+from .inputs import changed as changed_json
 
 _MARKER = "code-was-run"
 _QUICK: dict[str, dict[str, Any]] = {  # a training of a dan or a transformer that takes a second
@@ -67,11 +67,10 @@ def _words(folder: Path) -> None:
     WordVectors.read(folder).means(["breast cancer", "feverish"])
 
 
-@contextlib.contextmanager
 def sparse(shared: Path) -> Iterator[Attack]:
     """Damaged sparse models, dictionaries and word vectors."""
     folders: list[tuple[Path, Use]] = [(shared / "model", _link), (shared / "dictionary", _browse)]
-    dictionary = _dictionary(shared)
+    dictionary = inputs.dictionary(shared)
     Linker.train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"}).save(
         shared / "model"
     )
@@ -87,25 +86,18 @@ def sparse(shared: Path) -> Iterator[Attack]:
     yield _attack([folders[0], *folders])
 
 
-@contextlib.contextmanager
 def dense(shared: Path) -> Iterator[Attack]:
     """Damaged models with a dan, and with a transformer."""
     import torch
 
     torch.set_num_threads(1)
-    dictionary, folders = _dictionary(shared), list[tuple[Path, Use]]()
+    dictionary, folders = inputs.dictionary(shared), list[tuple[Path, Use]]()
     for encoder in ("dan", "transformer"):
         model = {"transformer": {"model": letters_transformer(shared / "bert", 32)}}
         options = changed(preset("default", encoder), _QUICK | model)
         Linker.train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)
-
-
-def _dictionary(shared: Path) -> Dictionary:
-    shared.mkdir()
-    (shared / "dict.tsv").write_bytes(seeds.TABLE)
-    return Dictionary.read(shared / "dict.tsv")
 
 
 def letters_transformer(folder: Path, longest: int) -> str:

@@ -86,7 +86,6 @@ READERS = {  # group of options -> the encoders whose training depends on it
 }
 
 
-@contextlib.contextmanager
 def prepared(_: Path) -> Iterator[Attack]:
     """Every option with every value: parsing, and a tiny training."""
     every = list(cases())

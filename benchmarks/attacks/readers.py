@@ -20,9 +20,9 @@ from linker.readers import mentions, table
 from linker.text import spelling
 from linker.types import Candidate, Document, Mention, Part, Prediction
 
-from . import seeds
+from . import inputs
 from .core import Attack, Failed
-from .mutate import mutated, packed
+from .inputs import mutated, packed
 
 Read = Callable[[Path, OnError, random.Random], int | None]
 """Reads a file, does with it what a command would, and returns its records where each line is one, or is skipped."""
@@ -100,7 +100,7 @@ def _biosyn(path: Path, on_error: OnError, rng: random.Random) -> None:
 
 def _judged(path: Path, protocol: str) -> None:
     gold = path.with_name("gold.tsv")
-    gold.write_bytes(seeds.TSV_PLAIN)
+    gold.write_bytes(inputs.TSV_PLAIN)
     annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
     list(predictions.outcomes(path, annotated, protocol, None))
 
@@ -126,30 +126,30 @@ def _texts(path: Path, on_error: OnError, rng: random.Random) -> None:
         pass
 
 
-RRF = {"MRCONSO.RRF": seeds.MRCONSO, "MRREL.RRF": seeds.MRREL, "MRSTY.RRF": seeds.MRSTY}
+RRF = {"MRCONSO.RRF": inputs.MRCONSO, "MRREL.RRF": inputs.MRREL, "MRSTY.RRF": inputs.MRSTY}
 TARGETS = {
-    "txt": Target({"a.txt": seeds.TXT}, _mentions("txt")),
-    "tsv": Target({"a.tsv": seeds.TSV}, _mentions("tsv")),
-    "tsv without header": Target({"a.tsv": seeds.TSV_PLAIN}, _mentions("tsv")),
-    "csv": Target({"a.csv": seeds.CSV}, _mentions("tsv")),
-    "jsonl": Target({"a.jsonl": seeds.JSONL}, _mentions("jsonl")),
-    "pubtator": Target({"a.txt": seeds.PUBTATOR}, _mentions("pubtator")),
-    "bioc xml": Target({"a.xml": seeds.BIOC_XML}, _mentions("bioc")),
-    "bioc json": Target({"a.json": seeds.BIOC_JSON}, _mentions("bioc")),
-    "concept": Target({"a.concept": seeds.CONCEPT}, _mentions("concept")),
-    "predictions": Target({"a.jsonl": seeds.PREDICTIONS}, _predictions),
-    "predictions of BioSyn": Target({"a.json": seeds.BIOSYN}, _biosyn),
-    "table": Target({"a.tsv": seeds.TABLE}, _dictionary("table")),
-    "table csv": Target({"a.csv": seeds.TABLE_CSV}, _dictionary("table")),
-    "medic": Target({"a.tsv": seeds.MEDIC}, _dictionary("medic")),
-    "medic csv": Target({"a.csv": seeds.MEDIC_CSV}, _dictionary("medic")),
-    "obo": Target({"a.obo": seeds.OBO}, _dictionary("obo")),
-    "id||name": Target({"a.txt": seeds.NAMES}, _dictionary("biosyn")),
+    "txt": Target({"a.txt": inputs.TXT}, _mentions("txt")),
+    "tsv": Target({"a.tsv": inputs.TSV}, _mentions("tsv")),
+    "tsv without header": Target({"a.tsv": inputs.TSV_PLAIN}, _mentions("tsv")),
+    "csv": Target({"a.csv": inputs.CSV}, _mentions("tsv")),
+    "jsonl": Target({"a.jsonl": inputs.JSONL}, _mentions("jsonl")),
+    "pubtator": Target({"a.txt": inputs.PUBTATOR}, _mentions("pubtator")),
+    "bioc xml": Target({"a.xml": inputs.BIOC_XML}, _mentions("bioc")),
+    "bioc json": Target({"a.json": inputs.BIOC_JSON}, _mentions("bioc")),
+    "concept": Target({"a.concept": inputs.CONCEPT}, _mentions("concept")),
+    "predictions": Target({"a.jsonl": inputs.PREDICTIONS}, _predictions),
+    "predictions of BioSyn": Target({"a.json": inputs.BIOSYN}, _biosyn),
+    "table": Target({"a.tsv": inputs.TABLE}, _dictionary("table")),
+    "table csv": Target({"a.csv": inputs.TABLE_CSV}, _dictionary("table")),
+    "medic": Target({"a.tsv": inputs.MEDIC}, _dictionary("medic")),
+    "medic csv": Target({"a.csv": inputs.MEDIC_CSV}, _dictionary("medic")),
+    "obo": Target({"a.obo": inputs.OBO}, _dictionary("obo")),
+    "id||name": Target({"a.txt": inputs.NAMES}, _dictionary("biosyn")),
     "rrf": Target(RRF, _dictionary("rrf"), named="."),
-    "spelling list": Target({"a.txt": seeds.SPELLING}, _spelling),
-    "toml": Target({"a.toml": seeds.TOML}, _config),
-    "text": Target({"a.txt": seeds.TEXT}, _texts),
-    "word2vec text": Target({"a.txt": seeds.WORD2VEC_TEXT}, _words),
+    "spelling list": Target({"a.txt": inputs.SPELLING}, _spelling),
+    "toml": Target({"a.toml": inputs.TOML}, _config),
+    "text": Target({"a.txt": inputs.TEXT}, _texts),
+    "word2vec text": Target({"a.txt": inputs.WORD2VEC_TEXT}, _words),
 }
 
 
@@ -160,17 +160,16 @@ def _with_gensim(folder: Path) -> dict[str, Target]:
         from gensim.models.fasttext import save_facebook_model
     except ImportError:
         return {}
-    sentences = [line.split() for line in seeds.TEXT.decode().splitlines()]
+    sentences = [line.split() for line in inputs.TEXT.decode().splitlines()]
     sizes = {"vector_size": 4, "min_count": 1, "min_n": 3, "max_n": 3, "bucket": 50}
     made = FastText(sentences, **sizes, epochs=1, workers=1, seed=0)
     save_facebook_model(made, str(folder / "a.bin"))
     return {
         "fasttext": Target({"a.bin": (folder / "a.bin").read_bytes()}, _words),
-        "word2vec binary": Target({"a.bin": seeds.WORD2VEC_BINARY}, _words),
+        "word2vec binary": Target({"a.bin": inputs.WORD2VEC_BINARY}, _words),
     }
 
 
-@contextlib.contextmanager
 def prepared(folder: Path) -> Iterator[Attack]:
     """Mutated files, one format after the other; every second is read with --on-error skip."""
     folder.mkdir()
@@ -226,8 +225,8 @@ BOMBS = {  # a format, and what stands before, in and behind the endless text
     "predictions": (b'{"schema": 1, "mention": "', b"a", b'"}\n'),
     "predictions of BioSyn": (b'{"queries": "', b"a", b'"}'),
     "table": (b"id\tname\nX:1\t", b"a", b"\n"),
-    "medic": (seeds.MEDIC, b"a", b"\n"),
-    "obo": (seeds.OBO + b"\n[Term]\nid: X:9\nname: ", b"a", b"\n"),
+    "medic": (inputs.MEDIC, b"a", b"\n"),
+    "obo": (inputs.OBO + b"\n[Term]\nid: X:9\nname: ", b"a", b"\n"),
     "id||name": (b"X:1||", b"a", b"\n"),
     "spelling list": (b"a||", b"a", b"\n"),
     "toml": (b"[sparse]\na = '", b"a", b"'\n"),
@@ -236,7 +235,6 @@ BOMBS = {  # a format, and what stands before, in and behind the endless text
 }
 
 
-@contextlib.contextmanager
 def bombs(folder: Path) -> Iterator[Attack]:
     """A megabyte of gzip that holds one line of more than a gigabyte, format by format, with and without skipping."""
 

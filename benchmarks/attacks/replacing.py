@@ -18,7 +18,7 @@ from typing import Any
 from linker import Dictionary, Linker, LinkerError, Mention
 from linker.types import GoldGroup
 
-from .commands import LINKER, check, filled, materials, process
+from .commands import LINKER, filled, materials, process
 from .core import Attack, Failed
 
 _WORDS = "--set words.dim=8 --set words.min_count=1 --set words.buckets=50"
@@ -46,7 +46,6 @@ def _materials(shared: Path) -> None:
 # ------------------------------------------------------------------------- kills and interrupts
 
 
-@contextlib.contextmanager
 def kills(shared: Path) -> Iterator[Attack]:
     """A kill while something is replaced: what stood is there, or the new.
 
@@ -58,7 +57,7 @@ def kills(shared: Path) -> Iterator[Attack]:
     seconds: dict[str, float] = {}  # of a whole run
 
     def run(name: str, folder: Path) -> None:
-        check(process(filled(_COMMANDS[name], shared=shared).split(), folder=folder), 0)
+        process(filled(_COMMANDS[name], shared=shared).split(), 0, folder=folder)
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         name = names[case % len(names)]
@@ -118,7 +117,6 @@ def _contents(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
-@contextlib.contextmanager
 def interrupts(shared: Path) -> Iterator[Attack]:
     """Ctrl-C: exit code 130, or that of a command which was done, and no traceback."""
     _materials(shared)
@@ -143,7 +141,6 @@ def interrupts(shared: Path) -> Iterator[Attack]:
 # ----------------------------------------------------------------- loads while models are replaced
 
 
-@contextlib.contextmanager
 def loads(shared: Path) -> Iterator[Attack]:
     """Every load must give one of two models whole, which another process saves in turn.
 
@@ -193,7 +190,7 @@ def loads(shared: Path) -> Iterator[Attack]:
 
 def _by_command(path: Path, wholes: list[dict[str, Any]]) -> None:
     given = "".join(f"{mention}\n" for mention in _MENTIONS).encode()
-    result = check(process(["link", "-", "--model", str(path), "-k", "3"], stdin=given))
+    result = process(["link", "-", "--model", str(path), "-k", "3"], stdin=given)
     if result.code:
         raise Failed(f"no answer of the command line: {result.err[-300:]}")
     ids = [line.split("\t")[2] for line in result.out.decode().splitlines()[1:]]

@@ -13,7 +13,6 @@ first cases of each kind.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import importlib
 import json
 import os
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.attacks import core
-from benchmarks.attacks.core import SHOWN, Tally
+from benchmarks.attacks.core import SHOWN, Row
 from benchmarks.lib import results
 
 EXAMPLES = 3  # of each failure, that are kept
@@ -75,7 +74,7 @@ KINDS = {
 # fmt: on
 
 
-def apart(kind: str, seed: int, first: int, count: int, seconds: float) -> Tally:
+def apart(kind: str, seed: int, first: int, count: int, seconds: float) -> list[Row]:
     """Try some cases in a process of their own; what came of them."""
     arguments = [sys.executable, __file__, "--try", kind, *map(str, (seed, first, count, seconds))]
     environment = os.environ | ONE_THREAD | {"MALLOC_ARENA_MAX": "2"}  # which take address space
@@ -85,8 +84,8 @@ def apart(kind: str, seed: int, first: int, count: int, seconds: float) -> Tally
         sys.stderr.buffer.write(done.stderr)
     if done.returncode:
         said = done.stderr.decode(errors="replace")[-1000:]
-        return Tally(failures=[[first, f"the attack could not be made: {said}"]])
-    return Tally(**json.loads(done.stdout))
+        return [(first, False, f"the attack could not be made: {said}")]
+    return list(map(tuple, json.loads(done.stdout)))
 
 
 def try_here(name: str, seed: str, first: str, count: str, seconds: str) -> None:
@@ -94,18 +93,18 @@ def try_here(name: str, seed: str, first: str, count: str, seconds: str) -> None
     answer = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
     kind, cases = KINDS[name], range(int(first), int(first) + int(count))
-    tally = core.run(name, kind.load(), kind.wall, int(seed), cases, float(seconds))
+    rows = core.run(name, kind.load(), kind.wall, int(seed), cases, float(seconds))
     with open(answer, "w", encoding="utf-8") as file:
-        file.write(json.dumps(dataclasses.asdict(tally)))
+        file.write(json.dumps(rows))
 
 
 def repeat(given: argparse.Namespace) -> int:
     """Repeat one case, and show what it says."""
     os.environ[SHOWN] = "1"
-    tally = apart(given.only[0], given.seed, given.case, 1, 60 * given.minutes)
-    said = "refused, as it should be" if tally.refused else "no failure"
-    print(tally.failures[0][1] if tally.failures else said)
-    return int(bool(tally.failures))
+    rows = apart(given.only[0], given.seed, given.case, 1, 60 * given.minutes)
+    _, is_refused, failure = rows[0]
+    print(failure or ("refused, as it should be" if is_refused else "no failure"))
+    return int(bool(failure))
 
 
 def attacked(
@@ -115,51 +114,46 @@ def attacked(
     planned = max(1, round(KINDS[kind].cases * given.share))
     start, share = time.monotonic(), -(-planned // given.processes)
     shares = [(first, min(share, planned - first)) for first in range(0, planned, share)]
-    seconds = max(0, end - start)
-    tallies = list(pool.map(lambda cases: apart(kind, given.seed, *cases, seconds), shares))
+    made = pool.map(lambda cases: apart(kind, given.seed, *cases, max(0, end - start)), shares)
+    rows = [row for one in made for row in one]
+    failures = [(case, failure) for case, _, failure in rows if failure]
     return {
         "what": KINDS[kind].what,
         "planned": planned,
-        "tried": sum(tally.tried for tally in tallies),
-        "refused": sum(tally.refused for tally in tallies),
-        "failed": sum(len(tally.failures) for tally in tallies),
+        "tried": len(rows),
+        "refused": sum(is_refused for _, is_refused, _ in rows),
+        "failed": len(failures),
         "seconds": round(time.monotonic() - start),
-        "failures": grouped(tallies),
+        "failures": grouped(failures),
     }
 
 
-def grouped(tallies: Iterable[Tally]) -> dict[str, Any]:
+def grouped(failures: Iterable[tuple[int, str]]) -> dict[str, Any]:
     """Failures of one cause together, the most frequent first: how many, and the first cases.
 
     The cause is what stands before the details.
     """
     causes: dict[str, list[Any]] = {}
-    for tally in tallies:
-        for case, failure in sorted(tally.failures):
-            cause = failure.partition(": ")[0]
-            causes.setdefault(cause, []).append({"case": case, "failure": failure})
+    for case, failure in sorted(failures):
+        cause = failure.partition(": ")[0]
+        causes.setdefault(cause, []).append({"case": case, "failure": failure})
     ordered = sorted(causes.items(), key=lambda cause: -len(cause[1]))
     return {cause: {"count": len(cases), "first": cases[:EXAMPLES]} for cause, cases in ordered}
 
 
-def show(kind: str, row: dict[str, Any], seed: int) -> None:
-    """Print the counts of a kind, and its failures with commands that repeat their first cases."""
-    counts = f"{row['tried']:,} of {row['planned']:,} tried, {row['refused']:,} refused"
-    print(f"{kind}: {counts}, {row['failed']:,} failed, {row['seconds']:,} s", flush=True)
-    for cause, cases in row["failures"].items():
-        first = cases["first"][0]
-        again = f'python benchmarks/attacks/run.py --only "{kind}" --seed {seed}'
-        print(f"  {cases['count']:,} x {cause}: {again} --case {first['case']}")
-        print(f"    {first['failure']}", flush=True)
-
-
 def main(given: argparse.Namespace) -> int:
-    """Run the attacks that are asked for; the exit code."""
+    """Run the attacks that are asked for, and print what they found; the exit code."""
     end, rows = time.monotonic() + 60 * given.minutes, {}
     with ThreadPoolExecutor(given.processes) as pool:
         for kind in given.only or KINDS:
-            rows[kind] = attacked(pool, kind, given, end)
-            show(kind, rows[kind], given.seed)
+            row = rows[kind] = attacked(pool, kind, given, end)
+            counts = f"{row['tried']:,} of {row['planned']:,} tried, {row['refused']:,} refused"
+            print(f"{kind}: {counts}, {row['failed']:,} failed, {row['seconds']:,} s", flush=True)
+            for cause, cases in row["failures"].items():
+                first = cases["first"][0]
+                again = f'python benchmarks/attacks/run.py --only "{kind}" --seed {given.seed}'
+                print(f"  {cases['count']:,} x {cause}: {again} --case {first['case']}")
+                print(f"    {first['failure']}", flush=True)
     if given.share == 1:
         old = results.figures("attacks") if given.only else {}
         figures = {kind: row for kind in KINDS if (row := rows.get(kind) or old.get(kind))}

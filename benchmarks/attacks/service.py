@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import json
 import os
@@ -18,7 +17,7 @@ from urllib.parse import parse_qs, unquote
 
 from linker import Dictionary, Linker
 
-from . import seeds, sockets
+from . import inputs, sockets
 from .core import Attack, Failed
 from .decisions import MENTIONS
 from .judgements import Said, as_now, selected
@@ -38,12 +37,9 @@ class Answer:
     body: bytes = b""
 
 
-@contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
     """A few requests together, to a service that keeps decisions or to one that wants a key."""
-    shared.mkdir()
-    (shared / "dict.tsv").write_bytes(seeds.TABLE)
-    Linker.train(Dictionary.read(shared / "dict.tsv"), encoder="tfidf").save(shared / "model")
+    Linker.train(inputs.dictionary(shared), encoder="tfidf").save(shared / "model")
     from linker.service import app  # noqa: F401 - imported once for all processes
 
     made: list[_Services] = []  # in each process: its threads do not come along

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from . import seeds
+from . import inputs
 from .decisions import IDS, MENTIONS, OLD_IDS, WRONG_IDS
-from .mutate import NUMBERS, changed, mutated, other
+from .inputs import NUMBERS, changed, mutated, other
 from .writers import text as hostile_text
 
 BODY = 200_000  # bytes that a body may have
@@ -136,7 +136,12 @@ def _parameter(rng: random.Random, name: str, value: Any) -> Sent:
 
 
 def _file(rng: random.Random) -> Sent:
-    files = {"a.csv": seeds.CSV, "a.txt": seeds.PUBTATOR, "a.xml": seeds.BIOC_XML, "": seeds.TSV}
+    files = {
+        "a.csv": inputs.CSV,
+        "a.txt": inputs.PUBTATOR,
+        "a.xml": inputs.BIOC_XML,
+        "": inputs.TSV,
+    }
     name, data = rng.choice(list(files.items()))
     query = f"name={quote(name)}" + "&column=mention" * (rng.random() < 0.3)
     sent = _post(b"/parse", mutated(rng, data)[: BODY + 10], b"", query.encode())

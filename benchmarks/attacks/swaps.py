@@ -16,7 +16,7 @@ from linker import Dictionary, Linker, files, persistence
 from linker.errors import LinkerError
 from linker.files import replacing
 
-from . import seeds
+from . import inputs
 from .core import Attack, Failed
 
 _POINTS = 10_000  # more than there are lines in the four runs together
@@ -33,7 +33,6 @@ class _Run(NamedTuple):
     old: Callable[[Path], object] | None = None  # writes what stood there
 
 
-@contextlib.contextmanager
 def prepared(shared: Path) -> Iterator[Attack]:
     """Cases go from the last line of each run to the first, so that the swap comes early.
 
@@ -139,7 +138,7 @@ def _tracer(reached: Callable[[int], object]) -> Callable[[FrameType, str, Any],
 
 
 def _linker(table: Path, prefix: str) -> Linker:
-    table.write_bytes(seeds.TABLE.replace(b"MESH:", f"{prefix}:".encode()))
+    table.write_bytes(inputs.TABLE.replace(b"MESH:", f"{prefix}:".encode()))
     return Linker.train(Dictionary.read(table), encoder="tfidf")
 
 

@@ -234,7 +234,6 @@ def _shown(concepts: Iterable[Concept]) -> list[tuple[str, Sequence[str], str]]:
 _CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator"), _documents("bioc"), _table)
 
 
-@contextlib.contextmanager
 def prepared(_: Path) -> Iterator[Attack]:
     """Hostile predictions and concepts, one format after the other."""
 
