@@ -1,13 +1,18 @@
-"""Hostile requests to a service in this process; `sockets` sends what is no HTTP to one of its own."""
+"""Hostile requests to a service in this process, and what is no HTTP to one in a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
 import random
 import re
+import socket
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,16 +22,16 @@ from urllib.parse import parse_qs, unquote
 
 from linker import Dictionary, Linker
 
-from . import inputs, sockets
+from . import inputs
 from .core import Attack, Failed
 from .decisions import MENTIONS
 from .judgements import Said, as_now, selected
-from .service_requests import BODY, FOREIGN, FORM, HOST, MAKERS, ORIGINS, Sent, hostile
+from .service_requests import BODY, FOREIGN, FORM, HOST, MAKERS, ORIGINS, RAW, Sent, hostile
 
 KEY = b"a-key-of-some-length"
 _LIMITS = {"body": BODY, "mentions": 300, "documents": 30, "text": 20_000, "requests": 12}
 _LIMITS |= {"read_seconds": 0.3, "seconds": 8.0}
-_RAW = 0.06  # share of the cases that are made over sockets
+_OVER_SOCKETS = 0.06  # share of the cases that are made over sockets
 
 
 @dataclass(slots=True)
@@ -47,8 +52,8 @@ def prepared(shared: Path) -> Iterator[Attack]:
     def attack(rng: random.Random, case: int, folder: Path) -> None:
         if not made or made[0].process != os.getpid():
             made[:] = [_Services(shared)]
-        if rng.random() < _RAW:
-            sockets.attack(rng, made[0].socketed())
+        if rng.random() < _OVER_SOCKETS:
+            _raw(rng, made[0].socketed())
         elif rng.random() < 0.15:
             _without_key(rng, made[0])
         else:
@@ -65,14 +70,12 @@ class _Services:
         self.loop = asyncio.new_event_loop()
         self._linker = Linker.load(shared / "model")
         self.dictionary = self._linker.dictionary
-        self._socket: sockets.Service | None = None
+        self._socket: _SocketService | None = None
         self._open: tuple[Any, Any, Path] | None = None
         self.keyed, *_ = self._started(keys=(KEY,))
         self.answers = {
-            prediction.mention.text: [
-                part.best and part.best.concept_id for part in prediction.parts
-            ]
-            for prediction in self._linker.link(MENTIONS)
+            one.mention.text: [part.best and part.best.concept_id for part in one.parts]
+            for one in self._linker.link(MENTIONS)
         }
 
     def _started(self, **settings: Any) -> tuple[Any, Any, Path]:
@@ -104,10 +107,10 @@ class _Services:
 
         return self.loop.run_until_complete(all_of_them())
 
-    def socketed(self) -> sockets.Service:
+    def socketed(self) -> _SocketService:
         """A service in a process of its own."""
         if self._socket is None or self._socket.process.poll() is not None:
-            self._socket = sockets.Service(self._shared)
+            self._socket = _SocketService(self._shared)
         return self._socket
 
 
@@ -245,15 +248,85 @@ def _check_stored(
     rows = selected(store, "SELECT mention, concept_id, accepted FROM decisions")
     there = Counter(as_now(Said.of(m, concept, bool(a)), dictionary) for m, concept, a in rows)
     sent_by = [str(one) for one in requests if b"decisions" in one.path]
-    if strange := there - made:
-        what = f"{dict(strange)}, {sent_by}"[:900]
-        raise Failed(f"a decision was stored that no request made: {what}")
-    if lost := made - there:
-        what = f"{dict(lost)}, {sent_by}"[:900]
-        raise Failed(f"a decision was acknowledged and is not stored: {what}")
+    for which, what in (
+        (there - made, "a decision was stored that no request made"),
+        (made - there, "a decision was acknowledged and is not stored"),
+    ):
+        if which:
+            raise Failed(f"{what}: {dict(which)}, {sent_by}"[:900])
     gone = len(selected(store, "SELECT 1 FROM withdrawals"))
     if gone != withdrawn:
         raise Failed(f"withdrawals: {gone} in the file, {withdrawn} were acknowledged")
+
+
+# ------------------------------------------------------------------------------------ over sockets
+
+_READ = 1  # seconds that the service waits for a request
+
+
+class _SocketService:
+    """linker serve in a process of its own."""
+
+    def __init__(self, shared: Path) -> None:
+        self.store = shared / f"{os.getpid()}-socket.sqlite"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        options = {"--model": shared / "model", "--port": self.port, "--read-seconds": _READ}
+        options["--decisions"] = self.store
+        words = [str(word) for pair in options.items() for word in pair]
+        log = shared / f"{os.getpid()}-socket.log"
+        with open(log, "wb") as file:
+            command = [sys.executable, "-m", "linker.cli", "serve", *words]
+            self.process = subprocess.Popen(command, stderr=file, stdin=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while b"serving at" not in log.read_bytes():
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise Failed(f"the service did not start: {log.read_bytes()[-300:]!r}")
+            time.sleep(0.05)
+
+    def talk(self, data: bytes, *, close: bool) -> tuple[bytes, bool]:
+        """Send bytes; what came back, and whether the service closed the connection in time."""
+        received, until = b"", time.monotonic() + 4 * _READ + 4
+        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+            with contextlib.suppress(OSError):
+                connection.sendall(data)
+                if close:
+                    connection.shutdown(socket.SHUT_WR)
+            try:
+                while time.monotonic() < until:
+                    connection.settimeout(max(0.01, until - time.monotonic()))
+                    piece = connection.recv(1 << 16)
+                    if not piece:
+                        return received, True
+                    received += piece
+            except TimeoutError:
+                return received, False
+            except OSError:
+                return received, True
+        return received, False
+
+
+def _raw(rng: random.Random, service: _SocketService) -> None:
+    """A request that is no HTTP, breaks its rules, hides another one, or never ends."""
+    before = selected(service.store, "SELECT count(*) FROM decisions")
+    data, most, close, what = rng.choice(RAW)(rng)
+    received, is_closed = service.talk(data, close=close)
+    statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)]
+    shown = f"{statuses} to {data[:300]!r}"
+    is_stored = selected(service.store, "SELECT count(*) FROM decisions") != before
+    for is_wrong, kind in (
+        (service.process.poll() is not None, "the service died"),
+        (any(one >= 500 and one != 503 for one in statuses), f"status {max(statuses, default=0)}"),
+        (len([one for one in statuses if one >= 200]) > most, "a body was taken for a request"),
+        (not is_closed, f"a connection was kept {what}"),
+        (is_stored, "a decision was stored that no request made"),
+    ):
+        if is_wrong:
+            raise Failed(f"{kind}: {shown}")
+    health = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    alive, _ = service.talk(health, close=False)
+    if b"200" not in alive[:20]:
+        raise Failed(f"the service does not answer any more: {alive[:100]!r} after {shown}")
 
 
 # -------------------------------------------------------------------------------------- wrong keys
@@ -269,7 +342,7 @@ _OF_KEYS = (b"authorization", b"x-api-key", b"host", b"origin")
 
 def _without_key(rng: random.Random, services: _Services) -> None:
     """Requests to the service that wants a key, most of them with a wrong one."""
-    requests, is_right = [], []
+    requests, rights = [], []
     for _ in range(rng.choice((1, 2, 5))):
         sent = rng.choice(MAKERS)(rng)
         sent = hostile(rng, sent) if rng.random() < 0.4 else sent
@@ -284,9 +357,9 @@ def _without_key(rng: random.Random, services: _Services) -> None:
         if not right and rng.random() < 0.2:
             sent.query += b"&key=%s&api_key=%s" % (KEY, KEY)
         requests.append(sent)
-        is_right.append(right)
+        rights.append(right)
     answers = services.ask(services.keyed, requests, together=rng.random() < 0.5)
-    for sent, answer, right in zip(requests, answers, is_right, strict=True):
+    for sent, answer, right in zip(requests, answers, rights, strict=True):
         _check_status(sent, answer)
         path = unquote(sent.path.decode())
         is_asked_first = sent.method == "OPTIONS" and path.startswith("/reconcile")

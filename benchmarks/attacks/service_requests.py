@@ -1,12 +1,11 @@
-"""Requests to a service, in order and with something wrong."""
+"""Requests to a service: in order, with something wrong, and what is no HTTP or breaks its rules."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -77,11 +76,8 @@ def _document(rng: random.Random) -> dict[str, Any]:
     for mention in rng.sample(MENTIONS, rng.randint(0, 3)):
         marked.append({"text": mention, "spans": [[len(text), len(text) + len(mention)]]})
         text += f"{mention} and "
-    document: dict[str, Any] = {
-        "id": rng.choice(("1", "2", hostile_text(rng, 2))),
-        "text": text + ".",
-    }
-    return document | ({"mentions": marked} if rng.random() < 0.7 else {})
+    document: dict[str, Any] = {"id": rng.choice(("1", "2", hostile_text(rng, 2)))}
+    return document | {"text": text + "."} | ({"mentions": marked} if rng.random() < 0.7 else {})
 
 
 def _documents(rng: random.Random) -> dict[str, Any]:
@@ -145,25 +141,19 @@ def _file(rng: random.Random) -> Sent:
     name, data = rng.choice(list(files.items()))
     query = f"name={quote(name)}" + "&column=mention" * (rng.random() < 0.3)
     sent = _post(b"/parse", mutated(rng, data)[: BODY + 10], b"", query.encode())
-    return dataclasses.replace(sent, headers=[one for one in sent.headers if one[1]])
+    return replace(sent, headers=[one for one in sent.headers if one[1]])
 
 
-_GET = (
-    *(b"/", b"/health", b"/ready", b"/model", b"/metrics", b"/openapi.json", b"/static/page.js"),
-    *(b"/nowhere", b"/search?q=breast&limit=5", b"/search?q=MESH%3AD001943", b"/search?q=%CE%B2"),
-    *(b"/concepts/MESH:D001943", b"/concepts/MESH%3AD000001", b"/concepts/X:1", b"/concepts/a/b"),
-    *(b"/decisions?mention=gout", b"/decisions/export?format=tsv", b"/reconcile?query=gout"),
-    *(b"/decisions/export?format=sssom", b"/decisions/export?format=mentions", b"/reconcile"),
-    *(
-        b"/decisions/export?format=x",
-        b"/reconcile?query=%7B%22query%22%3A+%22gout%22%7D&callback=f",
-    ),
-    *(b"/reconcile/suggest/entity?prefix=bre&cursor=1", b"/reconcile/suggest/type?prefix=bre"),
-    *(b"/reconcile/suggest/property?prefix=bre", b"/reconcile/suggest/x?prefix=bre"),
-    *(b"/reconcile/flyout/entity?id=MESH:D001943", b"/reconcile/flyout/type?id=x"),
-    *(b"/reconcile/flyout/property?id=x", b"/reconcile/properties?type=x&limit=2"),
-    b"/reconcile/preview?id=MESH:D001943",
-)
+_GET = b"""/ /health /ready /model /metrics /openapi.json /static/page.js /nowhere
+/search?q=breast&limit=5 /search?q=MESH%3AD001943 /search?q=%CE%B2 /concepts/MESH:D001943
+/concepts/MESH%3AD000001 /concepts/X:1 /concepts/a/b /decisions?mention=gout
+/decisions/export?format=tsv /reconcile?query=gout /decisions/export?format=sssom
+/decisions/export?format=mentions /reconcile /decisions/export?format=x
+/reconcile?query=%7B%22query%22%3A+%22gout%22%7D&callback=f
+/reconcile/suggest/entity?prefix=bre&cursor=1 /reconcile/suggest/type?prefix=bre
+/reconcile/suggest/property?prefix=bre /reconcile/suggest/x?prefix=bre
+/reconcile/flyout/entity?id=MESH:D001943 /reconcile/flyout/type?id=x /reconcile/flyout/property?id=x
+/reconcile/properties?type=x&limit=2 /reconcile/preview?id=MESH:D001943""".split()
 
 
 def _get(rng: random.Random) -> Sent:
@@ -225,13 +215,13 @@ def hostile(rng: random.Random, sent: Sent) -> Sent:
     if how == 0 and (record := sent.record) is not None:
         for _ in range(rng.choice((1, 1, 2, 3))):
             record = changed(rng, record)
-        return _rewritten(sent, json.dumps(record).encode())
+        return _with_body(sent, json.dumps(record).encode())
     if how == 1:
-        return _rewritten(sent, mutated(rng, sent.body)[: BODY + 50_000])
+        return _with_body(sent, mutated(rng, sent.body)[: BODY + 50_000])
     if how == 2:
         piece = rng.choice(_DEEP)
         deep = piece * (rng.choice((50, 900, 5_000, 60_000)) // rng.choice((1, len(piece))))
-        return _rewritten(sent, rng.choice((deep, sent.body + deep, sent.body[:10] + deep)))
+        return _with_body(sent, rng.choice((deep, sent.body + deep, sent.body[:10] + deep)))
     if how == 3:
         odd = (*NUMBERS, hostile_text(rng, 4), "\ud800", "[" * 3000, str(other(rng))[:3_000])
         value = quote_plus(rng.choice(odd).encode("utf-8", "surrogatepass"))
@@ -239,24 +229,98 @@ def hostile(rng: random.Random, sent: Sent) -> Sent:
         at = rng.randrange(len(pairs))
         pairs[at] = pairs[at].partition(b"=")[0] + b"=" + value.encode()
         pairs.append(rng.choice((*_QUERIES, pairs[0])))
-        return dataclasses.replace(sent, query=b"&".join(pairs))
+        return replace(sent, query=b"&".join(pairs))
     if how == 4:
         fronts = (b"/static", b"/static/..", b"/concepts/", b"/decisions/", b"/" + sent.path)
         front = rng.choice((*[sent.path] * 3, *fronts))
-        return dataclasses.replace(sent, path=front + rng.choice(_TAILS))
+        return replace(sent, path=front + rng.choice(_TAILS))
     if how == 5:
-        fields = dict(sent.headers) | dict(rng.sample(_FIELDS, rng.choice((1, 1, 2, 3))))
-        doubled = [rng.choice(_FIELDS)] if rng.random() < 0.2 else []
-        return dataclasses.replace(sent, headers=[*fields.items(), *doubled])
+        changed_sent = _with(sent, *rng.sample(_FIELDS, rng.choice((1, 1, 2, 3))))
+        changed_sent.headers += [rng.choice(_FIELDS)] if rng.random() < 0.2 else []
+        return changed_sent
     if how == 6:
         end = rng.choice(("slow", "gone", "whole"))
-        return dataclasses.replace(sent, chunks=rng.choice((2, 7, 100)), end=end)
+        return replace(sent, chunks=rng.choice((2, 7, 100)), end=end)
     if how == 7:
-        return dataclasses.replace(sent, method=rng.choice(_METHODS))
-    wrong = rng.choice(((b"host", rng.choice(FOREIGN)), (b"origin", rng.choice(ORIGINS))))
-    return dataclasses.replace(sent, headers=[*(dict(sent.headers) | dict([wrong])).items()])
+        return replace(sent, method=rng.choice(_METHODS))
+    return _with(
+        sent, rng.choice(((b"host", rng.choice(FOREIGN)), (b"origin", rng.choice(ORIGINS))))
+    )
 
 
-def _rewritten(sent: Sent, body: bytes) -> Sent:
-    headers = dict(sent.headers) | {b"content-length": b"%d" % len(body)}
-    return dataclasses.replace(sent, body=body, headers=[*headers.items()])
+def _with(sent: Sent, *fields: Field) -> Sent:
+    """With other headers."""
+    return replace(sent, headers=[*(dict(sent.headers) | dict(fields)).items()])
+
+
+def _with_body(sent: Sent, body: bytes) -> Sent:
+    return replace(_with(sent, (b"content-length", b"%d" % len(body))), body=body)
+
+
+# ------------------------------------------------------------------------------------ over sockets
+
+_LINES = (
+    b"GET / HTTP/1.1", b"POST /link HTTP/1.1", b"POST /decisions HTTP/1.1", b"GET",
+    b"GET http://x/ HTTP/1.1", b"\0\0", b"X" * 9_000, b"GET /%ff%00 HTTP/1.1",
+    b"GET /../../etc/passwd HTTP/1.1", b"PRI * HTTP/2.0", b"POST /reconcile HTTP/1.0",
+    b"GET /health HTTP/1.1", b"DELETE /decisions/1 HTTP/1.1", b"POST /nowhere HTTP/1.1",
+    b"OPTIONS * HTTP/1.1", b"CONNECT x:1 HTTP/1.1", b"POST /parse HTTP/1.1",
+)  # fmt: skip
+_HEADS = (
+    b"Content-Length: -1", b"Content-Length: 9" + b"9" * 30, b"Transfer-Encoding: chunked",
+    b"Content-Length: 3", b"Content-Length: 0", b"Host: localhost", b"Host: y", b": x",
+    b"a\0: b", b"Authorization: \xff\xfe", b"Connection: upgrade", b"Upgrade: websocket",
+    b"Expect: 100-continue", b"X: " + b"y" * 70_000, b"Content-Length : 5",
+    b" Content-Length: 5", b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding: identity",
+    b"transfer-encoding:\tchunked", b"Content-Length: 5, 5", b"Content-Length: +5",
+    b"Host: localhost\r\nHost: evil.org",
+)  # fmt: skip
+_STARTS = (
+    b"POST /link", b"POST /nowhere", b"GET /health", b"POST /decisions", b"GET /", b"GET /model",
+    b"POST /reconcile", b"DELETE /decisions/1", b"PUT /link", b"GET /static/page.js",
+)  # fmt: skip
+_HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"
+_HIDING = (  # heads that say the length of a body, {n}, in two ways or wrongly
+    b"Content-Length: {n}", b"Content-Length: {n}\r\nContent-Length: {n}",
+    b"Content-Length: 0\r\nContent-Length: {n}", b"Content-Length: {n}\r\nHost: evil.org",
+    b"Content-Length: 0\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: chunked",
+    b"Content-Length: {n}\r\nTransfer-Encoding: chunked",
+    b"Content-Length: {n}\r\nTransfer-Encoding: identity",
+)  # fmt: skip
+Bytes = tuple[bytes, int, bool, str]
+"""What is sent, how many answers there may be, whether the client ends it, what it is about."""
+
+
+def _broken(rng: random.Random) -> Bytes:
+    head = [rng.choice(_LINES), *rng.sample(_HEADS, rng.randint(0, 4))]
+    return b"\r\n".join(head) + b"\r\n\r\nzz\r\n", 2, True, "whose client had ended it"
+
+
+def _hidden(rng: random.Random) -> Bytes:
+    """A request inside the body of another one, whose length is said in two ways or wrongly."""
+    body, length = _HIDDEN, rng.choice(_HIDING).replace(b"{n}", b"%d" % len(_HIDDEN))
+    if b"chunked" in length:
+        chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        quoted = b'%x;a="\r\n%s\r\n0\r\n\r\n' % (len(body), body)
+        body = rng.choice((chunked, quoted, b"0;%s\r\n\r\n" % (b"x" * 10)))
+    head = b"%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n" % (rng.choice(_STARTS), length)
+    return head + body, 1, True, "whose client had ended it"
+
+
+def _unread(rng: random.Random) -> Bytes:
+    """A body that is announced and does not come; nothing of it may be waited for long."""
+    host = rng.choice((b"localhost", b"localhost", b"evil.org"))
+    lengths = (b"Content-Length: 1000", b"Transfer-Encoding: chunked")
+    lengths += (b"Content-Length: 999999999999",)
+    begun = rng.choice((b"", b"5\r\nab", b"{"))
+    parts = (rng.choice(_STARTS), host, rng.choice(lengths), begun)
+    return b"%s HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n%s" % parts, 1, False, "whose body was not read"
+
+
+def _slow(rng: random.Random) -> Bytes:
+    """A head that does not end."""
+    starts = b"", b"G", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: y"
+    return rng.choice(starts), 1, False, "whose head never ends"
+
+
+RAW = (_broken, _hidden, _unread, _slow)

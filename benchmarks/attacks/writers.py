@@ -8,8 +8,10 @@ import io
 import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from linker import outputs
 from linker.errors import LinkerError
@@ -27,10 +29,9 @@ _PIECES = (
     "||", "\\", "\\n", "\\t", "\\|", "/", "<", ">", "&", "&amp;", "]]>", "<!--", "{", "}", "#",
     "!",
 )  # fmt: skip
-_BROKEN = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]"
-)  # what a writer may put a blank for
-Linked = list[tuple[Document | None, list[Prediction]]]
+# what a writer may put a blank for
+_BROKEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+Linked = Sequence[tuple[Document | None, list[Prediction]]]
 
 
 def text(rng: random.Random, most: int = 12) -> str:
@@ -91,6 +92,10 @@ def _document(rng: random.Random, number: int) -> tuple[Document, list[Predictio
     return document, [_prediction(rng, mention) for mention in found]
 
 
+def _several(rng: random.Random) -> list[tuple[Document, list[Prediction]]]:
+    return [_document(rng, number) for number in range(rng.randint(1, 3))]
+
+
 def _written(form: str, linked: Linked, path: Path) -> str:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         outputs.write(form, linked, file, outputs.Layout(documents=True))
@@ -113,11 +118,7 @@ def _check(what: str, found: object, expected: object) -> None:
 
 def _tsv(rng: random.Random, folder: Path) -> None:
     """Rows and cells come back by csv.excel_tab, and the mentions by our reader; tabs and line breaks inside cells are blanks."""
-    linked = (
-        _loose(rng)
-        if rng.random() < 0.5
-        else [_document(rng, number) for number in range(rng.randint(1, 3))]
-    )
+    linked = _loose(rng) if rng.random() < 0.5 else _several(rng)
     written = _written("tsv", linked, folder / "a.tsv")
     header, *rows = csv.reader(io.StringIO(written, newline=""), csv.excel_tab)
     expected = [
@@ -130,26 +131,16 @@ def _tsv(rng: random.Random, folder: Path) -> None:
     for cells, (document, prediction, row) in zip(rows, expected, strict=True):
         _check("tsv by csv.excel_tab, number of cells", len(cells), len(header))
         named = dict(zip(header, map(_blank, cells), strict=True))
-        _check(
-            "tsv by csv.excel_tab, cells",
-            [named[name] for name in ("mention", "part", "name", "matched_name")],
-            [*map(_blank, row)],
-        )
         owner = document.id if document else prediction.mention.document_id
-        _check(
-            "tsv by csv.excel_tab, document_id", named.get("document_id", ""), _blank(owner or "")
-        )
+        found = [named[name] for name in ("mention", "part", "name", "matched_name")]
+        found.append(named.get("document_id", ""))
+        _check("tsv by csv.excel_tab, cells", found, [*map(_blank, (*row, owner or ""))])
     if rows:
         with _reading("tsv by our reader"):
-            read = [
-                _blank(mention.text).strip()
-                for mention, _ in mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))
-            ]
-        _check(
-            "tsv by our reader",
-            read,
-            [_blank(prediction.mention.text).strip() for _, prediction, _ in expected],
-        )
+            every = mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))
+            read = [_blank(mention.text).strip() for mention, _ in every]
+        texts = [_blank(prediction.mention.text).strip() for _, prediction, _ in expected]
+        _check("tsv by our reader", read, texts)
 
 
 def _rows(prediction: Prediction) -> Iterator[tuple[str, str, str, str]]:
@@ -166,53 +157,37 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with _reading("jsonl by our readers"):
-        _check(
-            "jsonl by our reader of predictions",
-            [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")],
-            expected,
-        )
-        read = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
-    _check("jsonl by our reader of mentions", read, [one["mention"].strip() for one in expected])
+        read = [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")]
+        texts = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
+    _check("jsonl by our reader of predictions", read, expected)
+    _check("jsonl by our reader of mentions", texts, [one["mention"].strip() for one in expected])
 
 
-def _documents(name: str) -> Callable[[random.Random, Path], None]:
-    def check(rng: random.Random, folder: Path) -> None:
-        """Documents, texts, mentions and their ids come back by our reader."""
-        linked = [_document(rng, number) for number in range(rng.randint(1, 3))]
-        _written(name, linked, folder / "a.txt")
-        with _reading(name):
-            read = [
-                item for item in mentions.read(folder / "a.txt", name) if isinstance(item, Document)
-            ]
-        _check(
-            f"{name}, documents",
-            [_letters(one.id) for one in read],
-            [_letters(one.id) for one, _ in linked],
-        )
-        for one, (document, predictions) in zip(read, linked, strict=True):
-            _check(f"{name}, text", _blank(one.text), _blank(document.text))
-            key = "identifier" if name == "bioc" else "pubtator:id"
-            found = sorted((mention.spans, mention.metadata[key]) for mention in one.mentions)
-            _check(
-                f"{name}, mentions",
-                found,
-                sorted((made.mention.spans, joined_ids(made)) for made in predictions),
-            )
-
-    return check
+def _documents(name: str, rng: random.Random, folder: Path) -> None:
+    """Documents, texts, mentions and their ids come back by our reader."""
+    linked, key = _several(rng), "identifier" if name == "bioc" else "pubtator:id"
+    _written(name, linked, folder / "a.txt")
+    with _reading(name):
+        every = mentions.read(folder / "a.txt", name)
+        read = [item for item in every if isinstance(item, Document)]
+    ids = [[_letters(one.id) for one in some] for some in (read, [one for one, _ in linked])]
+    _check(f"{name}, documents", *ids)
+    for one, (document, predictions) in zip(read, linked, strict=True):
+        _check(f"{name}, text", _blank(one.text), _blank(document.text))
+        found = sorted((mention.spans, mention.metadata[key]) for mention in one.mentions)
+        made = sorted((made.mention.spans, joined_ids(made)) for made in predictions)
+        _check(f"{name}, mentions", found, made)
 
 
 def _table(rng: random.Random, folder: Path) -> None:
     """Concepts come back by our reader."""
     concepts = []
     for number in range(rng.randint(1, 3)):
-        identifier, names = (
-            f"X:{number}",
-            list(dict.fromkeys(_name(rng) for _ in range(rng.randint(1, 3)))),
-        )
-        kinds = ("preferred", *["exact"] * (len(names) - 1))
-        made = tuple(Name(name, identifier, kind) for name, kind in zip(names, kinds, strict=True))  # type: ignore[arg-type]
-        concepts.append(Concept(identifier, names[0], made, definition=_name(rng), namespace="X"))
+        names = list(dict.fromkeys(_name(rng) for _ in range(rng.randint(1, 3))))
+        kinds: list[Any] = ["preferred", *["exact"] * (len(names) - 1)]
+        made = tuple(map(Name, names, [f"X:{number}"] * len(names), kinds))
+        about = {"definition": _name(rng), "namespace": "X"}
+        concepts.append(Concept(f"X:{number}", names[0], made, **about))
     with open(folder / "a.tsv", "w", encoding="utf-8", newline="\n") as file:
         table.write(concepts, file)
     with _reading("table"):
@@ -231,7 +206,7 @@ def _shown(concepts: Iterable[Concept]) -> list[tuple[str, Sequence[str], str]]:
     ]
 
 
-_CHECKS = (_tsv, _tsv, _jsonl, _documents("pubtator"), _documents("bioc"), _table)
+_CHECKS = (_tsv, _tsv, _jsonl, partial(_documents, "pubtator"), partial(_documents, "bioc"), _table)
 
 
 def prepared(_: Path) -> Iterator[Attack]:
