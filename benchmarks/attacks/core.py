@@ -39,6 +39,15 @@ class Failed(AssertionError):
     """An attack found something wrong. Its text is "kind of failure: details"."""
 
 
+@contextlib.contextmanager
+def not_refused(what: str) -> Iterator[None]:
+    """Take it for a failure where linker refuses."""
+    try:
+        yield
+    except LinkerError as error:
+        raise Failed(f"{what}: {error}") from error
+
+
 def run(
     name: str, prepared: Prepared, wall: int, seed: int, cases: range, seconds: float
 ) -> list[Row]:

@@ -281,23 +281,22 @@ def _change(rng: random.Random, cells: dict[str, str]) -> tuple[dict[str, str], 
     if how == 0:
         state = rng.choice(("accepted", "Accepted", " ACCEPTED "))
         return {"state": state, concept: right}, Said.of(mention, right), False
-    if how == 1:
-        return {"state": "no concept"}, Said.of(mention, ""), False
-    if how == 2:
-        return {"state": "rejected", concept: right}, Said.of(mention, right, False), False
     if how == 3:
         state = rng.choice(("acepted", "yes", "TRUE", "✓", "rejected?", "none", "0", "accepted,"))
         return {"state": state}, None, True
-    if how == 4:
-        return {"state": "accepted", concept: wrong}, Said.of(mention, wrong), True
-    if how == 5:
-        return {"state": "accepted", concept: ""}, None, True
     if how == 6:
         return {"decisions": rng.choice(BROKEN_JSON)}, None, True
     if how == 7 and cells["decisions"]:
         value = json.dumps(changed(rng, json.loads(cells["decisions"])), ensure_ascii=False)
         return {"decisions": spaced(value.encode("utf-8", "replace").decode())}, None, False
-    return {"state": rng.choice(("", "model", "open", "disputed"))}, None, False
+    if how in (7, 8):
+        return {"state": rng.choice(("", "model", "open", "disputed"))}, None, False
+    return {
+        1: ({"state": "no concept"}, Said.of(mention, ""), False),
+        2: ({"state": "rejected", concept: right}, Said.of(mention, right, False), False),
+        4: ({"state": "accepted", concept: wrong}, Said.of(mention, wrong), True),
+        5: ({"state": "accepted", concept: ""}, None, True),
+    }[how]
 
 
 # ------------------------------------------------------------------------- decisions there and back
@@ -446,38 +445,36 @@ def _store(rng: random.Random, folder: Path, shared: Shared) -> None:
     path.write_bytes(_damaged(rng, data) if is_damaged else data)
     if not is_damaged:
         _change_tables(rng, path)
-    before, command, options = (
-        selected(path, _READ),
-        rng.choice(_STORE_COMMANDS),
-        ["--decisions", path],
-    )
+    before, command = selected(path, _READ), rng.choice(_STORE_COMMANDS)
+    form, is_past = command.replace("export", "tsv"), False
+    words: list[object] = ["decisions", command]
     if command in ("decide", "import"):
         _add_to(path, command, shared, before)
-    elif command == "withdraw":
-        result = forked(["decisions", "withdraw", *options, "--id", 1])
-        gone = selected(path, "SELECT 1 FROM withdrawals WHERE decision = 1")
-        if result.code == 0 and not gone:
-            raise Failed("a decision is in force that was said to be withdrawn: 1")
-    elif command == "link":
+        return
+    if command == "link":
         form = rng.choice(("jsonl", "pubtator", "bioc"))
-        source = shared.folder / "document.txt"
-        result = forked(["link", source, *shared.model, *options, "--format", form])
-        if result.code == 0:
-            check_claims(claims(form, result.out.decode()), _good(before), shared.dictionary)
+        words = ["link", shared.folder / "document.txt", *shared.model, "--format", form]
     elif command == "check":
-        forked(["decisions", "check", *options, "--dict", shared.folder / "dict.tsv"])
+        words += ["--dict", shared.folder / "dict.tsv"]
+    elif command == "withdraw":
+        words += ["--id", 1]
     elif command == "list":
         is_past = rng.random() < 0.5
-        result = forked(["decisions", "list", *options, *["--history"] * is_past])
-        if result.code == 0:
-            _check_listed(result.out.decode(), before, is_past)
+        words += ["--history"] * is_past
     else:
-        form = command.replace("export", "tsv")
-        result = forked(["decisions", "export", *options, "--format", form])
-        if result.code == 0 and form == "tsv":
-            _check_listed(result.out.decode(), before, False)
-        elif result.code == 0 and form == "sssom":
-            check_mappings(result.out.decode(), _good(before), shared.dictionary)
+        words = ["decisions", "export", "--format", form]
+    result = forked([*words, "--decisions", path])
+    if result.code:
+        return
+    out = result.out.decode()
+    if command == "link":
+        check_claims(claims(form, out), _good(before), shared.dictionary)
+    elif form == "sssom":
+        check_mappings(out, _good(before), shared.dictionary)
+    elif form in ("tsv", "list"):
+        _check_listed(out, before, is_past)
+    elif form == "withdraw" and not selected(path, "SELECT 1 FROM withdrawals WHERE decision = 1"):
+        raise Failed("a decision is in force that was said to be withdrawn: 1")
 
 
 def _damaged(rng: random.Random, data: bytes) -> bytes:
@@ -497,14 +494,12 @@ def _change_tables(rng: random.Random, path: Path) -> None:
     """Change a database in one or two of the ways in which others would."""
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for _ in range(rng.choice((1, 1, 2))):
-            script = rng.choice(_SCRIPTS).format(
-                value=rng.choice(_SQL_VALUES),
-                id=rng.randint(1, len(DECIDED)),
-                column=rng.choice(_COLUMNS),
-                number=rng.choice((0, 2, 1, 99, -1, 2**31 - 1)),
-            )
+            script, value = rng.choice(_SCRIPTS), rng.choice(_SQL_VALUES)
+            about = {"value": value, "id": rng.randint(1, len(DECIDED))}
+            about |= {"column": rng.choice(_COLUMNS)}
+            about |= {"number": rng.choice((0, 2, 1, 99, -1, 2**31 - 1))}
             with contextlib.suppress(sqlite3.Error):
-                connection.executescript(script)
+                connection.executescript(script.format(**about))
                 connection.commit()
 
 
@@ -531,14 +526,14 @@ def _add_to(path: Path, command: str, shared: Shared, before: _Rows) -> None:
     given = path.with_name("given.tsv")
     row = "mention\tconcept_id\treviewer\nnew mention\tMESH:D010051\tEve\n"
     given.write_text(row, encoding="utf-8")
-    words = ["decide", *shared.model] if command == "decide" else ["decisions", "import"]
+    words: list[object] = ["decisions", "import"]
+    words = ["decide", *shared.model] if command == "decide" else words
     if forked([*words, given, "--decisions", path]).code:
         return
     after = selected(path, _READ)
     if Said.of("new mention", "MESH:D010051") not in _good(after):
-        raise Failed(
-            f"a decision was lost: it was said to be taken, and is not there, {after[-1:]}"
-        )
+        what = f"it was said to be taken, and is not there, {after[-1:]}"
+        raise Failed(f"a decision was lost: {what}")
     if lost := [row for row in before if row not in after]:
         raise Failed(f"decisions were lost: {lost}")
 

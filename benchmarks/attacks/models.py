@@ -12,7 +12,7 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,14 +38,13 @@ Use = Callable[[Path], object]
 """Loads a folder and uses what it holds."""
 
 
-class _Evil:
+class _Evil(NamedTuple):
     """Makes a folder when it is unpickled."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: str
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        return os.mkdir, (str(self.path),)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self.path,)
 
 
 def _link(folder: Path) -> None:
@@ -71,9 +70,8 @@ def sparse(shared: Path) -> Iterator[Attack]:
     """Damaged sparse models, dictionaries and word vectors."""
     folders: list[tuple[Path, Use]] = [(shared / "model", _link), (shared / "dictionary", _browse)]
     dictionary = inputs.dictionary(shared)
-    Linker.train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"}).save(
-        shared / "model"
-    )
+    model = Linker.train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"})
+    model.save(shared / "model")
     dictionary.save(shared / "dictionary")
     with contextlib.suppress(ImportError):
         from linker.encoders.words import Subwords, WordVectors
@@ -108,14 +106,9 @@ def letters_transformer(folder: Path, longest: int) -> str:
     letters = [chr(code) for code in range(97, 123)]
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters]
     tokens += [f"##{letter}" for letter in letters]
-    config = transformers.BertConfig(
-        vocab_size=len(tokens),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=longest,
-    )
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 64, "max_position_embeddings": longest}
+    config = transformers.BertConfig(vocab_size=len(tokens), **sizes)
     transformers.BertModel(config).save_pretrained(folder)
     vocabulary = {token: row for row, token in enumerate(tokens)}
     tokenizer = transformers.BertTokenizer(vocab=vocabulary, model_max_length=longest)
@@ -129,13 +122,13 @@ def _attack(folders: list[tuple[Path, Use]]) -> Attack:
         model = folder / "model"
         shutil.copytree(source, model, copy_function=os.link)
         for _ in range(rng.choice((1, 1, 1, 2))):
-            rng.choice(_DAMAGES)(rng, model, folder / _MARKER)
+            rng.choice(_DAMAGES)(rng, model)
         if rng.random() < 0.95:
             _sign(model, listed_only=rng.random() < 0.1)
         try:
             use(model)
         finally:
-            if (folder / _MARKER).exists():
+            if (model.parent / _MARKER).exists():
                 raise Failed("code was run: ")
 
     return attack
@@ -175,7 +168,7 @@ def _array(rng: random.Random, model: Path) -> tuple[Path, Any]:
     return path, None
 
 
-def _bytes(rng: random.Random, model: Path, marker: Path) -> None:
+def _bytes(rng: random.Random, model: Path) -> None:
     """Bytes of a file are others, fewer or more."""
     path = _file(rng, model)
     data = path.read_bytes()
@@ -199,7 +192,7 @@ _TEXTS = (  # instead of the dictionary that the header of an array is
 _VERSIONS = ((1, 0), (1, 0), (1, 0), (2, 0), (3, 0), (4, 0), (0, 0))
 
 
-def _header(rng: random.Random, model: Path, marker: Path) -> None:
+def _header(rng: random.Random, model: Path) -> None:
     """The header of an array says something else of the same bytes."""
     path, array = _array(rng, model)
     if array is None:
@@ -224,7 +217,7 @@ def _header(rng: random.Random, model: Path, marker: Path) -> None:
     _write(path, b"\x93NUMPY" + bytes(version) + packed + coded + array.tobytes())
 
 
-def _values(rng: random.Random, model: Path, marker: Path) -> None:
+def _values(rng: random.Random, model: Path) -> None:
     """An array is whole, and its values are wrong."""
     path, array = _array(rng, model)
     if array is None:
@@ -245,7 +238,7 @@ def _values(rng: random.Random, model: Path, marker: Path) -> None:
         _write(path, buffer.getvalue())
 
 
-def _json(rng: random.Random, model: Path, marker: Path) -> None:
+def _json(rng: random.Random, model: Path) -> None:
     """A value of a JSON file is another, or the file nests deeply."""
     path = _file(rng, model, rng.choice(("*.json", "config.json", "manifest.json", "seen.json")))
     if rng.random() < 0.1:
@@ -256,7 +249,7 @@ def _json(rng: random.Random, model: Path, marker: Path) -> None:
         _write(path, json.dumps(rng.choice((value, value, value, other(rng)))).encode())
 
 
-def _number(rng: random.Random, model: Path, marker: Path) -> None:
+def _number(rng: random.Random, model: Path) -> None:
     """An option of the model is beyond all measure."""
     path = model / "config.json"
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
@@ -267,22 +260,25 @@ def _number(rng: random.Random, model: Path, marker: Path) -> None:
         _write(path, json.dumps(config).encode())
 
 
-def _pickle(rng: random.Random, model: Path, marker: Path) -> None:
+def _pickle(rng: random.Random, model: Path) -> None:
     """A pickle that makes a folder stands where an array or weights stand, or beside them."""
     as_npy = io.BytesIO()
-    np.save(as_npy, np.array([_Evil(marker)], dtype=object), allow_pickle=True)
+    np.save(as_npy, np.array([_Evil(str(model.parent / _MARKER))], dtype=object), allow_pickle=True)
     path = _file(rng, model, rng.choice(("*.npy", "*.safetensors", "*")))
     others = ("pytorch_model.bin", "adapter.pkl", "training_args.bin", "extra.npy")
     name = rng.choice((path.name, path.name, *others))
-    _write(path.with_name(name), rng.choice((pickle.dumps(_Evil(marker)), as_npy.getvalue())))
+    _write(
+        path.with_name(name),
+        rng.choice((pickle.dumps(_Evil(str(model.parent / _MARKER))), as_npy.getvalue())),
+    )
     if rng.random() < 0.3:
         for weights in model.rglob("*.safetensors"):
             weights.unlink()
 
 
-def _code(rng: random.Random, model: Path, marker: Path) -> None:
+def _code(rng: random.Random, model: Path) -> None:
     """Configurations of transformers name code of the folder."""
-    code = f"import os\nos.mkdir({str(marker)!r})\nclass Evil: pass\n".encode()
+    code = f"import os\nos.mkdir({str(model.parent / _MARKER)!r})\nclass Evil: pass\n".encode()
     of_auto = {"AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}
     of_auto |= {"AutoTokenizer": ["evil.Evil", None]}
     for path in sorted(model.rglob("*config.json")):
@@ -295,7 +291,7 @@ def _code(rng: random.Random, model: Path, marker: Path) -> None:
             _write(path.with_name("evil.py"), code)
 
 
-def _extra(rng: random.Random, model: Path, marker: Path) -> None:
+def _extra(rng: random.Random, model: Path) -> None:
     """Something stands there that does not belong there: a link, a pipe, a folder, a file."""
     path = _file(rng, model)
     others = ("extra.npy", "extra.json", "training.jsonl", "tokenizer.json", "subwords.json")
@@ -324,7 +320,7 @@ _FOREIGN: tuple[Any, ...] = (
 )
 
 
-def _foreign(rng: random.Random, model: Path, marker: Path) -> None:
+def _foreign(rng: random.Random, model: Path) -> None:
     """The manifest or the configuration is that of something else."""
     path = model / rng.choice(("manifest.json", "config.json"))
     _write(path, json.dumps(rng.choice(_FOREIGN)).encode())

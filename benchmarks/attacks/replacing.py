@@ -1,4 +1,4 @@
-"""Files and models that are replaced: by commands that are killed, and while others load them."""
+"""Files and models that are replaced: by what is killed at random moments or at any line, and while others load them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NamedTuple
 
-from linker import Dictionary, Linker, LinkerError, Mention
+from linker import Dictionary, Linker, LinkerError, Mention, files, persistence
+from linker.files import replacing
 from linker.types import GoldGroup
 
+from . import inputs
 from .commands import LINKER, filled, materials, process
-from .core import Attack, Failed
+from .core import Attack, Failed, not_refused
 
 _WORDS = "--set words.dim=8 --set words.min_count=1 --set words.buckets=50"
 _LINK = "link {shared}/many.txt --model {shared}/model"
@@ -162,10 +166,8 @@ def loads(shared: Path) -> Iterator[Attack]:
         if case % 100 == 99:
             _by_command(path, wholes)
             return
-        try:
+        with not_refused("no answer"):
             found = _whole(Linker.load(path))
-        except LinkerError as error:
-            raise Failed(f"no answer: {error}") from error
         if found not in wholes:
             same = [{name for name in found if found[name] == whole[name]} for whole in wholes]
             what = f"of the one {sorted(same[0])}, of the other {sorted(same[1])}"
@@ -200,16 +202,8 @@ def _by_command(path: Path, wholes: list[dict[str, Any]]) -> None:
 
 def _linker(table: Path, number: int) -> Linker:
     """One of two models of the same names with other ids, in another order, with other names about them."""
-    prefix = "AB"[number]
-    names = [
-        "breast cancer",
-        "ataxia",
-        "gout",
-        "skin tumor",
-        f"only of {prefix}",
-        "fever",
-        "cancer",
-    ]
+    prefix, names = "AB"[number], ["breast cancer", "ataxia", "gout", "skin tumor"]
+    names += [f"only of {prefix}", "fever", "cancer"]
     rows = [
         f"{prefix}:{row}\t{name}\t{name} disease|{prefix} {name}\t{prefix}:0\n"
         for row, name in enumerate(names[:: 1 - 2 * number])
@@ -236,3 +230,139 @@ def _whole(linker: Linker) -> dict[str, Any]:
         "spelling": linker.normalize("tumour of"),
         "sources": linker.describe_dictionary(),
     }
+
+
+# ---------------------------------------------------------------- a death at every line that replaces
+
+_POINTS = 10_000  # more than there are lines in the four runs together
+_TRACED = {files.__file__, persistence.__file__, replacing.__file__}
+_OLD, _NEW = "old\n" * 3, "new\n" * 5
+
+
+class _Run(NamedTuple):
+    """Something that is written, over what stood there or not."""
+
+    name: str
+    new: Callable[[Path], object]  # writes it
+    found: Callable[[Path], str]  # tells which of the two is there
+    old: Callable[[Path], object] | None = None  # writes what stood there
+
+
+def swaps(shared: Path) -> Iterator[Attack]:
+    """Cases go from the last line of each run to the first, so that the swap comes early.
+
+    Those beyond die at two random lines.
+    """
+    os.fsync = lambda _: None  # processes die here, not machines
+    shared.mkdir()
+    old, new = _tiny(shared / "old.tsv", "A").save, _tiny(shared / "new.tsv", "B").save
+    file = _Run("output.tsv", lambda path: _write(path, _NEW), _file)
+    over = file._replace(old=lambda path: _write(path, _OLD))
+    runs = [_Run("model", new, _model, old), over, _Run("model", new, _model), file]
+    counts = [_count(run, shared / str(number)) for number, run in enumerate(runs)]
+    points = [(back, n) for n, count in enumerate(counts) for back in range(1, count + 1)]
+    points.sort()
+    if len(points) > _POINTS:
+        raise Failed(f"there are more lines than cases: {len(points)}")
+
+    def attack(rng: random.Random, case: int, folder: Path) -> None:
+        if case < len(points):
+            back, number = points[case]
+            _swap(runs[number], folder, counts[number] - back)
+        else:
+            number = rng.randrange(len(runs))
+            lines = (rng.randrange(counts[number]) for _ in range(2))
+            _swap(runs[number], folder, *lines)
+
+    yield attack
+
+
+def _swap(run: _Run, folder: Path, *lines: int) -> None:
+    """Die at these lines, one run after the other; nothing is lost, and the next run is whole."""
+    path = folder / run.name
+    if run.old:
+        run.old(path)
+    for line in lines:
+        _dies(lambda: run.new(path), line)
+        left = sorted(file.name for file in folder.iterdir())
+        with not_refused(f"nothing is left of {run.name}: after line {line} there is {left}"):
+            _ = (run.old or path.exists()) and run.found(path)
+    with not_refused(f"the next run of {run.name} is refused: after lines {lines}"):
+        run.new(path)
+        found = run.found(path)
+    if found != "new":
+        raise Failed(f"the next run did not write {run.name}: after lines {lines}")
+    if (left := sorted(file.name for file in folder.iterdir())) != [run.name]:
+        raise Failed(f"leftovers stay beside {run.name}: after lines {lines}: {left}")
+
+
+def _dies(action: Callable[[], object], line: int) -> None:
+    """Run something in a fork that is killed before the n-th traced line that it comes to."""
+
+    def reached(passed: int) -> None:
+        if passed == line:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(BaseException):
+            sys.settrace(_tracer(reached))
+            action()
+            os._exit(0)
+        os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code not in (0, -signal.SIGKILL):
+        raise Failed(f"the run failed: with {code}, to be killed at line {line}")
+
+
+def _count(run: _Run, folder: Path) -> int:
+    """How many traced lines a run comes to."""
+    folder.mkdir()
+    if run.old:
+        run.old(folder / run.name)
+    counted = [0]
+    sys.settrace(_tracer(counted.append))
+    try:
+        run.new(folder / run.name)
+    finally:
+        sys.settrace(None)
+    return counted[-1] + 1
+
+
+def _tracer(reached: Callable[[int], object]) -> Callable[[FrameType, str, Any], Any]:
+    """A function for sys.settrace: it tells `reached` how many lines came before each one."""
+    passed = -1
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal passed
+        if frame.f_code.co_filename not in _TRACED:
+            return None
+        if event == "line":
+            passed += 1
+            reached(passed)
+        return trace
+
+    return trace
+
+
+def _tiny(table: Path, prefix: str) -> Linker:
+    table.write_bytes(inputs.TABLE.replace(b"MESH:", f"{prefix}:".encode()))
+    return Linker.train(Dictionary.read(table), encoder="tfidf")
+
+
+def _model(path: Path) -> str:
+    """Which model a folder holds."""
+    (prediction,) = Linker.load(path).link(["breast cancer"])
+    best = prediction.parts[0].best
+    return {"A:D001943": "old", "B:D001943": "new"}[best.concept_id if best else ""]
+
+
+def _write(path: Path, text: str) -> None:
+    with files.write_aside(path) as file:
+        file.write(text)
+
+
+def _file(path: Path) -> str:
+    if not path.exists():
+        raise LinkerError(f"{path}: is not there")
+    return {_OLD: "old", _NEW: "new"}[path.read_text()]

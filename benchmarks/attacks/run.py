@@ -64,7 +64,7 @@ KINDS = {
     "dense models": Kind("models.dense", 800, 0, "damaged and signed again: models with a dan or a transformer", 30),
     "kills": Kind("replacing.kills", 140, 2, "SIGKILL or SIGTERM while something is replaced, at random moments"),
     "interrupts": Kind("replacing.interrupts", 100, 2, "Ctrl-C at random moments, most of them early"),
-    "swaps": Kind("swaps.prepared", 10_200, 60, "a death at every line of the code that replaces files and folders"),
+    "swaps": Kind("replacing.swaps", 10_200, 60, "a death at every line of the code that replaces files and folders"),
     "loads": Kind("replacing.loads", 10_000, 100, "models that are loaded while they are replaced"),
     "options": Kind("options.prepared", 807, 0, "every option of a training with hostile values", 900),
     "decisions": Kind("decisions.prepared", 4_000, 30, "hostile decisions: files of them, tables and mappings that people changed, damaged answers", needs="openpyxl"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -14,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from linker import outputs
-from linker.errors import LinkerError
 from linker.outputs import joined_ids, jsonl
 from linker.readers import mentions, table
 from linker.types import Candidate, Concept, Document, Mention, Name, Part, Passage, Prediction
 
-from .core import Attack, Failed
+from .core import Attack, Failed, not_refused
 
 _PIECES = (
     "cancer", "breast", "β-", "ß", "é", "e\u0301", "😀", "中", "ﬁ", "a", "1", "-1", "=1+1", "@x",
@@ -102,15 +100,6 @@ def _written(form: str, linked: Linked, path: Path) -> str:
     return path.read_bytes().decode()
 
 
-@contextlib.contextmanager
-def _reading(what: str) -> Iterator[None]:
-    """Take it for a failure where linker refuses what it wrote itself."""
-    try:
-        yield
-    except LinkerError as error:
-        raise Failed(f"{what}, refused: {error}") from error
-
-
 def _check(what: str, found: object, expected: object) -> None:
     if found != expected:
         raise Failed(f"{what}: found {found!r}"[:500] + f", expected {expected!r}"[:500])
@@ -136,7 +125,7 @@ def _tsv(rng: random.Random, folder: Path) -> None:
         found.append(named.get("document_id", ""))
         _check("tsv by csv.excel_tab, cells", found, [*map(_blank, (*row, owner or ""))])
     if rows:
-        with _reading("tsv by our reader"):
+        with not_refused("tsv by our reader, refused"):
             every = mentions.flatten(mentions.read(folder / "a.tsv", "tsv"))
             read = [_blank(mention.text).strip() for mention, _ in every]
         texts = [_blank(prediction.mention.text).strip() for _, prediction, _ in expected]
@@ -156,7 +145,7 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     written = _written("jsonl", linked, folder / "a.jsonl")
     expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
-    with _reading("jsonl by our readers"):
+    with not_refused("jsonl by our readers, refused"):
         read = [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")]
         texts = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
     _check("jsonl by our reader of predictions", read, expected)
@@ -167,7 +156,7 @@ def _documents(name: str, rng: random.Random, folder: Path) -> None:
     """Documents, texts, mentions and their ids come back by our reader."""
     linked, key = _several(rng), "identifier" if name == "bioc" else "pubtator:id"
     _written(name, linked, folder / "a.txt")
-    with _reading(name):
+    with not_refused(f"{name}, refused"):
         every = mentions.read(folder / "a.txt", name)
         read = [item for item in every if isinstance(item, Document)]
     ids = [[_letters(one.id) for one in some] for some in (read, [one for one, _ in linked])]
@@ -190,7 +179,7 @@ def _table(rng: random.Random, folder: Path) -> None:
         concepts.append(Concept(f"X:{number}", names[0], made, **about))
     with open(folder / "a.tsv", "w", encoding="utf-8", newline="\n") as file:
         table.write(concepts, file)
-    with _reading("table"):
+    with not_refused("table, refused"):
         _check("table", _shown(table.read(folder / "a.tsv")), _shown(concepts))
 
 
