@@ -223,27 +223,19 @@ def _at_place(rng: random.Random, data: bytes, how: str) -> bytes:
     return data[:at] + new + data[at:]
 
 
-def _number(rng: random.Random, data: bytes) -> bytes:
-    """A number is another one."""
+def _number(rng: random.Random, data: bytes, *, counted: bool = False) -> bytes:
+    """A number is another; or with what stands around it is there many times, counted up: many distinct ids or words in a line."""
     found = list(_NUMBER.finditer(data))
     if not found:
         return data
     at = rng.choice(found)
-    return data[: at.start()] + rng.choice(NUMBERS).encode() + data[at.end() :]
-
-
-def _count(rng: random.Random, data: bytes) -> bytes:
-    """A number with what stands around it, many times, counted up: many distinct ids or words in a line."""
-    found = list(_NUMBER.finditer(data))
-    if not found:
-        return data
-    at = rng.choice(found)
+    if not counted:
+        return data[: at.start()] + rng.choice(NUMBERS).encode() + data[at.end() :]
     start = data.rfind(rng.choice((b"|", b" ", b"\t", b"\n", b",", b";")), 0, at.start()) + 1
     sign = rng.choice((b"|", b"||", b" ", b"\t", b",", b";", b"\n"))
-    before = rng.choice((data[start : at.start()][:20], b""))
-    times = rng.choice((50, 2_000, 9_000, 16_000))
-    counted = b"".join(b"%s%d%s" % (before, n, sign) for n in range(times))
-    return data[:start] + counted + data[start:]
+    before, times = rng.choice((data[start : at.start()][:20], b"")), (50, 2_000, 9_000, 16_000)
+    many = b"".join(b"%s%d%s" % (before, n, sign) for n in range(rng.choice(times)))
+    return data[:start] + many + data[start:]
 
 
 def _lines(rng: random.Random, data: bytes) -> bytes:
@@ -343,6 +335,11 @@ _WEIGHTED: list[_Mutation] = [
     *[partial(_at_place, how="duplicate")] * 2,
     *[lambda rng, data: data[: rng.randint(0, len(data))]] * 2,
     *(_lines, _lines, _line_ends, _line_ends, _encoding, _encoding),
-    *(partial(_on_chunk, how="repeat"), _count, partial(_at_place, how="nest"), _entities),
+    *(
+        partial(_on_chunk, how="repeat"),
+        partial(_number, counted=True),
+        partial(_at_place, how="nest"),
+        _entities,
+    ),
     *([partial(_at_place, how="insert")] * 6 + [_number] * 6 + [_json] * 6),
 ]

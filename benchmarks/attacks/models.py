@@ -251,12 +251,12 @@ def _json(rng: random.Random, model: Path) -> None:
 
 def _number(rng: random.Random, model: Path) -> None:
     """An option of the model is beyond all measure."""
-    path = model / "config.json"
+    path, numbers = model / "config.json", (float("inf"), -1, 0, float("nan"), 10**20)
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
         config = json.loads(path.read_bytes())
         group = config["options"][rng.choice(sorted(config["options"]))]
-        numbers = (float("inf"), -1, 0, float("nan"), 10**20, rng.choice(NUMBERS))
-        group[rng.choice(sorted(group))] = rng.choice(numbers)
+        number = rng.choice(NUMBERS)
+        group[rng.choice(sorted(group))] = rng.choice((*numbers, number))
         _write(path, json.dumps(config).encode())
 
 
@@ -297,9 +297,10 @@ def _extra(rng: random.Random, model: Path) -> None:
     others = ("extra.npy", "extra.json", "training.jsonl", "tokenizer.json", "subwords.json")
     new = path.with_name(rng.choice((path.name, *others, "a" * 200)))
     shutil.rmtree(new, ignore_errors=True) if new.is_dir() else new.unlink(missing_ok=True)
+    links = ("/etc/hostname", "/nowhere", ".", "..", new.name, "/dev/zero")
     how = rng.randrange(6)
     if how == 0:
-        new.symlink_to(rng.choice(("/etc/hostname", "/nowhere", ".", "..", new.name, "/dev/zero")))
+        new.symlink_to(rng.choice(links))
     elif how == 1:
         os.mkfifo(new)
     elif how == 2:

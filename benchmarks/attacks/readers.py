@@ -7,8 +7,8 @@ import gzip
 import io
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from linker import Dictionary, Linker, LinkerError, outputs
 from linker.cli import settings
@@ -28,14 +28,14 @@ Read = Callable[[Path, OnError, random.Random], int | None]
 """Reads a file, does with it what a command would, and returns its records where each line is one, or is skipped."""
 
 BOMB = 1_200_000_000  # bytes
+_BY_LINE = ("txt", "tsv", "jsonl", "concept")  # formats of a record a line
 _MEMBER = 10_000_000  # bytes of a gzip member
 _OTHER_ENCODINGS = (
     b"\xff\xfe", b"\xfe\xff", b"%PDF", b"PK\x03\x04", b"\x1f\x8b",
 )  # starts of what is no text, and stops the reading  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A format: its files by name (the first is what is named to linker; "." for their folder), and how it is read."""
 
     files: dict[str, bytes]
@@ -61,7 +61,7 @@ def _mentions(format: str) -> Read:
             for form in ("tsv", "jsonl", *whole):
                 with contextlib.suppress(LinkerError), encoded() as file:
                     outputs.write(form, linked, file)
-        return lines if chosen in ("txt", "tsv", "jsonl", "concept") else None
+        return lines if chosen in _BY_LINE else None
 
     return read
 
@@ -87,22 +87,17 @@ def _dictionary(format: str) -> Read:
     return read
 
 
-def _predictions(path: Path, on_error: OnError, rng: random.Random) -> int | None:
-    if isinstance(on_error, Skip):
-        return sum(1 for _ in jsonl.read(path, on_error=on_error))
-    _judged(path, "strict")
-    return None
+def _predictions(protocol: str) -> Read:
+    def read(path: Path, on_error: OnError, rng: random.Random) -> int | None:
+        if isinstance(on_error, Skip) and protocol == "strict":
+            return sum(1 for _ in jsonl.read(path, on_error=on_error))
+        gold = path.with_name("gold.tsv")
+        gold.write_bytes(inputs.TSV_PLAIN)
+        annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
+        list(predictions.outcomes(path, annotated, protocol, None))
+        return None
 
-
-def _biosyn(path: Path, on_error: OnError, rng: random.Random) -> None:
-    _judged(path, "biosyn")
-
-
-def _judged(path: Path, protocol: str) -> None:
-    gold = path.with_name("gold.tsv")
-    gold.write_bytes(inputs.TSV_PLAIN)
-    annotated = [mention for mention, _ in mentions.flatten(mentions.read(gold))]
-    list(predictions.outcomes(path, annotated, protocol, None))
+    return read
 
 
 def _spelling(path: Path, on_error: OnError, rng: random.Random) -> None:
@@ -122,8 +117,7 @@ def _words(path: Path, on_error: OnError, rng: random.Random) -> None:
 def _texts(path: Path, on_error: OnError, rng: random.Random) -> None:
     from linker.encoders.word_training import read_texts
 
-    for _ in read_texts([path]):
-        pass
+    list(read_texts([path]))
 
 
 RRF = {"MRCONSO.RRF": inputs.MRCONSO, "MRREL.RRF": inputs.MRREL, "MRSTY.RRF": inputs.MRSTY}
@@ -137,8 +131,8 @@ TARGETS = {
     "bioc xml": Target({"a.xml": inputs.BIOC_XML}, _mentions("bioc")),
     "bioc json": Target({"a.json": inputs.BIOC_JSON}, _mentions("bioc")),
     "concept": Target({"a.concept": inputs.CONCEPT}, _mentions("concept")),
-    "predictions": Target({"a.jsonl": inputs.PREDICTIONS}, _predictions),
-    "predictions of BioSyn": Target({"a.json": inputs.BIOSYN}, _biosyn),
+    "predictions": Target({"a.jsonl": inputs.PREDICTIONS}, _predictions("strict")),
+    "predictions of BioSyn": Target({"a.json": inputs.BIOSYN}, _predictions("biosyn")),
     "table": Target({"a.tsv": inputs.TABLE}, _dictionary("table")),
     "table csv": Target({"a.csv": inputs.TABLE_CSV}, _dictionary("table")),
     "medic": Target({"a.tsv": inputs.MEDIC}, _dictionary("medic")),
@@ -183,13 +177,12 @@ def prepared(folder: Path) -> Iterator[Attack]:
         files[file], whole = packed(rng, plain)
         for other, data in files.items():
             (folder / other).write_bytes(data)
-        on_error = Skip() if rng.random() < 0.5 else stop
+        on_error, is_by_line = Skip() if rng.random() < 0.5 else stop, name in _BY_LINE
         try:
             records = target.read(folder / (target.named or file), on_error, rng)
         except InputError as error:
-            is_record = name in ("txt", "tsv", "jsonl", "concept") and (error.line or 0) > 1
-            is_skipping = isinstance(on_error, Skip) and whole
-            if is_skipping and is_record and error.path.endswith(file):
+            is_record = is_by_line and (error.line or 0) > 1 and error.path.endswith(file)
+            if isinstance(on_error, Skip) and whole and is_record:
                 what = f"a bad record stopped the reading with skip ({name}): {error}"
                 raise Failed(what) from error
             raise
@@ -210,16 +203,14 @@ def _check_none_lost(name: str, data: bytes, records: int, skipped: int) -> None
         raise Failed(f"lines were lost ({name}): {counts}")
 
 
+_BIOC = b"<collection><document><id>1</id><passage>"
+_BIOC_END = b"</passage></document></collection>"
 BOMBS = {  # a format, and what stands before, in and behind the endless text
     "jsonl": (b'{"mention": "', b"a", b'"}\n'),
     "txt": (b"cancer\n", b"a", b"\n"),
     "tsv": (b"cancer\t", b"D1|", b"\n"),
     "pubtator": (b"1|t|", b"a ", b"\n"),
-    "bioc xml": (
-        b"<collection><document><id>1</id><passage><offset>0</offset><text>",
-        b"a",
-        b"</text></passage></document></collection>",
-    ),
+    "bioc xml": (_BIOC + b"<offset>0</offset><text>", b"a", b"</text>" + _BIOC_END),
     "bioc json": (b'{"documents": [{"id": "', b"a", b'"}]}'),
     "concept": (b"1||0|1||Disease||", b"a", b"||D1\n"),
     "predictions": (b'{"schema": 1, "mention": "', b"a", b'"}\n'),

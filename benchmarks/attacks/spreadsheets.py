@@ -33,9 +33,7 @@ _SHEETS = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 Rows = Sequence[Sequence[str]]
 
 
-class _Shared(NamedTuple):
-    folder: Path
-    answers: Mapping[tuple[str, ...], str]  # of the first added column, by command, id, mention
+Answers = Mapping[tuple[str, ...], str]  # of the first added column, by command, id, mention
 
 
 def prepared(shared: Path) -> Iterator[Attack]:
@@ -44,7 +42,22 @@ def prepared(shared: Path) -> Iterator[Attack]:
     answers = _answers(shared)
 
     def attack(rng: random.Random, case: int, folder: Path) -> None:
-        (_text, _workbook)[case % 2](rng, folder, _Shared(shared, answers))
+        command, is_text = rng.choice(("link", "link", "check", "decide")), case % 2 == 0
+        path, output = folder / ("a.txt" if is_text else "a.xlsx"), folder / "out"
+        if not is_text and command != "decide":
+            output = folder / "out.xlsx"
+        given = (_text if is_text else _workbook)(rng, command, path)
+        result = _ran(command, path, shared, output)
+        if result.code:
+            if not is_text and given.is_whole:
+                raise Failed(f"a workbook is refused: {result.err[-300:]}")
+        elif command == "decide":
+            _check_decided(output, given.rows)
+        elif is_text:
+            _check_text(command, path, output, answers)
+        else:
+            changed = _check_entries(path, output)
+            _check_sheets(command, output, changed, answers, is_whole=given.is_whole)
 
     yield attack
 
@@ -102,34 +115,39 @@ def _cell(rng: random.Random) -> str:
 # -------------------------------------------------------------------------------------------------------------- texts
 
 
-def _text(rng: random.Random, folder: Path, shared: _Shared) -> None:
-    """A csv or tsv, in some way of quoting; every second one is mutated."""
-    command, sign = rng.choice(("link", "link", "check", "decide")), rng.choice(",;\t")
+class _Given(NamedTuple):
+    rows: Rows | None  # ids and mentions beside each other, if that is known
+    is_whole: bool = False  # a workbook that is not mutated
+
+
+def _text(rng: random.Random, command: str, path: Path) -> _Given:
+    """Write a csv or tsv, in some way of quoting; every second one is mutated."""
+    sign = rng.choice(",;\t")
     rows = _rows(rng, command)
     text = io.StringIO()
     end = rng.choice(("\n", "\n", "\r\n"))
     how = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC))
     csv.writer(text, delimiter=sign, lineterminator=end, quoting=how).writerows(rows)
     data = text.getvalue().encode("utf-8-sig" if rng.random() < 0.1 else "utf-8")
-    is_mutated = rng.random() < 0.6
-    if is_mutated:
+    pairs: Rows | None = [row[1:3] for row in rows[1:]]
+    if rng.random() < 0.6:
         data = mutated(rng, data)
+        pairs = _rows_of(data, sign)
     elif rng.random() < 0.2:
         data = data.rstrip(b"\r\n")
-    path, output = folder / "a.txt", folder / "out"
     path.write_bytes(data)
-    result = _ran(command, path, shared.folder, output)
-    if result.code:
-        return
-    if command == "decide":
-        of_them = [row[1:3] for row in rows[1:]]
-        _check_decided(output, of_them if not is_mutated else _rows_of(data, sign))
-        return
+    return _Given(pairs)
+
+
+def _check_text(command: str, path: Path, output: Path, answers: Answers) -> None:
+    """Check that each line is as it was, with answers behind it."""
     encoding = _encoding(path.read_bytes())
     before, after = (one.read_bytes().decode(encoding) for one in (path, output))
-    sign = _sign(after)
+    # between cells: behind the last of the columns that linker added
+    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?(?:[\r\n]|\Z))", after)
+    sign = found[0] if found else ","
     _check_kept(before, after, sign)
-    _check_answers(command, after, sign, shared)
+    _check_answers(command, after, sign, answers)
 
 
 def _encoding(data: bytes) -> str:
@@ -140,12 +158,6 @@ def _encoding(data: bytes) -> str:
         data.decode("utf-8")
         return "utf-8-sig"
     return "latin-1"
-
-
-def _sign(text: str) -> str:
-    """What stands between cells: behind the last of the columns that linker added."""
-    found = re.findall(r"[,;\t](?=(?:linker_)?(?:state|confidence)(?:_\d+)?(?:[\r\n]|\Z))", text)
-    return found[0] if found else ","
 
 
 def _check_kept(before: str, after: str, sign: str) -> None:
@@ -169,7 +181,7 @@ def _check_kept(before: str, after: str, sign: str) -> None:
         raise Failed(f"a line came from nowhere: {after[at:][:200]!r}")
 
 
-def _check_answers(command: str, text: str, sign: str, shared: _Shared) -> None:
+def _check_answers(command: str, text: str, sign: str, answers: Answers) -> None:
     """Check the answers of rows of one line, in which nothing is quoted."""
     lines = re.split(r"\r\n|\n", text)
     headers = ([cell.strip('"') for cell in line.split(sign)] for line in lines)
@@ -177,19 +189,19 @@ def _check_answers(command: str, text: str, sign: str, shared: _Shared) -> None:
     for line in lines if header else ():
         cells = line.split(sign)
         if '"' not in line and len(cells) == len(header) and cells != header:
-            _check_row(command, header, cells, shared, none_allowed=False)
+            _check_row(command, header, cells, answers, none_allowed=False)
 
 
 def _check_row(
-    command: str, header: list[str], cells: list[str], shared: _Shared, *, none_allowed: bool
+    command: str, header: list[str], cells: list[str], answers: Answers, *, none_allowed: bool
 ) -> None:
     """Check that a row has the answer to its mention."""
     first = cells[len(header) - _ADDED[command]]
     key = (command, *(cells[header.index(name)].strip() for name in _COLUMNS[command]))
     if key[1:] == ("", "") and first and not none_allowed:
         raise Failed(f"an answer stands in a row without a mention: {cells!s:.300}")
-    if first != shared.answers.get(key, first):
-        what = f"{cells!s:.300}, expected {shared.answers[key]}"
+    if first != answers.get(key, first):
+        what = f"{cells!s:.300}, expected {answers[key]}"
         raise Failed(f"an id stands in another row than its mention: {what}")
 
 
@@ -253,27 +265,17 @@ _EDITS = {  # of the XML of a sheet: what is looked for, and what stands there i
 _EVERY_EDIT = [(pattern, new) for pattern, others in _EDITS.items() for new in others]
 
 
-def _workbook(rng: random.Random, folder: Path, shared: _Shared) -> None:
-    """A workbook with what workbooks have; three of four are mutated in their XML or as archives."""
-    command = rng.choice(("link", "link", "check", "decide"))
+def _workbook(rng: random.Random, command: str, path: Path) -> _Given:
+    """Write a workbook with what workbooks have; three of four are mutated in their XML or as archives."""
     rows = [[_storable(cell) for cell in row[:40]] for row in _rows(rng, command)]
-    path, output = folder / "a.xlsx", folder / ("out.sqlite" if command == "decide" else "out.xlsx")
     _build(rng, path, rows)
     how = rng.random()
     if how < 0.65:
         _change_entries(rng, path)
     elif how < 0.75:
         path.write_bytes(mutated(rng, path.read_bytes()))
-    result = _ran(command, path, shared.folder, output)
-    if result.code:
-        if how >= 0.75:
-            raise Failed(f"a workbook is refused: {result.err[-300:]}")
-        return
-    if command == "decide":
-        _check_decided(output, [row[1:3] for row in rows[1:]] if how >= 0.75 else None)
-        return
-    changed = _check_entries(path, output)
-    _check_sheets(command, output, changed, shared, is_whole=how >= 0.75)
+    is_whole = how >= 0.75
+    return _Given([row[1:3] for row in rows[1:]] if is_whole else None, is_whole)
 
 
 def _storable(text: str) -> str:
@@ -382,7 +384,7 @@ def _check_element(old: ET.Element, new: ET.Element) -> None:
 
 
 def _check_sheets(
-    command: str, path: Path, changed: str | None, shared: _Shared, *, is_whole: bool
+    command: str, path: Path, changed: str | None, answers: Answers, *, is_whole: bool
 ) -> None:
     """Check that openpyxl finds each answer in the row of its mention."""
     import openpyxl
@@ -404,6 +406,6 @@ def _check_sheets(
         is_there = {*_COLUMNS[command]} <= {*header} and first >= 3
         if is_there and header[first].endswith((added, f"{added}_2")):
             for row in rows[1:]:
-                _check_row(command, header, row, shared, none_allowed=True)
+                _check_row(command, header, row, answers, none_allowed=True)
     if is_whole and changed is None:
         raise Failed("no answer was written into the workbook: ")
