@@ -141,8 +141,6 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
                 "leave one of them out"
             )
         encoder = encoder or "transformer"
-    if encoder is None and (request.has_words or request.has_texts):
-        return "dan", "it is made of word vectors"
     of_preset = request.preset.removeprefix("paper-")
     if encoder is not None:
         if of_preset in names and of_preset not in ("default", encoder):
@@ -152,6 +150,8 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
             )
         return encoder, ""
     if request.preset == "default":
+        if request.has_words or request.has_texts:
+            return "dan", "it is made of word vectors"
         return registry.BEST, "needs no download and no torch"
     try:
         encoder = preset_encoder(request.preset)

@@ -170,6 +170,7 @@ def test_a_fasttext_file(tmp_path: Path) -> None:
         (b"", "line 1: the first line is no header"),
         (b"999999999999999999 300\na 1\n", "the first line is no header"),
         (b"2 2\na 1 2\n", "ends after 1 of 2 words"),
+        (b"1 2\na 1 x\n", "v.txt, line 2: the line is no word vector"),
         (b"1 2\na nan 2\n", "v.txt, line 2: the line is no word vector"),
         (gzip.compress(b"1 2\na 1 2\n", mtime=0)[:-9], "v.txt: the gzip data is broken .*; fetch the file again"),
         (b"2 2\na \x00\x00\x80\x3f", "cannot be read as word vectors"),

@@ -46,6 +46,14 @@ def test_words_and_texts_mean_dan() -> None:
     assert plan.device
 
 
+@needs_torch
+def test_a_preset_names_its_encoder() -> None:
+    for words in (False, True):
+        assert asked(preset="paper-bne", has_words=words) == ("bne", "of the preset paper-bne")
+    with pytest.raises(UsageError, match="--preset none: there is no preset 'none'"):
+        asked(preset="none")
+
+
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
