@@ -133,6 +133,8 @@ class NameTable:
         """
         self.texts.check()
         persistence.check_lists(np.array([0, len(self)]), self.places.rows, 1, len(self))
+        if self.places.hashes.shape != self.places.rows.shape:
+            raise ValueError(f"{len(self.places.hashes)} hashes for {len(self)} names")
         persistence.check_lists(self.indptr, self.concepts, len(self), concepts)
         persistence.check_lists(self.indptr, self.entries, len(self), names)
         if not len(self.concepts):
