@@ -1,0 +1,1 @@
+"""Where people work already: a module for each program that linker is used from."""
