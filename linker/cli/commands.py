@@ -23,6 +23,7 @@ _COMMANDS = {  # each command is a function of this name, in the module that is 
         "annotate": ("annotate", "Find the mentions in documents, and link them."),
         "explain": ("explain", "Say why a mention is linked as it is."),
         "serve": ("serve", "Answer over HTTP, with a page to link and decide on."),
+        "mcp": ("mcp", "Offer tools to an assistant."),
     },
     "Review": {
         "decide": ("decisions", "Remember what people decided about mentions."),

@@ -164,11 +164,13 @@ def diff(options: SimpleNamespace) -> None:
 )
 def search(options: SimpleNamespace) -> None:
     """Show the concepts with this id (also an old one), or with a name that holds this text."""
-    from linker.dictionary import inspection
+    from linker.dictionary import lookup
+    from linker.text.normalize import normalize
 
     text, limit = options.text, options.limit
     dictionary = reading.read([options.path], options)
-    rows = list(itertools.islice(inspection.search(dictionary, text), limit + 1))
+    hits = lookup.search(dictionary, dictionary.table(normalize), normalize, text)
+    rows = [hit.row for hit in itertools.islice(hits, limit + 1)]
     with common.stdout():
         for row in rows[:limit]:
             concept = dictionary.concept(row)

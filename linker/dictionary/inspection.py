@@ -1,4 +1,4 @@
-"""Inspection of dictionaries: figures, a search, and the changes between two releases."""
+"""Inspection of dictionaries: figures, and the changes between two releases."""
 
 from __future__ import annotations
 
@@ -44,25 +44,6 @@ def stats(dictionary: Dictionary) -> dict[str, Any]:
         "depth": int(hierarchy.depth.max()),
         "cycles": [[dictionary.ids[r] for r in cycle] for cycle in hierarchy.cycles()],
     }
-
-
-def search(dictionary: Dictionary, text: str) -> Iterator[int]:
-    """Find concepts by their id, also an old one, or by a name that holds a text.
-
-    Yields:
-        The rows of concepts: those with the id, those that have the text as a name, and those that
-        have it as part of a name.
-    """
-    yielded = set(dictionary.rows(text))
-    yield from sorted(yielded)
-    wanted = normalize(text)
-    names = [normalize(name) for name in dictionary.names]
-    for matches in (lambda name: name == wanted, lambda name: wanted and wanted in name):
-        for row, name in enumerate(names):
-            concept = int(dictionary.name_concept[row])
-            if concept not in yielded and matches(name):
-                yielded.add(concept)
-                yield concept
 
 
 @dataclass(frozen=True, slots=True)

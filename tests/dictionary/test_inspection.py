@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from linker import Dictionary
-from linker.dictionary.inspection import Change, diff, search, stats
+from linker.dictionary.inspection import Change, diff, stats
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tstatus\treplaced_by\n"
 OLD = """A:1\tfever\tpyrexia\t\t\t\t
@@ -49,30 +47,6 @@ def test_stats(tmp_path: Path) -> None:
         "depth": 1,
         "cycles": [["B:1", "B:2"]],
     }
-
-
-def found(dictionary: Dictionary, text: str) -> list[str]:
-    return [dictionary.ids[row] for row in search(dictionary, text)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("A:2", ["A:2"]),
-        ("A:99", ["A:2", "A:3"]),  # an alternative id of two
-        ("A:5", ["A:1", "A:2"]),  # a merged id, through the obsolete one
-        ("A:6", []),
-        ("FLU", ["A:2", "A:3"]),  # the whole name first, then names that hold it
-        ("grippe", ["A:2", "A:3"]),
-        ("common", ["B:2"]),
-        ("cold", ["B:1", "B:2"]),
-        ("old", ["B:1", "B:2"]),  # names of obsolete records are not there
-        ("typhus", []),
-        ("!?", []),
-    ],
-)
-def test_search(tmp_path: Path, text: str, expected: list[str]) -> None:
-    assert found(read(tmp_path, OLD), text) == expected
 
 
 def test_diff(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from linker.dictionary.finding import doubt
+from linker.dictionary.lookup import reference
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.readers.records import MENTION_LIMIT
-from linker.service.concepts import reference
 from linker.service.reconciliation.vocabulary import (
     ANY,
     IDENTIFYING,

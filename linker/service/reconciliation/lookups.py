@@ -11,10 +11,10 @@ from typing import Annotated, Literal, TypeVar
 from jinja2 import Environment, FileSystemLoader
 from pydantic import BaseModel, BeforeValidator, Field
 
+from linker.dictionary.lookup import names_starting_with, reference
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.readers.records import MENTION_LIMIT
-from linker.service.concepts import names_starting_with, reference
 from linker.service.reconciliation.vocabulary import (
     ANY,
     MOST_PROPERTIES,
@@ -160,7 +160,7 @@ def _named(vocabulary: Vocabulary, prefix: str) -> Iterator[int]:
     yield from vocabulary.rows(prefix.strip())
     linker = vocabulary.linker
     if wanted := linker.normalize(prefix):
-        for name in names_starting_with(linker, wanted):
+        for name in names_starting_with(linker.generator.table, wanted):
             yield from linker.generator.table.concepts_of(name).tolist()
 
 

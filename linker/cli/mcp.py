@@ -1,0 +1,42 @@
+"""linker mcp: tools for assistants."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from linker.cli import common
+from linker.cli import options as o
+from linker.errors import LinkerError
+
+
+@o.command(
+    model=o.MODEL,
+    decisions=o.DECISIONS,
+    http=o.flag("Serve at http://HOST:PORT/mcp instead of standard input and output."),
+    host=o.option("With --http: address to listen on.", default="127.0.0.1", show_default=True),
+    port=o.option("With --http.", default=8080, show_default=True, type=int),
+)
+def mcp(options: SimpleNamespace) -> None:
+    """Offer a model to assistants by the Model Context Protocol (MCP).
+
+    An assistant starts it by itself; tell it the command: linker mcp --model DIR. Its tools link
+    mentions, find them in texts, look concepts up and check labels.
+    """
+    from linker.version import install_hint
+
+    try:
+        from linker.integrations.mcp import server
+    except ModuleNotFoundError as error:
+        raise LinkerError(
+            f"{error.name} is not installed, which linker mcp needs: {install_hint('mcp')}"
+        ) from None
+    from linker.decisions.applying import Decided
+    from linker.linking.linker import Linker
+
+    linker = Linker.load(options.model)
+    tools = server(linker, Decided.of_file(options.decisions, linker))
+    if not options.http:
+        tools.run("stdio")
+        return
+    common.say(f"serving at http://{options.host}:{options.port}/mcp")
+    tools.run("streamable-http", host=options.host, port=options.port, stateless_http=True)

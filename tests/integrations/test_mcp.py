@@ -1,0 +1,171 @@
+"""The tools for assistants, called by the client of the official SDK."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, Linker
+from linker.decisions.applying import Decided
+from linker.types import Decision
+
+mcp = pytest.importorskip("mcp")
+anyio = pytest.importorskip("anyio")
+
+from linker.integrations.mcp import server  # noqa: E402
+
+FAP = "Familial adenomatous polyposis (FAP) leads to colorectal cancer. FAP is rare."
+
+
+@pytest.fixture(scope="module")
+def linker(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+
+
+@pytest.fixture(scope="module")
+def folder(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("mcp") / "model"
+    linker.save(path)
+    return path
+
+
+def asked(target: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """The structured answer to each call, or the text of its error."""
+
+    async def ask() -> list[Any]:
+        async with mcp.Client(target) as client:
+            results = [await client.call_tool(*call) for call in calls]
+        return [r.content[0].text if r.is_error else r.structured_content for r in results]
+
+    answers: list[Any] = anyio.run(ask)
+    return answers
+
+
+def test_what_an_assistant_is_told_of_the_tools(linker: Linker) -> None:
+    async def listed() -> tuple[str, dict[str, str]]:
+        async with mcp.Client(server(linker)) as client:
+            tools = (await client.list_tools()).tools
+            return client.instructions, {tool.name: tool.description for tool in tools}
+
+    instructions, tools = anyio.run(listed)
+    assert "sample_medic.tsv; 346 concepts" in " ".join(instructions.split())
+    assert [*tools] == [
+        *("link_mentions", "annotate_text", "get_concept", "get_ancestors"),
+        *("search_concepts", "check_labels"),
+    ]
+    assert tools["get_ancestors"] == "List the concepts above a concept, the most specific first."
+
+
+def test_mentions_are_linked_to_ids_of_the_dictionary(linker: Linker) -> None:
+    mentions = ["Louis-Bar syndrome", "hepatitis B/C", "qqqq"]
+    (answer,) = asked(server(linker), ("link_mentions", {"mentions": mentions, "k": 1}))
+    louis, hepatitis, nothing = answer["result"]
+    assert [part["id"] for part in louis + hepatitis] == [
+        *("MESH:D001260", "MESH:D006509", "MESH:D006526")
+    ]
+    assert louis[0]["name"] == "Ataxia Telangiectasia"
+    assert 0.5 < louis[0]["confidence"] <= 1
+    assert [(part["id"], part["name"], part["confidence"]) for part in nothing] == [(None,) * 3]
+
+
+def test_a_text_is_annotated_with_its_short_forms(linker: Linker) -> None:
+    (answer,) = asked(server(linker), ("annotate_text", {"text": FAP}))
+    found = [(FAP[m["start"] : m["end"]], m["id"]) for m in answer["result"]]
+    assert found[0] == ("Familial adenomatous polyposis", "MESH:D011125")
+    assert ("colorectal cancer", "MESH:D015179") in found
+    assert [id for text, id in found if text == "FAP"] == ["MESH:D011125"] * 2
+
+
+def test_concepts_are_looked_up(linker: Linker) -> None:
+    concept, above, hits = asked(
+        server(linker),
+        ("get_concept", {"id": "D001260"}),
+        ("get_ancestors", {"id": "MESH:D001943"}),
+        ("search_concepts", {"query": "louis", "limit": 1}),
+    )
+    assert (concept["id"], concept["name"]) == ("MESH:D001260", "Ataxia Telangiectasia")
+    parents = linker.dictionary.concept(linker.dictionary.rows("MESH:D001943")[0]).parents
+    assert above["result"][0]["id"] in parents
+    assert [hit["id"] for hit in hits["result"]] == ["MESH:D001260"]
+
+
+def test_labels_are_checked(linker: Linker) -> None:
+    pairs = [
+        {"id": "MESH:D001943", "label": "breast cancer"},
+        {"id": "MESH:D001943", "label": "Louis-Bar syndrome"},
+        {"id": "MESH:D999999", "label": "breast cancer"},
+    ]
+    (answer,) = asked(server(linker), ("check_labels", {"pairs": pairs}))
+    assert [row["verdict"] for row in answer["result"]] == ["right", "mismatched", "unknown"]
+    assert answer["result"][1]["better_id"] == "MESH:D001260"
+
+
+def test_decisions_of_people_win(linker: Linker) -> None:
+    decided = Decided([Decision("Louis-Bar syndrome", "MESH:D001943", reviewer="ann")], linker)
+    call = ("link_mentions", {"mentions": ["Louis-Bar syndrome"]})
+    (answer,) = asked(server(linker, decided), call)
+    assert [(p["id"], p["state"]) for p in answer["result"][0]] == [("MESH:D001943", "accepted")]
+
+
+def test_refusals_say_what_to_do(linker: Linker) -> None:
+    answers = asked(
+        server(linker),
+        ("get_concept", {"id": "MESH:D999999"}),
+        ("get_ancestors", {"id": "nothing"}),
+        ("link_mentions", {"mentions": [" "]}),
+        ("link_mentions", {"mentions": []}),
+        ("link_mentions", {"mentions": ["x"], "threshold": 2}),
+        ("annotate_text", {}),
+    )
+    assert "no id 'MESH:D999999'; find the concept with search_concepts" in answers[0]
+    assert "no id 'nothing'" in answers[1]
+    assert "the mention is empty" in answers[2]
+    for answer, problem in zip(
+        answers[3:], ("at least 1 item", "less than", "required"), strict=True
+    ):
+        assert problem in answer
+
+
+def over_stdio(folder: Path) -> Any:
+    arguments = ["-m", "linker.cli", "mcp", "--model", str(folder)]
+    return mcp.stdio_client(mcp.StdioServerParameters(command=sys.executable, args=arguments))
+
+
+CALL = ("link_mentions", {"mentions": ["Louis-Bar syndrome"], "k": 1})
+
+
+def test_the_command_serves_on_standard_input_and_output(folder: Path) -> None:
+    (answer,) = asked(over_stdio(folder), CALL)
+    assert answer["result"][0][0]["id"] == "MESH:D001260"
+
+
+def test_the_command_serves_over_http(folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as place:
+        port = place.getsockname()[1]
+    command = [sys.executable, "-m", "linker.cli", "mcp", "--model", str(folder), "--http"]
+    with subprocess.Popen([*command, "--port", str(port)], stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
+            (answer,) = asked(f"http://127.0.0.1:{port}/mcp", CALL)
+        finally:
+            process.terminate()
+    assert answer["result"][0][0]["id"] == "MESH:D001260"
+
+
+def wait_for(ready: Callable[[], None], seconds: float = 60) -> None:
+    """Wait until a call raises no OSError."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return ready()
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
