@@ -105,3 +105,12 @@ def test_saved_places_are_used() -> None:
     assert NameTable.from_arrays(arrays).places.rows is arrays["hashed"]
     del arrays["hashes"], arrays["hashed"]  # an older model
     assert NameTable.from_arrays(arrays).row("b") == 1
+
+
+def test_a_table_with_more_hashes_than_names_is_refused() -> None:
+    table = named(["a", "b"], [0, 1, 2], [0, 1], [0, 1])
+    table.check(concepts=2, names=2)
+    hashes = np.arange(3, dtype=np.uint64)
+    table.__dict__["places"] = Places(hashes, np.array([0, 1], np.int32))  # as from a file
+    with pytest.raises(ValueError, match="3 hashes for 2 names"):
+        table.check(concepts=2, names=2)
