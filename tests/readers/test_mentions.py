@@ -82,6 +82,8 @@ def test_type_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("name", [None, *sorted(set(MENTIONS) - {"concept"})])
 def test_empty_file(tmp_path: Path, name: str | None) -> None:
+    if name == "parquet":
+        pytest.importorskip("pyarrow")
     path = tmp_path / "x"
     path.write_bytes(b"")
     with pytest.raises(InputError, match="x: holds no mentions or documents; check that it is"):
