@@ -21,6 +21,25 @@ if TYPE_CHECKING:
     from linker.linking.linker import Linker
 
 
+HUB = "hf:"  # before the name of a model on the Hugging Face hub
+
+
+def fetched_model(text: str) -> str:
+    """The folder of a model that is named as hf:USER/NAME[@REVISION]."""
+    from linker.integrations import hub
+
+    name, _, revision = text.removeprefix(HUB).partition("@")
+    folder = hub.fetched(name, revision or None, token=None, cache=None)
+    click.get_current_context().meta["linker.hub"] = name
+    say(f"{name}: commit {folder.name} of the Hugging Face hub, in {folder}")
+    return str(folder)
+
+
+def name_on_hub() -> str:
+    """The name of the model that --model fetched from the Hugging Face hub; empty: a folder."""
+    return str(click.get_current_context().meta.get("linker.hub", ""))
+
+
 def silence() -> None:
     """Say and log nothing but errors from here on, as with -q."""
     click.get_current_context().meta["linker.quiet"] = True

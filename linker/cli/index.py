@@ -56,6 +56,8 @@ def index(options: SimpleNamespace) -> None:
     if not (dicts or mentions or options.changes or options.int8):
         text = "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"
         raise click.UsageError(text)
+    if common.name_on_hub() and not options.output:
+        raise click.UsageError("the model is of the hub; name a folder to write with -o")
     output = options.output or options.model
     persistence.check_replaceable(output)  # before the work, not after it
     linker = Linker.load(options.model)

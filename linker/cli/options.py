@@ -160,6 +160,8 @@ def command(
         @functools.wraps(function)
         def run(**values: Any) -> None:
             try:
+                if (values.get("model") or "").startswith(common.HUB):
+                    values["model"] = common.fetched_model(values["model"])
                 function(SimpleNamespace(**values))
             except UsageError as error:
                 raise click.UsageError(str(error)) from None
@@ -182,7 +184,8 @@ def is_given(name: str) -> bool:
 # --------------------------------------------------------------------------------- shared options
 
 MODEL = option(
-    f"Model folder. [default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
+    "Model folder, or hf:USER/NAME[@REVISION] of the Hugging Face hub. "
+    f"[default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
     "DIR",
     default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
 )

@@ -76,7 +76,9 @@ def serve(options: SimpleNamespace) -> None:
     names = own_names(host)
     _check_free(host, port)
     if not options.no_decisions:
-        decisions = decisions or f"{Path(options.model).absolute()}.decisions.sqlite"
+        # not in the cache of the hub, which people empty
+        beside = common.name_on_hub().replace("/", "--") or options.model
+        decisions = decisions or f"{Path(beside).absolute()}.decisions.sqlite"
         common.say(f"decisions are kept in {decisions}")
     if not keys and not is_loopback(host):
         logger.warning(

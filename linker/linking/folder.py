@@ -20,11 +20,11 @@ from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
 from linker.linking import plot
+from linker.linking.card import CARD, card
 from linker.linking.spans import SpanModel
 from linker.options import restored
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
-from linker.version import VERSION
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -34,30 +34,6 @@ logger = logging.getLogger(__name__)
 _DICTIONARY, _SEEN, _SPELLING = "dictionary", "seen.json", "spelling.json"
 _HISTORY, _PLOT, _SPANS = "training.jsonl", "training.png", "spans.json"
 _RANKER, _WORDS = "ranker", "words"  # older models have neither
-
-_CARD = """# A model of linker
-
-Links names of concepts, as people write them, to the identifiers of a dictionary.
-Made by concept-linker {version}; use it with `linker link MENTIONS --model FOLDER`.
-
-## Dictionary
-
-{concepts:,} concepts, {names:,} distinct names.
-
-{sources}
-
-## Encoder
-
-`{encoder}`; its options are in `config.json`.
-
-## Ranker
-
-{ranker}
-
-## Mentions in texts
-
-`linker annotate` finds names, and which of them are mentions is {spans}.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +67,8 @@ class Seen:
         )
 
 
-def write(folder: Path, config: Mapping[str, Any], linker: Linker) -> None:
-    """Write the files into a folder that is being saved; `config` is what the model card tells."""
+def write(folder: Path, linker: Linker) -> None:
+    """Write the files into a folder that is being saved."""
     (folder / _DICTIONARY).mkdir()
     linker.dictionary.write(folder / _DICTIONARY)
     linker.generator.save(folder)
@@ -104,7 +80,7 @@ def write(folder: Path, config: Mapping[str, Any], linker: Linker) -> None:
     if linker.ranker:
         linker.ranker.save(folder / _RANKER)
         persistence.save_arrays(folder / _WORDS, linker.words.arrays())
-    (folder / "README.md").write_text(_card(config, linker), "utf-8")
+    (folder / CARD).write_text(card(linker), "utf-8")
     if linker.history:
         _write_history(folder, linker.history)
 
@@ -128,30 +104,6 @@ def described_index(folder: Path) -> str:
     """A line on the index of a model folder; empty where there is none."""
     record = ann.load_record(folder / hybrid.INDEX)
     return record.summary if record else ""
-
-
-def _card(config: Mapping[str, Any], linker: Linker) -> str:
-    """What is in a model folder, for people to read, in Markdown."""
-    sources = [
-        f"- `{source['file']}` ({source['format']}"
-        + (f", {source['release']}" if source["release"] else "")
-        + f"): {source['concepts']:,} concepts"
-        for source in config["dictionary"]["sources"]
-    ]
-    spans = "chosen by rules, since no annotated documents were learnt"
-    if linker.spans:
-        spans = f"learnt from {linker.spans.documents:,} annotated documents"
-    return _CARD.format(
-        version=VERSION,
-        concepts=config["dictionary"]["concepts"],
-        names=config["dictionary"]["names"],
-        sources="\n".join(sources),
-        encoder=config["encoder"],
-        ranker=linker.ranker.described
-        if linker.ranker
-        else "none: candidates stand in the order of their scores",
-        spans=spans,
-    )
 
 
 def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from linker.errors import LinkerError
 from linker.explanation import Explanation
 from linker.linking import explaining
 from linker.linking import folder as model_folder
+from linker.linking.card import check_licences
 from linker.linking.engine import Engine
 from linker.linking.folder import Seen
 from linker.linking.ranking import DescribedBatch, batch_of
@@ -450,7 +452,7 @@ class Linker:
             "dictionary": self.describe_dictionary(),
         }
         with persistence.saving(folder, "model", config, model_folder.read) as aside:
-            model_folder.write(aside, config, self)
+            model_folder.write(aside, self)
 
     @classmethod
     def load(cls, folder: files.Pathlike) -> Linker:
@@ -461,6 +463,72 @@ class Linker:
                 changed.
         """
         return cls(**persistence.load(folder, "model", model_folder.read))
+
+    save_pretrained = save
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name: files.Pathlike,
+        *,
+        revision: str | None = None,
+        token: str | None = None,
+        cache_dir: files.Pathlike | None = None,
+    ) -> Linker:
+        """Load a model from a folder or the Hugging Face hub, whose cache keeps what was fetched.
+
+        Args:
+            name: a folder, else USER/NAME on the hub.
+            revision: of the hub: a branch, a tag or a commit; None: the main branch. The log says
+                which commit that is.
+            token: for the hub; None: that of HF_TOKEN or of `hf auth login`.
+            cache_dir: None: the cache of the hub.
+
+        Raises:
+            LinkerError: there is no such model, it cannot be fetched, or it holds what no model of
+                linker holds; and as for `load`.
+        """
+        if Path(name).is_dir():
+            if revision:
+                raise LinkerError(f"{name}: is a folder, which has no revision {revision!r}")
+            return cls.load(name)
+        from linker.integrations import hub
+
+        return cls.load(hub.fetched(str(name), revision, token, cache_dir))
+
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        private: bool | None = None,
+        token: str | None = None,
+        revision: str | None = None,
+        message: str | None = None,
+        licence_allows: bool = False,
+    ) -> str:
+        """Put the model on the Hugging Face hub, in one commit, in place of one that is there.
+
+        Args:
+            name: USER/NAME; made where there is none.
+            private: whether others cannot see it, if it is made; None: as the hub has it.
+            token: that may write there; None: that of HF_TOKEN or of `hf auth login`.
+            revision: a branch, made where there is none; None: the main branch.
+            message: of the commit.
+            licence_allows: whether you may pass on names also where the vocabulary's licence
+                forbids it in general, as those of UMLS and SNOMED CT do.
+
+        Returns:
+            The commit, which `from_pretrained` takes as a revision.
+
+        Raises:
+            LinkerError: the names may not be passed on, the repository holds something else, or the
+                hub does not take it.
+        """
+        from linker.integrations import hub
+
+        if not licence_allows:
+            check_licences(self.dictionary.sources)
+        return hub.pushed(self, name, private, token, revision, message)
 
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""

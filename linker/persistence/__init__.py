@@ -283,8 +283,8 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
 def _check_files(folder: Path, trust: bool) -> None:
     """Refuse files that the manifest does not list, and listed ones that are missing or changed.
 
-    Descriptions (.md) and hidden files need not be listed: linker reads neither, and desktops and
-    version control leave hidden files behind.
+    Descriptions (.md) and hidden files need not be listed: linker reads neither, people edit the
+    ones, and desktops and version control leave the others behind.
     """
     sums, names = checksums(folder), _names(folder)
     for name in names:
@@ -295,6 +295,8 @@ def _check_files(folder: Path, trust: bool) -> None:
                 "move the file away if it is yours, else train or save the folder again"
             )
     for name, expected in sums.items():
+        if trust and name.endswith(".md"):
+            continue
         path = folder / name
         if name not in names or not path.is_file():  # one outside the folder is not among them
             raise LinkerError(

@@ -1,0 +1,181 @@
+"""Models on the Hugging Face hub: fetched, checked and pinned to a commit, and put there.
+
+Of a repository only the files are fetched that its manifest names, and these only if they are of
+kinds that hold no code.
+"""
+
+from __future__ import annotations
+
+import glob
+import logging
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linker import persistence
+from linker.errors import LinkerError, shown
+from linker.files import Pathlike
+from linker.linking.card import CARD, card
+from linker.persistence import MANIFEST
+from linker.version import VERSION, install_hint
+
+try:
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
+    from huggingface_hub.errors import RevisionNotFoundError
+except ModuleNotFoundError:
+    raise LinkerError(
+        "a model that is no folder is one of the Hugging Face hub, which needs huggingface_hub; "
+        f"it is not installed: {install_hint('hub')}"
+    ) from None
+from linker.files.hub import asking, quiet, reason
+
+if TYPE_CHECKING:
+    from linker.linking.linker import Linker
+
+logger = logging.getLogger(__name__)
+
+_KINDS = (".json", ".jsonl", ".npy", ".png", ".safetensors", ".txt")  # of the files of a model
+_PICKLES = (".bin", ".ckpt", ".joblib", ".pickle", ".pkl", ".pt", ".pth")
+
+
+def fetched(name: str, revision: str | None, token: str | None, cache: Pathlike | None) -> Path:
+    """Fetch a model, unless the cache has it.
+
+    Args:
+        name, revision, token, cache: as for `Linker.from_pretrained`.
+
+    Returns:
+        The folder in the cache, complete and checked; it bears the name of the commit.
+
+    Raises:
+        LinkerError: as for `Linker.from_pretrained`.
+    """
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise LinkerError(
+            f"{shown(name)}: there is no such folder, and a model on the Hugging Face hub is "
+            "called USER/NAME"
+        )
+    with asking(name, f"{name}:", "load DIR"):
+        folder = _downloaded(name, {"revision": revision, "token": token, "cache_dir": cache})
+    try:
+        persistence.load(folder, "model", lambda *_: None)
+    except LinkerError as error:
+        problem = str(error).partition(";")[0]  # without its remedy
+        raise LinkerError(
+            f"{name} at commit {folder.name}: {problem}; remove {folder.parent.parent} to fetch it "
+            "again, and tell its owner if that does not help"
+        ) from error
+    logger.info("%s: commit %s of the Hugging Face hub, in %s", name, folder.name, folder)
+    return folder
+
+
+def _downloaded(name: str, where: dict[str, Any]) -> Path:
+    """Fetch the files that the manifest names, unless the cache has them, and return the folder."""
+    try:
+        folder = Path(snapshot_download(name, **where, allow_patterns=[MANIFEST]))
+    except RevisionNotFoundError:
+        raise LinkerError(
+            f"{name}: has no revision {where['revision']!r} on the Hugging Face hub; "
+            "expected a branch, a tag or a commit"
+        ) from None
+    try:
+        named = [file for file in persistence.checksums(folder) if not file.endswith(".md")]
+    except LinkerError:  # there is no manifest, or another program's
+        named = []
+    _check(name, named, _KINDS)
+    if named and all((folder / file).is_file() for file in named):
+        return folder
+    where["revision"] = folder.name  # the same commit, whatever is pushed meanwhile
+    _check(name, HfApi(token=where["token"]).list_repo_files(name, revision=folder.name))
+    if not named:
+        raise LinkerError(
+            f"{name}: is no model of linker (no {MANIFEST} with checksums of files); "
+            "is it spelt right?"
+        )
+    snapshot_download(name, **where, allow_patterns=[*map(glob.escape, named), MANIFEST])
+    return folder
+
+
+def _check(name: str, held: Sequence[str], kinds: tuple[str, ...] = ("",)) -> None:
+    """Refuse a repository with files that are pickles, or not of these kinds."""
+    for file in held:
+        if file.lower().endswith(_PICKLES) or not file.endswith(kinds):
+            raise LinkerError(
+                f"{name}: holds {shown(file)}, and a model has no files but {', '.join(_KINDS)} "
+                "and a card; pickles may run code and are never loaded, ask its owner for a model "
+                "without"
+            )
+
+
+def pushed(
+    linker: Linker,
+    name: str,
+    private: bool | None,
+    token: str | None,
+    revision: str | None,
+    message: str | None,
+) -> str:
+    """Put a model on the hub, in one commit: nobody ever sees a half of it.
+
+    Args:
+        linker: the model.
+        name, private, token, revision, message: as for `Linker.push_to_hub`.
+
+    Returns:
+        The commit.
+
+    Raises:
+        LinkerError: as for `Linker.push_to_hub`.
+    """
+    api = HfApi(token=token)
+    message = message or f"Model of linker {VERSION}"
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "model"
+        _save(linker, folder, name)
+        try:
+            with quiet():
+                api.create_repo(name, private=private, exist_ok=True)
+                if revision:
+                    api.create_branch(name, branch=revision, exist_ok=True)
+                held = api.list_repo_files(name, revision=revision)
+                changes = _changes(name, folder, held)
+                commit = api.create_commit(name, changes, commit_message=message, revision=revision)
+        except LinkerError:
+            raise
+        except Exception as error:  # the hub and its client raise many kinds
+            raise LinkerError(
+                f"{name}: the Hugging Face hub does not take the model ({reason(error)}); "
+                "it wants a name USER/NAME, and a token that may write there (hf auth login)"
+            ) from error
+    logger.info("%s: commit %s of the Hugging Face hub", name, commit.oid)
+    return str(commit.oid)
+
+
+def _save(linker: Linker, folder: Path, name: str) -> None:
+    """Save a model with the card that it has on the hub, which the manifest lets people edit."""
+    linker.save(folder)
+    (folder / CARD).write_text(card(linker, name), "utf-8")
+    sums = persistence.checksums(folder)
+    del sums[CARD]
+    persistence.save_json(folder / MANIFEST, {"sha256": sums})
+
+
+def _changes(name: str, folder: Path, held: Sequence[str]) -> list[Any]:
+    """What makes a repository that holds some files hold a model instead.
+
+    Raises:
+        LinkerError: it holds something else.
+    """
+    old = [file for file in held if not file.endswith(".md") and not file.startswith(".")]
+    if old and MANIFEST not in old:
+        raise LinkerError(
+            f"{name}: holds {shown(old[0])}, which is no model of linker; choose another name"
+        )
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    new = {path.relative_to(folder).as_posix(): path for path in paths}
+    return [
+        *(CommitOperationAdd(file, path) for file, path in new.items()),
+        *(CommitOperationDelete(file) for file in old if file not in new),
+    ]
