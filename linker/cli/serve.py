@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import logging
 import os
 import socket
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError
-
-if TYPE_CHECKING:
-    pass
+from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
+
+_TOOLS = {  # the modules of annotation tools
+    "label-studio": "linker.integrations.label_studio",
+    "inception": "linker.integrations.inception",
+}
 
 
 def _limit(default: float, text: str, flags: str = "") -> Any:
@@ -41,6 +45,7 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
     cors=o.several(
         "Allow this CORS origin, e.g. https://example.org; may be given again.", metavar="ORIGIN"
     ),
+    tools=o.commas(f"Answer annotation tools, too: {', '.join(_TOOLS)}.", flags="--with"),
     device=o.DEVICE,
     precision=o.PRECISION,
     body=_limit(4_000_000, "Most bytes of a request.", flags="--max-body"),
@@ -58,20 +63,16 @@ def serve(options: SimpleNamespace) -> None:
 
     SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew.
     """
-    from linker.version import install_hint
-
-    try:
-        from linker.service import serving
-    except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"{error.name} is not installed, which linker serve needs: {install_hint('serve')}"
-        ) from None
+    serving = _imported("linker.service.serving", "linker serve", "serve")
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
     host, port, decisions = options.host, options.port, options.decisions
     if decisions and options.no_decisions:
         raise click.UsageError("give --decisions or --no-decisions, not both")
+    if unknown := [tool for tool in options.tools if tool not in _TOOLS]:
+        raise click.UsageError(f"--with {unknown[0]}: expected {' or '.join(_TOOLS)}")
+    rooms = [_imported(_TOOLS[tool], f"--with {tool}", tool) for tool in options.tools]
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
     _check_free(host, port)
@@ -91,9 +92,27 @@ def serve(options: SimpleNamespace) -> None:
         Settings(options.model, decisions, keys, options.cors, names, limits, *computing)
     )
     address = f"[{host}]" if ":" in host else host
-    serving.serve(
-        service, host, port, lambda chosen: common.say(f"serving at http://{address}:{chosen}/")
-    )
+    base = f"http://{address}:{{}}/"
+
+    def started(chosen: int) -> None:
+        common.say(f"serving at {base.format(chosen)}")
+        for tool in options.tools:
+            common.say(f"{tool} is to be given {base.format(chosen)}{tool}")
+
+    serving.serve(service, host, port, started, rooms)
+
+
+def _imported(module: str, what: str, extra: str) -> Any:
+    """Import a module that needs the packages of an extra.
+
+    Raises:
+        LinkerError: one is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        hint = install_hint(extra)
+        raise LinkerError(f"{error.name} is not installed, which {what} needs: {hint}") from None
 
 
 def _check_free(host: str, port: int) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import FileResponse
@@ -34,8 +34,20 @@ _DESCRIPTION = (
 )
 
 
-def create(service: Service) -> FastAPI:
-    """The application of a service, which is closed when the application ends."""
+class Room(Protocol):
+    """A module with routes."""
+
+    def router(self, service: Service) -> APIRouter:
+        """Its routes for a service."""
+
+
+def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
+    """The application of a service, which is closed when the application ends.
+
+    Args:
+        service: what answers.
+        rooms: modules with further routes, as those of this package have them.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -51,7 +63,7 @@ def create(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for room in (linking, uploads, concepts, decisions, reconciliation):
+    for room in (linking, uploads, concepts, decisions, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")

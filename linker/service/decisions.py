@@ -53,7 +53,7 @@ def router(service: Service) -> APIRouter:
         mention: _Text | None = None, scope: _Text | None = None, reviewer: _Text | None = None
     ) -> Response:
         """The decisions in force, and those on which reviewers disagree."""
-        store, decided = _store(service), await service.decided()
+        store, decided = store_of(service), await service.decided()
 
         def read() -> str:
             kept = store.list(mention=mention, scope=scope, reviewer=reviewer)
@@ -75,7 +75,7 @@ def router(service: Service) -> APIRouter:
 
         `replaced` are earlier decisions of the same reviewer that said the contrary.
         """
-        store, dictionary = _store(service), service.linker.dictionary
+        store, dictionary = store_of(service), service.linker.dictionary
         origin = {"model": service.model.fingerprint, "release": releases(dictionary)}
         decisions = []
         for number, new in enumerate(body.decisions):
@@ -85,13 +85,13 @@ def router(service: Service) -> APIRouter:
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{number}") from None
         decided = await service.decided()
-        stored = await _stored(service, store.add, decisions)
+        added = await stored(service, store.add, decisions)
 
         def answer() -> str:
-            on = (decided.on(new.mention, new.scope) for new in stored) if decided else ()
+            on = (decided.on(new.mention, new.scope) for new in added) if decided else ()
             before = {d.id: d for of_mention in on for d in of_mention}
-            contrary = [d for d in replaced([*before.values()], stored) if d.id in before]
-            return json.dumps({"decisions": _json(stored), "replaced": _json(contrary)})
+            contrary = [d for d in replaced([*before.values()], added) if d.id in before]
+            return json.dumps({"decisions": _json(added), "replaced": _json(contrary)})
 
         text = await asyncio.to_thread(answer)
         return Response(text, 201, media_type="application/json")
@@ -101,7 +101,7 @@ def router(service: Service) -> APIRouter:
         number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
-        count = await _stored(service, _store(service).withdraw, [number], reviewer)
+        count = await stored(service, store_of(service).withdraw, [number], reviewer)
         if not count:
             raise Failure(404, "no decision in force has this id", "number")
         return {"withdrawn": count}
@@ -111,7 +111,7 @@ def router(service: Service) -> APIRouter:
         form: Annotated[exchange.Form, Query(alias="format")] = "tsv",
     ) -> Response:
         """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
-        store, dictionary = _store(service), service.linker.dictionary
+        store, dictionary = store_of(service), service.linker.dictionary
 
         def exported() -> str:
             file = io.StringIO()
@@ -124,7 +124,7 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def _stored(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
+async def stored(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
     """Call what writes to the file of decisions.
 
     Raises:
@@ -136,7 +136,7 @@ async def _stored(service: Service, function: Callable[..., _Result], *args: Any
         raise Failure(503, str(error)) from None
 
 
-def _store(service: Service) -> DecisionStore:
+def store_of(service: Service) -> DecisionStore:
     """The decisions of a service.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hmac
 import ipaddress
@@ -131,8 +132,14 @@ class Gate:
     def _has_key(self, headers: Headers) -> bool:
         """Whether a request has one of the keys; compared in constant time."""
         keys = self._service.settings.keys
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        sent = bearer if kind.lower() == "bearer" else headers.get("x-api-key", "")
+        kind, _, sent = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "basic":  # Label Studio sends no other kind; the key is the password
+            try:
+                sent = base64.b64decode(sent).decode().partition(":")[2]
+            except ValueError:
+                sent = ""
+        elif kind.lower() != "bearer":
+            sent = headers.get("x-api-key", "")
         checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
         return not keys or any(checks)
 

@@ -13,11 +13,11 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from linker.errors import LinkerError
-from linker.service.app import create
+from linker.service.app import Room, create
 from linker.service.state import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,9 @@ class TimeoutProtocol(H11Protocol):
         self._stop("reader")
         super().connection_lost(exc)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: clients in Java, such as INCEpTION, offer HTTP/2 with each request."""
+
     def _watch(self) -> None:
         """Wait for a head, unless there is one already."""
         if self.cycle is not None and not self.cycle.response_complete:
@@ -73,7 +76,13 @@ class TimeoutProtocol(H11Protocol):
             self._timers.pop(what).cancel()
 
 
-def serve(service: Service, host: str, port: int, started: Callable[[int], None]) -> None:
+def serve(
+    service: Service,
+    host: str,
+    port: int,
+    started: Callable[[int], None],
+    rooms: Iterable[Room] = (),
+) -> None:
     """Serve until the process is told to stop (SIGTERM, SIGINT); SIGHUP loads the model anew.
 
     Args:
@@ -81,6 +90,7 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
         host: the address to listen on.
         port: 0: any that is free.
         started: is called with the port once requests are taken.
+        rooms: modules with further routes.
 
     Raises:
         LinkerError: the address cannot be listened on.
@@ -89,7 +99,7 @@ def serve(service: Service, host: str, port: int, started: Callable[[int], None]
     times = {"seconds": limits.read_seconds, "write_seconds": limits.seconds}
     protocol: Any = type("Protocol", (TimeoutProtocol,), times)
     config = uvicorn.Config(
-        create(service),
+        create(service, rooms),
         host=host,
         port=port,
         http=protocol,

@@ -1,0 +1,50 @@
+"""What annotation tools share: the XML that they send, and an answer as they show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from linker.errors import LinkerError, shorten
+from linker.ids import join_ids
+from linker.types import Prediction
+
+
+def parse(text: str, what: str) -> Any:
+    """Parse XML that somebody else wrote, and return its root.
+
+    Args:
+        text: of the XML.
+        what: it is, for messages.
+
+    Raises:
+        LinkerError: it is no XML, or declares a document type, which may name files to read, or
+            entities that grow without end.
+    """
+    # whatever encoding it declares; entities are never replaced
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+        raise LinkerError(f"the {what} is no XML: {shorten(str(error), 200)}") from None
+    if root.getroottree().docinfo.doctype:
+        raise LinkerError(f"the {what} declares a document type (<!DOCTYPE); leave it out")
+    return root
+
+
+def ids_of(prediction: Prediction) -> list[str]:
+    """The ids of an answer as decisions have them, one for each part; none without a concept."""
+    best = [part.best for part in prediction.parts]
+    return [join_ids([[b.concept_id] if b else []]) for b in best] if any(best) else []
+
+
+def names_of(prediction: Prediction) -> str:
+    """The preferred names of an answer; empty without a concept."""
+    return " | ".join(part.best.name for part in prediction.parts if part.best)
+
+
+def confidence_of(prediction: Prediction) -> float | None:
+    """The confidence of the least sure part; None without a ranker."""
+    known = [part.confidence for part in prediction.parts if part.confidence is not None]
+    return min(known, default=None)

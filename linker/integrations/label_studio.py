@@ -1,0 +1,313 @@
+"""Label Studio: its machine-learning backend, and what people say of answers as decisions.
+
+Label Studio asks for predictions of tasks, and tells of each annotation that a person submits. Each
+region of a prediction carries what was predicted (`meta`), so that a correction says what it
+corrects, whatever model answers by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Body
+from pydantic import AliasPath, BaseModel, Field, ValidationError
+
+from linker.decisions.records import concepts_of, disagree, form_of, identified, releases
+from linker.decisions.store import DecisionStore
+from linker.errors import LinkerError
+from linker.ids import escaped, part_ids
+from linker.integrations import annotating
+from linker.linking.requests import Request
+from linker.service.decisions import store_of, stored
+from linker.service.errors import ERRORS, Failure, problem
+from linker.service.schemas import TextDocument, to_documents
+from linker.service.state import Service
+from linker.types import Decision, Prediction
+
+logger = logging.getLogger(__name__)
+
+_VALUES = {"TextArea": "text", "Choices": "choices", "Taxonomy": "taxonomy"}
+"""The tags that can hold the ids of a region, and the field of a result that has them."""
+_SUBMITTED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+class _Task(BaseModel):
+    id: int
+    data: dict[str, Any]
+
+    @property
+    def document_id(self) -> str:
+        """The scope of decisions: the id that the user gave the document, or else the task's."""
+        return str(self.data.get("document_id") or f"label-studio:{self.id}")
+
+
+class _Asked(BaseModel):
+    label_config: str
+    tasks: list[_Task]
+
+
+class _Predicted(BaseModel):
+    """What was predicted of a region, in its `meta`."""
+
+    ids: str = ""
+    model: str = ""
+
+
+class _Meta(BaseModel):
+    linker: _Predicted = _Predicted()
+
+
+class _Result(BaseModel):
+    """A part of an annotation; those of a region have the same id."""
+
+    id: str = ""  # relations have none
+    from_name: str = ""
+    value: dict[str, Any] = {}
+    meta: _Meta = _Meta()
+
+
+class _Annotation(BaseModel):
+    id: int
+    result: list[_Result]
+    was_cancelled: bool = False  # the task was skipped
+    completed_by: int | None = None
+    updated_by: int | None = None
+    updated_at: datetime
+
+
+class _Submitted(BaseModel):
+    """A person submitted an annotation, or changed it."""
+
+    annotation: _Annotation
+    task: _Task
+    label_config: str = Field(validation_alias=AliasPath("project", "label_config"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Interface:
+    """The tags of a labeling interface that hold mentions and their concepts, by their names."""
+
+    text: str
+    field: str  # of the data of a task, which has the text
+    labels: str
+    label: str  # that predicted regions get
+    concept: str
+    kind: str  # a tag of `_VALUES`
+
+    @classmethod
+    def read(cls, config: str) -> _Interface:
+        """Read it from the XML of a project.
+
+        Raises:
+            LinkerError: it is no XML, or lacks one of the tags.
+        """
+        root = annotating.parse(config, "labeling interface")
+        texts = {tag.get("name"): tag.get("value", "").lstrip("$") for tag in root.iter("Text")}
+        for labels in root.iter("Labels"):
+            text, label = labels.get("toName"), labels.find(".//Label")
+            for concept in root.iter(*_VALUES):
+                is_ours = concept.get("perRegion") == "true" and concept.get("toName") == text
+                if is_ours and text in texts and label is not None:
+                    names = labels.get("name", ""), label.get("value", "")
+                    return cls(text, texts[text], *names, concept.get("name", ""), concept.tag)
+        raise LinkerError(
+            "the labeling interface lacks a tag; expected: a Text, Labels of it with a Label, and "
+            'a TextArea, Choices or Taxonomy of it with perRegion="true" (see docs/label-studio.md)'
+        )
+
+    def document(self, task: _Task) -> TextDocument:
+        """The document of a task.
+
+        Raises:
+            LinkerError: the task has no text where the interface shows one.
+        """
+        text = task.data.get(self.field)
+        if not isinstance(text, str):
+            raise LinkerError(f"task {task.id} has no text in {self.field!r} of its data")
+        return _checked(TextDocument, {"id": task.document_id, "text": text})
+
+    def region(self, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
+        """A predicted region: its place, and its concepts where it has some."""
+        ((start, end),) = answer.mention.spans
+        ids, score = annotating.ids_of(answer), annotating.confidence_of(answer)
+        shared = {"id": f"L{number}", "to_name": self.text, "score": score}
+        place = {"start": start, "end": end, "text": answer.mention.text}
+        meta = {
+            "text": annotating.names_of(answer),
+            "linker": {"ids": "|".join(ids), "model": model},
+        }
+        labels = {"from_name": self.labels, "type": "labels", "meta": meta}
+        results = [shared | labels | {"value": place | {"labels": [self.label]}}]
+        if ids:
+            values = [[i] for i in ids] if self.kind == "Taxonomy" else ids
+            concept = {"from_name": self.concept, "type": self.kind.lower()}
+            results.append(shared | concept | {"value": place | {_VALUES[self.kind]: values}})
+        return results
+
+    def ids(self, result: _Result | None) -> str:
+        """The ids that a person left in a region as a decision has them; empty for none."""
+        values = result.value.get(_VALUES[self.kind]) if result else None
+        values = [values] if isinstance(values, str) else values or []
+        leaves = (v[-1] if isinstance(v, list) and v else v for v in values)
+        return "|".join(filter(None, (str(leaf).strip() for leaf in leaves)))
+
+
+def router(service: Service) -> APIRouter:
+    """The routes of a machine-learning backend."""
+    routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
+
+    def version() -> str:
+        """What answers: predictions of another version are asked for again."""
+        decisions = f"-{service.store.version}" if service.store else ""
+        return service.model.fingerprint[:12] + decisions
+
+    @routes.get("/health")
+    async def health() -> dict[str, str]:
+        """Answers as long as the process lives."""
+        return {"status": "UP"}
+
+    @routes.post("/setup")
+    async def setup(config: Annotated[str, Body(alias="schema", embed=True)]) -> dict[str, str]:
+        """Take the labeling interface of a project, or say what it lacks."""
+        try:
+            _Interface.read(config)
+        except LinkerError as error:  # Label Studio shows the status alone
+            logger.warning("%s", error)
+            raise
+        return {"model_version": await asyncio.to_thread(version)}
+
+    @routes.post("/predict")
+    async def predict(body: _Asked) -> dict[str, Any]:
+        """Find and link the mentions in the texts of tasks."""
+        interface, model = _Interface.read(body.label_config), service.model
+        now = await asyncio.to_thread(version)
+        documents = to_documents([interface.document(t) for t in body.tasks], service.limits)
+        linked = await service.annotate(model, [Request(d, k=1) for d in documents])
+        results = []
+        for _, answers in linked:
+            regions = (interface.region(n, a, model.fingerprint) for n, a in enumerate(answers, 1))
+            scores = [s for a in answers if (s := annotating.confidence_of(a)) is not None]
+            result = [part for region in regions for part in region]
+            results.append(
+                {"result": result, "score": min(scores, default=None), "model_version": now}
+            )
+        return {"results": results}
+
+    @routes.post("/webhook")
+    async def webhook(body: dict[str, Any]) -> dict[str, Any]:
+        """Keep what a person said of the mentions of a task; other news is passed over."""
+        if body.get("action") not in _SUBMITTED:
+            return {"added": 0, "withdrawn": 0, "errors": []}
+        store, told = store_of(service), _checked(_Submitted, body)
+        said, errors = await asyncio.to_thread(_said, told, service)
+        if errors:  # without what the person wrote
+            number = told.annotation.id
+            logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
+        added, withdrawn = await stored(service, _keep, store, told, said)
+        return {"added": added, "withdrawn": withdrawn, "errors": errors}
+
+    return routes
+
+
+def _said(told: _Submitted, service: Service) -> tuple[list[Decision], list[str]]:
+    """What a person said of the mentions of a task, and what in it cannot be used.
+
+    A decision is on words, wherever they stand in the document: where a person changed one region,
+    others with the same words, which they left as they were predicted, say nothing.
+    """
+    interface, annotation = _Interface.read(told.label_config), told.annotation
+    regions: dict[str, dict[str, _Result]] = defaultdict(dict)
+    for result in [] if annotation.was_cancelled else annotation.result:
+        regions[result.id][result.from_name] = result
+    said: dict[str, dict[bool, list[Decision]]] = defaultdict(lambda: {True: [], False: []})
+    errors = []
+    for region, results in regions.items():
+        if interface.labels not in results:
+            continue
+        place, ids = results[interface.labels], interface.ids(results.get(interface.concept))
+        predicted = place.meta.linker
+        decision = Decision(
+            str(place.value.get("text", "")).replace("\\n", " "),  # a line break, as it is sent
+            ids,
+            scope=told.task.document_id,
+            reviewer=_reviewers(annotation)[0],
+            time=annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds"),
+            model=predicted.model,
+            release=releases(service.linker.dictionary),
+        )
+        of_words = said[form_of(decision.mention)][ids != predicted.ids]
+        try:
+            of_words += _decisions(decision, predicted.ids, service)
+        except LinkerError as error:
+            errors.append(f"region {region}: {error}")
+    kept = [of[True] or of[False] for of in said.values()]
+    errors += [f"{of[0].mention!r} has different concepts" for of in kept if disagree(of)]
+    return [d for of in kept if not disagree(of) for d in of], errors
+
+
+def _decisions(decision: Decision, before: str, service: Service) -> Iterator[Decision]:
+    """The decisions of a region.
+
+    An id that stands in it is accepted; one that was predicted, and does not stand there any more,
+    is rejected. A region that was removed is no mention to the person, which says nothing of its
+    concept.
+
+    Args:
+        decision: with the ids that stand in the region.
+        before: the ids that were predicted.
+        service: whose dictionary must have the ids.
+
+    Raises:
+        LinkerError: it does not have one.
+    """
+    dictionary, kept = service.linker.dictionary, set[str]()
+    if decision.concept_id:
+        decision = identified(decision, dictionary)
+        kept = {*concepts_of(decision)}
+        yield decision
+    for gone in part_ids(before) if before else ():
+        if gone and gone not in kept:
+            yield identified(
+                replace(decision, concept_id=escaped(gone), accepted=False), dictionary
+            )
+
+
+def _keep(store: DecisionStore, told: _Submitted, said: list[Decision]) -> tuple[int, int]:
+    """Store what an annotation says now, and withdraw what it said before; the counts of both."""
+
+    def key(decision: Decision) -> tuple[str, str, bool]:
+        return form_of(decision.mention), decision.concept_id, decision.accepted
+
+    reviewers, scope = _reviewers(told.annotation), told.task.document_id
+    before = [d for d in store.list(scope=scope) if d.reviewer in reviewers]
+    there, now = set(map(key, before)), {key(d): d for d in said}
+    withdrawn = store.withdraw([d.id or 0 for d in before if key(d) not in now], reviewers[0])
+    return len(store.add([now[k] for k in now if k not in there])), withdrawn
+
+
+def _reviewers(annotation: _Annotation) -> list[str]:
+    """Who submitted an annotation, and who had made it."""
+    users = annotation.updated_by or annotation.completed_by, annotation.completed_by
+    return [f"label-studio:{user}" for user in users]
+
+
+def _checked(kind: type[_Body], value: Any) -> _Body:
+    """A part of a request as a record.
+
+    Raises:
+        Failure: a field is missing, or wrong.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        mistake = error.errors()[0]
+        where = ".".join(map(str, mistake["loc"]))
+        raise Failure(422, problem(mistake, where), where) from None
