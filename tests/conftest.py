@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
+import zlib
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -95,3 +99,56 @@ def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformers.utils.logging.enable_progress_bar()
     transformers.BertTokenizer(vocab=vocabulary, model_max_length=64).save_pretrained(folder)
     return folder
+
+
+class Web:
+    """A server on loopback: pages by path, which it serves whole, in part, or not where a client has them."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.pages: dict[str, bytes] = {}
+        self.kind = "application/octet-stream"
+        self.breaks_after: int | None = None  # bytes of a body, where the connection ends
+        self.pause = 0  # seconds before each answer
+        self.seen: list[tuple[str, int, int]] = []  # path, status and bytes of each answer
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        asked = handler.headers
+        time.sleep(self.pause)
+        body = self.pages.get(handler.path, b"")
+        status, tag = 200 if body else 404, f'"{zlib.crc32(body):x}"'
+        if body and asked["If-None-Match"] == tag:
+            status, body = 304, b""
+        elif asked["Range"] and asked["If-Range"] == tag:
+            status, body = 206, body[int(asked["Range"][6:-1]) :]
+        sent = body[: self.breaks_after]
+        self.seen.append((handler.path, status, len(sent)))
+        handler.send_response(status)
+        for name, value in {
+            "ETag": tag,
+            "Content-Type": self.kind,
+            "Content-Length": len(body),
+        }.items():
+            handler.send_header(name, str(value))
+        handler.end_headers()
+        handler.wfile.write(sent)
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Web]:
+    """A server on loopback, and an empty cache for what is fetched."""
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("LINKER_CACHE", str(tmp_path / "cache"))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            site.answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        site = Web(f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield site
+        server.shutdown()

@@ -12,7 +12,7 @@ import pytest
 import linker
 
 REPORT = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-HEAVY = {"torch", "transformers", "accelerate", "sklearn", "ray", "pyarrow"}
+HEAVY = {"torch", "transformers", "accelerate", "sklearn", "ray", "pyarrow", "pooch", "requests"}
 
 
 def run(*arguments: str, cwd: Path | None = None) -> str:

@@ -32,6 +32,7 @@ _COMMANDS = {  # each command is a function of this name, in the module that is 
         "compare": ("compare", "Compare two evaluations."),
     },
     "Build": {
+        "get": ("get", "List or fetch dictionaries that have a name."),
         "train": ("train", "Train a model on dictionaries and annotated mentions."),
         "index": ("index", "Take a new release of the dictionary into a model."),
         "words": ("words", "Train word vectors, or convert those of others."),
@@ -95,7 +96,7 @@ def cli() -> None:
     dictionary.
 
     \b
-    linker train --dict CTD_diseases.tsv.gz      makes ./linker-model
+    linker train --dict medic                    makes ./linker-model
     linker link mentions.txt                     prints the concepts of each mention
     linker annotate article.txt                  finds the mentions in a text, too
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def dictionary() -> None:
     """Look into dictionaries, convert and compare them.
 
-    PATH is a dictionary file, a UMLS folder, or a model folder.
+    PATH is a dictionary file, a UMLS folder, a model folder, or a name of `linker get`.
     """
 
 
@@ -88,6 +88,7 @@ def convert(options: SimpleNamespace) -> None:
     filters: dict[str, Any] = {name: value for name, value in named.items() if value}
 
     def read(path: str) -> Iterator[Concept]:
+        path = reading.located(path)
         if reading.is_saved(path):
             saved = reading.read([path], SimpleNamespace(on_error=on_error))
             return map(saved.concept, range(len(saved)))

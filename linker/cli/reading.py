@@ -69,6 +69,7 @@ def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dic
     from linker import persistence
     from linker.dictionary import Dictionary
 
+    paths = [located(path) for path in paths]
     if len(paths) == 1 and is_saved(paths[0]):
         if given:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
@@ -81,6 +82,8 @@ def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dic
         return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
     of_files = {n: value for n, value in given.items() if n not in ("lend", "lend_kinds")}
     format = of_files.pop("dict_format", None)
+    if "hierarchy" in of_files:
+        of_files["hierarchy"] = located(of_files["hierarchy"])
     return Dictionary.read(*paths, format=format, on_error=on_error, **of_files)
 
 
@@ -92,7 +95,7 @@ def lent(
 
     if not paths:
         return dictionary, lending.Lending()
-    lenders = [lending.read(path, on_error=on_error) for path in paths]
+    lenders = [lending.read(located(path), on_error=on_error) for path in paths]
     account = lending.consider(dictionary.columns, dictionary.sources, lenders, kinds)
     return dictionary.with_lent_names(account), account
 
@@ -101,6 +104,13 @@ def say_lent(lending: Lending) -> None:
     """Say how many names each file lends."""
     for report in lending.lenders:
         common.say(f"names lent by {report.source.file}: {report.summary()}")
+
+
+def located(path: str) -> str:
+    """The path of a dictionary that may be given by its name; see `linker get`."""
+    from linker.readers import known
+
+    return str(known.located(path, progress=common.has_bars()))
 
 
 def is_saved(path: str) -> bool:
@@ -136,7 +146,9 @@ def annotated(
     return items
 
 
-DICTS = o.several("Dictionary file or UMLS folder; may be given again.", flags="--dict")
+_DICTS = "Dictionary file, UMLS folder, or a name of `linker get`; may be given again."
+DICTS = o.several(_DICTS, flags="--dict")
+NEEDED_DICTS = o.several(_DICTS, flags="--dict", required=True)
 FORMAT = o.option(
     "Format of the dictionary. [default: recognised from the content]",
     type=click.Choice([*formats.DICTIONARIES]),

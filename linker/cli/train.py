@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 @o.command(
-    dicts=o.several(
-        "Dictionary file or UMLS folder; may be given again.", required=True, flags="--dict"
-    ),
+    dicts=reading.NEEDED_DICTS,
     **reading.READING,
     mentions=o.several("Annotated mentions: they become names, and train a dense encoder."),
     mentions_format=o.MENTIONS_FORMAT,

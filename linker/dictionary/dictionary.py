@@ -30,7 +30,7 @@ from linker.errors import OnError, stop
 from linker.explanation import Rule
 from linker.ids import curie, namespace, normalized
 from linker.outputs import ObjectSource
-from linker.readers import dictionaries
+from linker.readers import dictionaries, known
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 
@@ -79,7 +79,8 @@ class Dictionary:
         """Read one or more dictionary files into one dictionary.
 
         Args:
-            paths: files (or a UMLS folder); the format is recognised from the content.
+            paths: files, UMLS folders, or names of `linker.readers.known`, which are fetched; the
+                format is recognised from the content.
             format: a name of `linker.formats.DICTIONARIES`, for all paths, where they are not
                 recognised.
             hierarchy: another dictionary file that lends its parents, joined by id or alternative
@@ -95,6 +96,7 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
                 `on_error` raises.
         """
+        paths = tuple(map(known.located, paths))
         refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
@@ -107,6 +109,7 @@ class Dictionary:
         dictionary = cls(*builder.build())
         if hierarchy is None:
             return dictionary
+        hierarchy = known.located(hierarchy)
         given = prefix if dictionaries.detect(hierarchy) == "table" else ""
         return dictionary.with_parents(cls.read(hierarchy, prefix=given, on_error=on_error))
 

@@ -21,7 +21,7 @@ from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, UsageError, ignore, stop
 from linker.ids import counted, namespace, normalized
-from linker.readers import dictionaries, sssom
+from linker.readers import dictionaries, known, sssom
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Source
 
@@ -99,6 +99,7 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     Raises:
         LinkerError: the file cannot be read, is neither, or what `on_error` raises.
     """
+    path = known.located(path)
     refuse_pipes([path])
     used: list[IdMapping] = []
     unused = 0

@@ -47,7 +47,7 @@ def aside(path: Path, *, folder: bool) -> Iterator[Path]:
     else:
         new.touch(mode=0o600, exist_ok=False)
     try:
-        with _locking(new, wait=True):
+        with locking(new, wait=True):
             yield new
             _put(new, path)
     finally:
@@ -60,7 +60,7 @@ def _put(new: Path, path: Path) -> None:
         os.replace(new, path)
     elif not _exchange(new, path):
         old = new.with_suffix(".old")
-        with _locking(path, wait=True):
+        with locking(path, wait=True):
             os.replace(path, old)
             try:
                 os.replace(new, path)
@@ -88,7 +88,7 @@ def clean(folder: Path, targets: str) -> None:
     """
     for left, path in _leftovers(folder, targets):
         restore(path)
-        with _locking(left, wait=False) as is_locked:
+        with locking(left, wait=False) as is_locked:
             if is_locked:
                 _remove(left)
 
@@ -99,7 +99,7 @@ def restore(path: Path) -> None:
         return
     for left, _ in _leftovers(path.parent, re.escape(path.name)):
         if left.suffix == ".old":
-            with contextlib.suppress(OSError), _locking(left, wait=True):
+            with contextlib.suppress(OSError), locking(left, wait=True):
                 if not path.exists():
                     os.replace(left, path)
 
@@ -115,7 +115,7 @@ def _leftovers(folder: Path, targets: str) -> list[tuple[Path, Path]]:
 
 
 @contextlib.contextmanager
-def _locking(path: Path, *, wait: bool) -> Iterator[bool]:
+def locking(path: Path, *, wait: bool) -> Iterator[bool]:
     """Lock a file or folder for the time of a `with`.
 
     Args:

@@ -39,7 +39,7 @@ def mentions(tmp_path: Path) -> Path:
 GROUPS = {
     "Use": ["link", "annotate", "explain", "serve"],
     "Review": ["decide", "decisions", "check", "compare"],
-    "Build": ["train", "index", "words", "encode"],
+    "Build": ["get", "train", "index", "words", "encode"],
     "Inspect": ["dictionary", "evaluate", "verify", "encoders"],
 }
 

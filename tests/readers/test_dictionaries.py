@@ -21,6 +21,7 @@ GOOD = {
     "obo": "format-version: 1.2\n\n[Term]\nid: X:1\nname: sheep fever\n",
     "rrf": "C9000001|ENG|P|L1|PF|S1|Y|A1||||AAA|PT|1|sheep fever|0|N||\n",
     "biosyn": "D900001|900001||sheep fever|ovine fever\n",
+    "icd10cm": f"00001 X01     1 {'sheep fever':60} sheep fever\n",
     "table": "id\tname\nX:1\tsheep fever\n",
 }
 ISHMAEL = "Call me Ishmael.\nSome years ago, never mind how long precisely.\n"
@@ -47,6 +48,7 @@ MORE = {
     "obo": "[Term]\nid: X:2\nname: goat fever\n",
     "rrf": "C9000002|ENG|P|L1|PF|S1|Y|A1||||AAA|PT|1|goat fever|0|N||\n",
     "biosyn": "D900002||goat fever\n",
+    "icd10cm": f"00002 X02     1 {'goat fever':60} goat fever\n",
     "table": "X:2\tgoat fever\n",
 }
 
@@ -73,7 +75,7 @@ def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
         dictionaries.detect(path)
     assert str(caught.value) == (
         f"{path}: is not a dictionary in a format that linker knows: 'Call me Ishmael.'; "
-        "expected one of medic, obo, rrf, biosyn, table; name its format with --dict-format"
+        "expected one of medic, obo, rrf, biosyn, icd10cm, table; name its format with --dict-format"
     )
     path.unlink()
     with pytest.raises(InputError, match="is not a dictionary in a format that linker knows; exp"):
@@ -97,7 +99,7 @@ def test_an_empty_file(path: Path, format: str) -> None:
 def test_what_cannot_be_read(path: Path) -> None:
     with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
         dictionaries.detect("-")
-    unknown = "there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn, table"
+    unknown = "there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn"
     with pytest.raises(LinkerError, match=unknown):
         list(dictionaries.read(path, "owl"))
 

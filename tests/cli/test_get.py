@@ -1,0 +1,89 @@
+"""linker get, and names of dictionaries in other commands."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.readers import known
+
+from .conftest import Result
+
+
+@pytest.fixture
+def site(web: Any, sample: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A server that has the sample dictionary as MEDIC."""
+    web.pages["/medic"] = sample.read_bytes()
+    entry = replace(known.KNOWN["medic"], address=f"{web.address}/medic")
+    monkeypatch.setattr(known, "KNOWN", known.KNOWN | {"medic": entry})
+    return web
+
+
+def test_the_list_says_what_is_in_the_cache(site: Any, run: Callable[..., Result]) -> None:
+    lines = run("get").out.splitlines()
+    assert " ".join(lines[1].split()) == "medic 2 MB - MEDIC, the diseases of CTD"
+    assert lines[3].strip() == known.KNOWN["medic"].address
+    run("get", "medic")
+    assert run("get").out.splitlines()[1].split()[3] == "current"
+
+
+def test_get_shows_terms_and_size_first_then_what_changed(
+    site: Any, sample: Path, tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    size = len(sample.read_bytes())
+    result = run("get", "medic", "-o", tmp_path / "copy.tsv")
+    assert result.out == f"{tmp_path / 'copy.tsv'}\n"
+    assert (tmp_path / "copy.tsv").read_bytes() == sample.read_bytes()
+    first, second = result.err.splitlines()
+    terms = known.KNOWN["medic"].terms
+    assert first.endswith(
+        f"; terms: {terms}; fetching it ({size:,} bytes) from {site.address}/medic"
+    )
+    assert second.startswith(f"medic: release not stated, {size:,} bytes, SHA-256 ")
+    path = tmp_path / "cache" / "dictionaries" / "medic" / "current" / "CTD_diseases.tsv.gz"
+    again = run("get", "medic")
+    assert again.out == f"{path}\n"
+    date = json.loads(Path(f"{path}.json").read_bytes())["date"]
+    assert again.err.startswith(f"medic: has not changed since {date}; release not stated")
+    site.pages["/medic"] = b"# Report created: today\n" + sample.read_bytes()
+    changed = run("get", "medic").err.splitlines()[1]
+    was = f"medic: has changed; it was release not stated, {size:,} bytes, of {date}; it is "
+    assert changed.startswith(f"{was}release today, {size + 24:,} bytes, SHA-256 ")
+
+
+def test_train_fetches_the_dictionary_that_is_named(
+    site: Any, tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    for _ in range(2):
+        result = run("train", "--dict", "medic", "--encoder", "tfidf", "-o", tmp_path / "model")
+        assert "dictionary: CTD_diseases.tsv.gz (medic): 346 concepts" in result.err
+    assert [answer[1] for answer in site.seen] == [200]
+    assert run("dictionary", "search", "medic", "D006073").out.startswith("MESH:D006073\tGout")
+
+
+def test_without_a_network_one_sentence_says_the_address_and_what_to_do(
+    site: Any, run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/medic"
+        known.KNOWN["medic"] = replace(known.KNOWN["medic"], address=address)
+        result = run("train", "--dict", "medic")
+    assert result.code == 1
+    assert result.err == (
+        f"linker: {address}: the connection fails (ConnectionError); "
+        "fetch that address by hand, and give the path of the file in place of medic\n"
+    )
+
+
+def test_a_page_in_place_of_the_file_is_refused(site: Any, run: Callable[..., Result]) -> None:
+    site.pages["/medic"], site.kind = b"<html>Please log in</html>", "text/html"
+    result = run("dictionary", "stats", "medic")
+    assert result.code == 1
+    assert f"linker: {site.address}/medic: a page of HTML comes in its place" in result.err

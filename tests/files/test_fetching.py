@@ -1,0 +1,125 @@
+"""Fetching files into a cache, from a server on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.errors import LinkerError
+from linker.files import fetching
+
+TEXT = b"".join(b"%06d\n" % number for number in range(50_000))  # 350,000 bytes
+
+
+def release(path: Path) -> str:
+    text = path.read_bytes()
+    if not text.startswith(b"0"):
+        raise LinkerError("it does not begin with 0")
+    return text[-7:].decode().strip()
+
+
+@pytest.fixture
+def wanted(web: Any, tmp_path: Path) -> fetching.Wanted:
+    web.pages["/numbers"] = TEXT
+    path = tmp_path / "cache" / "numbers" / "numbers.txt"
+    return fetching.Wanted(f"{web.address}/numbers", path, False, "give its path", release, "told")
+
+
+def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
+    web: Any, wanted: fetching.Wanted
+) -> None:
+    before, now = fetching.fetch(wanted)
+    assert before is None
+    assert wanted.path.read_bytes() == TEXT
+    assert (now.sha256, now.size) == (hashlib.sha256(TEXT).hexdigest(), 350_000)
+    assert (now.release, now.address, now.etag[0]) == ("049999", wanted.address, '"')
+    assert fetching.record(wanted.path) == now
+    assert fetching.fetch(wanted) == (now, now)
+    assert [answer[1:] for answer in web.seen] == [(200, 350_000), (304, 0)]
+    assert sorted(path.name for path in wanted.path.parent.iterdir()) == [
+        "numbers.txt",
+        "numbers.txt.json",
+    ]
+
+
+def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching.Wanted) -> None:
+    web.breaks_after = 100_000
+    with pytest.raises(LinkerError, match="after 65,536 bytes, from which the same command can"):
+        fetching.fetch(wanted)
+    assert fetching.record(wanted.path) is None
+    web.breaks_after = None
+    fetching.fetch(wanted)
+    assert wanted.path.read_bytes() == TEXT
+    assert [answer[1:] for answer in web.seen] == [(200, 100_000), (206, 350_000 - 65_536)]
+
+
+def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.Wanted) -> None:
+    web.breaks_after = 100_000
+    with pytest.raises(LinkerError):
+        fetching.fetch(wanted)
+    web.breaks_after, web.pages["/numbers"] = None, TEXT[:-7]
+    assert fetching.fetch(wanted)[1].release == "049998"
+    assert wanted.path.read_bytes() == TEXT[:-7]
+    assert web.seen[-1][1:] == (200, 349_993)
+
+
+def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
+    web: Any, wanted: fetching.Wanted
+) -> None:
+    _, old = fetching.fetch(wanted)
+    web.pages["/numbers"] = TEXT + b"050000\n"
+    before, now = fetching.fetch(wanted)
+    assert before == old
+    assert (now.release, now.size) == ("050000", 350_007)
+
+
+def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(
+    web: Any, wanted: fetching.Wanted
+) -> None:
+    _, first = fetching.fetch(wanted)
+    wanted.path.write_bytes(TEXT.replace(b"1", b"2"))
+    assert not fetching.is_intact(wanted.path, first)
+    assert fetching.fetch(wanted)[0] is None
+    assert fetching.is_intact(wanted.path, first)
+    assert [answer[1] for answer in web.seen] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "message"),
+    [
+        (b"", "", "the server answers 404 Not Found; give its path"),
+        (b"<html>", "text/html; charset=utf-8", "a page of HTML comes in its place, .*; give its"),
+        (
+            b"<html>",
+            "text/plain",
+            "the file that comes is another one: it does not begin with 0; give its",
+        ),
+    ],
+)
+def test_what_is_not_the_file_is_refused_and_the_old_one_stays(
+    web: Any, wanted: fetching.Wanted, page: bytes, kind: str, message: str
+) -> None:
+    _, now = fetching.fetch(wanted)
+    web.pages["/numbers"], web.kind = page, kind
+    with pytest.raises(LinkerError, match=f"{wanted.address}: {message}"):
+        fetching.fetch(wanted)
+    assert fetching.record(wanted.path) == now
+    assert fetching.is_intact(wanted.path, now)
+
+
+def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Wanted) -> None:
+    packed = fetching.Wanted(wanted.address, wanted.path, True, "", release, "")
+    with pytest.raises(LinkerError, match=r"it is no zip archive that holds numbers\.txt"):
+        fetching.fetch(packed)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("read me.txt", "hello")
+        file.writestr("a folder/numbers.txt", TEXT)
+    web.pages["/numbers"] = archive.getvalue()
+    assert fetching.fetch(packed)[1].size == 350_000
+    assert wanted.path.read_bytes() == TEXT

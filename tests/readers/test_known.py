@@ -1,0 +1,126 @@
+"""Dictionaries that have a name."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary, LinkerError
+from linker.files import fetching
+from linker.readers import known
+
+DO = "format-version: 1.2\ndata-version: {}\n\n[Term]\nid: DOID:1\nname: gout\n"
+
+
+@pytest.fixture
+def site(web: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A server that has DO and one of its releases; MEDIC, which it has not, has no releases."""
+    monkeypatch.setattr(known, "KNOWN", dict(known.KNOWN))
+    for name in ("medic", "doid"):
+        at = {"address": f"{web.address}/{name}", "releases": f"{web.address}/{{}}/{name}"}
+        at |= {"releases": ""} if name == "medic" else {}
+        known.KNOWN[name] = replace(known.KNOWN[name], **at)
+    web.pages["/doid"] = DO.format("2024-02-29").encode()
+    web.pages["/2024-01-31/doid"] = DO.format("2024-01-31").encode()
+    return web
+
+
+def test_a_name_is_fetched_at_its_first_use_and_a_file_of_that_name_wins(
+    site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        (source,) = Dictionary.read("doid").sources
+        assert (source.file, source.release) == ("doid.obo", "2024-02-29")
+    assert len(site.seen) == 1
+    assert caplog.messages == [
+        f"doid: the Disease Ontology; terms: CC0 1.0; fetching it (75 bytes) from {site.address}/doid"
+    ]
+    Path("doid").write_text("id,name\nX:1,gout\n")
+    assert Dictionary.read("doid").ids[0] == "X:1"
+    assert known.located(Path("hpo")) == Path("hpo")  # a Path is no name
+
+
+def test_hierarchy_and_lenders_may_be_names(site: Any, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("id,name,alt_ids\nX:1,podagra,DOID:1\n")
+    dictionary = Dictionary.read(str(tmp_path / "own.csv"), hierarchy="doid").lend("doid")
+    assert list(dictionary.names) == ["podagra", "gout"]
+
+
+def test_a_file_that_changed_in_the_cache_is_refused(site: Any) -> None:
+    path = Path(str(known.located("doid")))
+    path.write_text(DO.format("2030-01-01"))
+    with pytest.raises(LinkerError, match=r"another SHA-256\); fetch it again with: linker get do"):
+        Dictionary.read("doid")
+    known.get("doid")
+    assert Dictionary.read("doid").sources[0].release == "2024-02-29"
+
+
+def test_a_release_has_its_own_place_and_is_not_asked_for_again(site: Any) -> None:
+    path, before, now = known.get("doid", "v2024-01-31")
+    assert (before, now.release) == (None, "2024-01-31")
+    assert path.endswith("doid/2024-01-31/doid.obo")
+    assert known.get("doid", "2024-01-31") == (path, now, now)
+    assert Dictionary.read("doid").sources[0].release == "2024-02-29"
+    assert [answer[0] for answer in site.seen] == ["/2024-01-31/doid", "/doid"]
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "message"),
+    [
+        ("medik", "", "no dictionary with the name 'medik'; did you mean medic?"),
+        ("snomed", "", "'snomed'; expected one of medic, doid, hpo, mondo, mondo-mappings, icd10"),
+        (
+            "medic",
+            "2024-01-31",
+            "medic: only the current release can be fetched by name; keep the file",
+        ),
+        (
+            "icd10",
+            "2025",
+            "only the current release can be fetched by name; others are at https://ft",
+        ),
+        ("doid", "../hpo", "'../hpo' is no name of a release; expected a date such as 2024-01-31"),
+        (
+            "doid",
+            "2024-12-24",
+            "404 Not Found; check the name of the release at https://github.com",
+        ),
+    ],
+)
+def test_what_cannot_be_got(site: Any, name: str, release: str, message: str) -> None:
+    with pytest.raises(LinkerError, match=re.escape(message)):
+        known.get(name, release)
+
+
+def test_a_name_like_one_that_is_known_is_offered_it(site: Any) -> None:
+    with pytest.raises(
+        LinkerError, match=r"medik: there is no such file; .* the dictionary medic,"
+    ):
+        Dictionary.read("medik")
+
+
+def test_two_processes_fetch_a_file_once(site: Any) -> None:
+    site.pages["/doid"] *= 20_000
+    site.pause = 1
+    code = f"""
+from dataclasses import replace
+from linker.readers import known
+known.KNOWN["doid"] = replace(known.KNOWN["doid"], address="{site.address}/doid")
+print(known.located("doid"))
+"""
+    call = [sys.executable, "-c", code]
+    both = [subprocess.Popen(call, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    paths = {process.communicate(timeout=60)[0].strip() for process in both}
+    (path,) = map(Path, paths)
+    assert [process.returncode for process in both] == [0, 0]
+    assert sorted(answer[1] for answer in site.seen) == [200, 304] or len(site.seen) == 1
+    assert (record := fetching.record(path))
+    assert fetching.is_intact(path, record)
+    assert path.stat().st_size == 75 * 20_000
