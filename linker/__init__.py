@@ -11,60 +11,71 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from linker.dictionary import Dictionary
-    from linker.errors import InputError, LinkerError
-    from linker.linking.linker import Linker
-    from linker.linking.requests import Request
-    from linker.options import LinkerOptions
-    from linker.types import (
-        Candidate,
-        Concept,
-        Document,
-        Mention,
-        Name,
-        Part,
-        Prediction,
-        Selection,
-    )
+    from linker.decisions.applying import Decided as Decided
+    from linker.decisions.store import DecisionStore as DecisionStore
+    from linker.dictionary import Dictionary as Dictionary
+    from linker.errors import InputError as InputError
+    from linker.errors import LinkerError as LinkerError
+    from linker.evaluation.run import evaluate as evaluate
+    from linker.explanation import Explanation as Explanation
+    from linker.files import OpenFile as OpenFile
+    from linker.integrations.frames import link as link
+    from linker.integrations.frames import link_column as link_column
+    from linker.integrations.scikit import LinkTransformer as LinkTransformer
+    from linker.linking.documents import Annotator as Annotator
+    from linker.linking.linker import Linker as Linker
+    from linker.linking.requests import Request as Request
+    from linker.options import LinkerOptions as LinkerOptions
+    from linker.options import changed as changed
+    from linker.options import preset as preset
+    from linker.readers import mentions
+    from linker.training.settings import RunSettings as RunSettings
+    from linker.types import Candidate as Candidate
+    from linker.types import Concept as Concept
+    from linker.types import Decision as Decision
+    from linker.types import Document as Document
+    from linker.types import Mention as Mention
+    from linker.types import Name as Name
+    from linker.types import Part as Part
+    from linker.types import Passage as Passage
+    from linker.types import Prediction as Prediction
+    from linker.types import Predictions as Predictions
+    from linker.types import Selection as Selection
+
+    read_mentions = mentions.read
 
 __version__ = VERSION
 
-_PUBLIC = {
+_PUBLIC = {  # each name with its module, and what it is called there
+    **dict.fromkeys(("link", "link_column"), "linker.integrations.frames"),
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linking.linker",
-    "LinkerOptions": "linker.options",
+    "Annotator": "linker.linking.documents",
+    "LinkTransformer": "linker.integrations.scikit",
+    "read_mentions": "linker.readers.mentions:read",
+    "evaluate": "linker.evaluation.run",
+    "Decided": "linker.decisions.applying",
+    "DecisionStore": "linker.decisions.store",
+    **dict.fromkeys(("LinkerOptions", "changed", "preset"), "linker.options"),
+    "RunSettings": "linker.training.settings",
     "Request": "linker.linking.requests",
+    "OpenFile": "linker.files",
+    "Explanation": "linker.explanation",
+    **dict.fromkeys(("Candidate", "Part", "Prediction", "Predictions"), "linker.types"),
+    **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.types"),
+    **dict.fromkeys(("Concept", "Decision", "Name"), "linker.types"),
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
-    **dict.fromkeys(
-        ("Candidate", "Concept", "Document", "Mention", "Name", "Part", "Prediction", "Selection"),
-        "linker.types",
-    ),
 }
 
-__all__ = [  # noqa: RUF022 - in the order of use
-    "Dictionary",
-    "Linker",
-    "LinkerOptions",
-    "Request",
-    "Candidate",
-    "Concept",
-    "Document",
-    "Mention",
-    "Name",
-    "Part",
-    "Prediction",
-    "Selection",
-    "InputError",
-    "LinkerError",
-    "__version__",
-]
+__all__ = [*_PUBLIC, "__version__"]  # type checkers go by what is imported above
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used."""
     if name not in _PUBLIC:
         raise AttributeError(f"module 'linker' has no attribute {name!r}")
-    return getattr(importlib.import_module(_PUBLIC[name]), name)
+    module, _, called = _PUBLIC[name].partition(":")
+    return getattr(importlib.import_module(module), called or name)
 
 
 def __dir__() -> list[str]:

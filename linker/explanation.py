@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
+from linker import views
 from linker.types import NameKind, Prediction, ReadingKind, Span
 
+SCHEMA = 1  # of the objects that `Explanation.to_dict` makes
 Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
 form without a document, annotated with the concept or not; or one that its document leaves open."""
@@ -198,3 +200,50 @@ class Explanation:
     provenance: str  # of the confidence, in words
     question: AskedConcepts | None = None
     by_decision: Prediction | None = None  # what people made of the answer; None: nobody decided
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole record as an object that `json` can write."""
+        by = self.by_decision
+        record = {"schema": SCHEMA, **asdict(replace(self, by_decision=None))}
+        del record["by_decision"]
+        if by:
+            record["by_decision"] = {
+                "state": by.state,
+                "answer": [
+                    best and {"concept_id": best.concept_id, "name": best.name}
+                    for best in (part.best for part in by.parts)
+                ],
+                "decisions": [decision.to_dict() for decision in by.decisions],
+            }
+        return record
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each candidate; see `linker.types.Predictions.to_frame`."""
+        from linker.outputs import tsv
+
+        return views.frame(
+            tsv.COLUMNS,
+            [
+                (
+                    *(self.mention, part.lookup.text, c.concept_id, c.name),
+                    *(c.parts.score, c.matched.text, c.rank, c.confidence),
+                )
+                for part in self.parts
+                for c in part.candidates
+            ],
+        )
+
+    def __repr__(self) -> str:
+        from linker.outputs import explanation
+
+        return f"<Explanation {self.mention!r}: {explanation.answer(self)}>"
+
+    def __str__(self) -> str:
+        from linker.outputs import explanation
+
+        return explanation.to_text(self)
+
+    def _repr_html_(self) -> str:
+        from linker.outputs import explanation
+
+        return explanation.to_html(self)

@@ -6,9 +6,12 @@ Inside the package, where speed matters, columns and arrays are used instead.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
+
+from linker import views
 
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
@@ -24,11 +27,13 @@ State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed
 - disputed: reviewers disagree; the model answers.
 """
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+SCHEMA = 1  # of the objects that `Prediction.to_dict` makes
 GAP = 1_000_000
 """Characters of a document that may be missing between its passages.
 
 Files leave out chapters and tables, and a long book has so many characters.
 """
+_SHOWN = 20  # predictions that a notebook shows
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
@@ -263,6 +268,35 @@ class Candidate:
     Those of a part's candidates sum to 1 at most.
     """
 
+    def to_dict(self) -> dict[str, Any]:
+        """The candidate as an object that `json` can write; `source` is left out where empty."""
+        values = {
+            "concept_id": self.concept_id,
+            "name": self.name,
+            "matched_name": self.matched_name,
+            "score": float(self.score),
+            "sparse_score": _number(self.sparse_score),
+            "dense_score": _number(self.dense_score),
+            "confidence": _number(self.confidence),
+        }
+        return values | ({"source": self.source} if self.source else {})
+
+    def to_frame(self) -> Any:
+        """A data frame of one row with what `to_dict` has."""
+        values = self.to_dict()
+        return views.frame(list(values), [list(values.values())])
+
+    def __str__(self) -> str:
+        sure = "" if self.confidence is None else f" ({self.confidence:.2f})"
+        return f"{self.concept_id} {self.name}{sure}"
+
+    def __repr__(self) -> str:
+        return f"<Candidate {self}, by {self.matched_name!r}>"
+
+    def _repr_html_(self) -> str:
+        values = self.to_dict()
+        return views.html(list(values), [list(values.values())])
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -293,6 +327,38 @@ class Part:
         first = self.best or self.rejected
         return first.confidence if first else None
 
+    def to_dict(self) -> dict[str, Any]:
+        """The part as an object that `json` can write, see `Prediction.to_dict`."""
+        return {
+            "text": self.text,
+            "expanded": self.expanded,
+            "spans": _pairs(self.spans),
+            "nil": self.nil,
+            "confidence": _number(self.confidence),
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "rejected": self.rejected and self.rejected.to_dict(),
+        }
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each candidate, see `Predictions.to_frame`."""
+        return self._alone().to_frame()
+
+    def _alone(self) -> Predictions:
+        return Predictions([Prediction(Mention(self.text), (self,))])
+
+    def __str__(self) -> str:
+        if self.best:
+            return str(self.best)
+        return "no concept" + (f", rejected {self.rejected}" if self.rejected else "")
+
+    def __repr__(self) -> str:
+        count = len(self.returned)
+        more = f", first of {count} candidates" if count > 1 else ""
+        return f"<Part {self.text!r}: {self}{more}>"
+
+    def _repr_html_(self) -> str:
+        return self._alone()._repr_html_()
+
 
 ReadingKind = Literal["whole", "expanded", "split", "shortened"]
 """How a mention is read: as it is written, or in the way that `Reading` says."""
@@ -314,6 +380,18 @@ class Decision:
     release: str = ""  # release of the dictionary that the id is of, or its checksum
     id: int | None = None  # given by the store; later decisions have larger ones
 
+    def to_dict(self) -> dict[str, Any]:
+        """What was said, as an object that `json` can write; `concept_id` None is no concept."""
+        return {
+            "mention": self.mention,
+            "concept_id": self.concept_id or None,
+            "accepted": self.accepted,
+            "scope": self.scope,
+            "reviewer": self.reviewer,
+            "time": self.time,
+            "id": self.id,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
@@ -325,6 +403,42 @@ class Prediction:
     rivals: tuple[Reading, ...] = ()  # the next probable way to read the mention, if there is one
     state: State = "model"  # what people said of it
     decisions: tuple[Decision, ...] = ()  # of people, on this mention; in order of entry
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that the first, or rejected, candidates of all parts are right.
+
+        It is the product of the confidences of the parts; None where one has none.
+        """
+        known = [part.confidence for part in self.parts if part.confidence is not None]
+        return math.prod(known) if known and len(known) == len(self.parts) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as an object that `json` can write: a line of JSONL; gold is left out."""
+        return {
+            "schema": SCHEMA,
+            "mention": self.mention.text,
+            "document_id": self.mention.document_id,
+            "spans": _pairs(self.mention.spans),
+            "parts": [part.to_dict() for part in self.parts],
+            "reading": self.reading,
+            "rivals": [rival.to_dict() for rival in self.rivals],
+            "state": self.state,
+            "decisions": [decision.to_dict() for decision in self.decisions],
+        }
+
+    def to_frame(self) -> Any:
+        """A data frame with a row for each candidate, see `Predictions.to_frame`."""
+        return Predictions([self]).to_frame()
+
+    def __str__(self) -> str:
+        return f"{self.mention.text!r}: {' | '.join(map(str, self.parts))}"
+
+    def __repr__(self) -> str:
+        return f"<Prediction {self}>"
+
+    def _repr_html_(self) -> str:
+        return Predictions([self])._repr_html_()
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,3 +452,53 @@ class Reading:
     kind: ReadingKind
     parts: tuple[Part, ...]
     confidence: float | None  # the probability that all its parts are right
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reading as an object that `json` can write, see `Prediction.to_dict`."""
+        return {
+            "kind": self.kind,
+            "confidence": _number(self.confidence),
+            "parts": [part.to_dict() for part in self.parts],
+        }
+
+
+class Predictions(list[Prediction]):
+    """The answers for a list of mentions, in their order: a list that shows itself as a table."""
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """An object for each answer, see `Prediction.to_dict`."""
+        return [prediction.to_dict() for prediction in self]
+
+    def to_frame(self) -> Any:
+        """A data frame with the rows of the tsv that `linker link` writes, best candidates first.
+
+        It is one of pandas where that is installed, else one of polars. Columns that a tsv has only
+        for documents, lent names and decisions are there where they have a value.
+
+        Raises:
+            LinkerError: neither is installed.
+        """
+        from linker.outputs import tsv
+
+        return views.frame(*tsv.table(self))
+
+    def __repr__(self) -> str:
+        linked = sum(all(part.best for part in prediction.parts) for prediction in self)
+        lines = [f"<Predictions: {len(self):,} mentions, {linked:,} linked>"]
+        lines += [f"  {prediction}" for prediction in self[:_SHOWN]]
+        if more := len(self[_SHOWN:]):
+            lines.append(f"  and {more:,} more")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from linker.outputs import tsv
+
+        return views.html(*tsv.table(self[:_SHOWN]), more=len(self[_SHOWN:]))
+
+
+def _pairs(spans: Iterable[Span]) -> list[list[int]] | None:
+    return [[int(start), int(end)] for start, end in spans] or None
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)

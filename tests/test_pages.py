@@ -95,6 +95,8 @@ def test_blocks_run_and_print_what_the_page_shows(
     if page == "docs/plugins.md":
         pytest.importorskip("torch")
         monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
+    if page == "docs/frames.md":
+        pytest.importorskip("pyarrow")
     shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
     shutil.copytree(model, tmp_path / "linker-model")
     monkeypatch.chdir(tmp_path)

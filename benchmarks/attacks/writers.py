@@ -143,10 +143,10 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     """Every line is the prediction as it was, by json and by our reader of predictions; mentions come back by that of mentions."""
     linked = _loose(rng)
     written = _written("jsonl", linked, folder / "a.jsonl")
-    expected = [jsonl.to_json(prediction) for _, found in linked for prediction in found]
+    expected = [prediction.to_dict() for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with not_refused("jsonl by our readers, refused"):
-        read = [jsonl.to_json(one) for one in jsonl.read(folder / "a.jsonl")]
+        read = [one.to_dict() for one in jsonl.read(folder / "a.jsonl")]
         texts = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
     _check("jsonl by our reader of predictions", read, expected)
     _check("jsonl by our reader of mentions", texts, [one["mention"].strip() for one in expected])

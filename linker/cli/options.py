@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 from collections.abc import Callable
 from dataclasses import fields
 from types import SimpleNamespace
@@ -20,13 +19,13 @@ import click
 from linker import formats
 from linker.cli import common
 from linker.errors import Skip, UsageError, stop
+from linker.integrations import DEFAULT_MODEL, default_model
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _Record = TypeVar("_Record", bound="DataclassInstance")
 
-DEFAULT_MODEL = "linker-model"
 MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
 PROBABILITY = click.FloatRange(0, 1)
 
@@ -187,7 +186,7 @@ MODEL = option(
     "Model folder, or hf:USER/NAME[@REVISION] of the Hugging Face hub. "
     f"[default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
     "DIR",
-    default=lambda: os.environ.get("LINKER_MODEL") or DEFAULT_MODEL,
+    default=default_model,
 )
 OUTPUT = option(
     "Where to write; .gz compresses. [default: standard output]",

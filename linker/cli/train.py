@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from linker.cli import common, progress, reading, settings
 from linker.cli import options as o
 from linker.errors import LinkerError
+from linker.integrations import DEFAULT_MODEL
 from linker.version import install_hint
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     output=o.option(
         "Model folder to write.",
         "DIR",
-        default=o.DEFAULT_MODEL,
+        default=DEFAULT_MODEL,
         show_default=True,
         flags="-o --output",
     ),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, persistence
+from linker import files, persistence, views
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import (
@@ -62,6 +62,21 @@ class Dictionary:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def facts(self) -> dict[str, str]:
+        """What it holds, in a few words."""
+        files = [
+            f"{source.file} ({', '.join(filter(None, (source.format, source.release)))})"
+            for source in self.sources
+        ]
+        counts = {"concepts": f"{len(self):,}", "names": f"{len(self.names):,}"}
+        return counts | {"files": ", ".join(files)}
+
+    def __repr__(self) -> str:
+        return "<Dictionary: {concepts} concepts, {names} names, of {files}>".format(**self.facts())
+
+    def _repr_html_(self) -> str:
+        return views.html(("Dictionary", ""), self.facts().items())
 
     @classmethod
     def read(

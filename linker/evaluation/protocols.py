@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -78,7 +77,7 @@ def strict(
         k: the number of candidates to look at.
         threshold: the confidence that an answer needs; None: as `Linker.link` does it.
     """
-    return outcomes(linker.link(items, k=k, threshold=threshold), linker)
+    return outcomes(linker.link(iter(items), k=k, threshold=threshold), linker)
 
 
 def outcomes(predictions: Iterable[Prediction], linker: Linker) -> Iterator[Outcome]:
@@ -172,15 +171,13 @@ def outcome_of(
         return Outcome(mention, rank or 0, best, reading=prediction.reading)
     first = [part.best or part.rejected for part in prediction.parts]
     first_ids = [[candidate.concept_id] if candidate else [] for candidate in first]
-    confidences = [part.confidence for part in prediction.parts]
-    known = [confidence for confidence in confidences if confidence is not None]
     return Outcome(
         mention,
         matching.strict_rank(ranked, gold, resolve) or 0,
         best,
         tuple(part.rejected for part in prediction.parts),
         matching.strict_rank(first_ids, gold, resolve) == 1,
-        math.prod(known) if known and len(known) == len(confidences) else None,
+        prediction.confidence,
         prediction.reading,
     )
 

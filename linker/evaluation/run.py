@@ -38,8 +38,8 @@ class Evaluation:
 def evaluate(
     items: Sequence[Mention | Document],
     linker: Linker | None,
-    protocol: str,
-    ks: Sequence[int],
+    protocol: str = "strict",
+    ks: Sequence[int] = (1, 5, 10, 20),
     *,
     path: files.Pathlike | None = None,
     threshold: float | None = None,
@@ -74,7 +74,7 @@ def evaluate(
             outcomes = protocols.biosyn(linker, items, depth(ks))
         else:
             k = depth(ks)
-            linked = linker.link(items, k=k, threshold=threshold, decisions=decisions)
+            linked = linker.link(iter(items), k=k, threshold=threshold, decisions=decisions)
             outcomes = protocols.outcomes(linked, linker)
     of_mentions = list(outcomes)
     record = {"protocol": protocol} | report.summary(of_mentions, ks, linker)

@@ -63,8 +63,13 @@ def written(
         sources: whether other vocabularies lent names, or people decided.
         decisions: whether decisions of people were applied.
     """
-    width = len(COLUMNS) if decisions else COLUMNS.index("source") + sources
-    return COLUMNS[:width], ((row, cells(prediction)[:width]) for row, prediction in rows)
+    names = columns(sources, decisions)
+    return names, ((row, cells(prediction)[: len(names)]) for row, prediction in rows)
+
+
+def columns(sources: bool, decisions: bool) -> Sequence[str]:
+    """The columns that are added to a table; for the arguments see `written`."""
+    return COLUMNS if decisions else COLUMNS[: COLUMNS.index("source") + sources]
 
 
 def mention_of(path: Pathlike, row: TableRow, column: int, on_error: OnError) -> Mention | None:

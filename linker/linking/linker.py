@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
-from linker import files, persistence
+from linker import files, persistence, views
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import IndexOptions
@@ -45,9 +45,11 @@ from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
 from linker.text import spelling
 from linker.text.mentions import Item, several
-from linker.types import Document, Mention, Prediction, Selection
+from linker.types import Document, Mention, Prediction, Predictions, Selection
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from linker.encoders.words import WordVectors
     from linker.training.pipeline import Validate
     from linker.training.release import Changes
@@ -57,6 +59,17 @@ _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
 _NAMES = 100  # that are put in order by the ranker, where names are ranked
+
+
+class Limits(TypedDict, total=False):
+    """The keywords of `Linker.link`, which says what they mean."""
+
+    k: int
+    threshold: float | None
+    min_score: float | None
+    batch_size: int
+    within: Selection | None
+    decisions: Decisions | None
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -225,9 +238,17 @@ class Linker:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"])
 
+    @overload
+    def link(self, items: str | Mention, **limits: Unpack[Limits]) -> Prediction: ...  # type: ignore[overload-overlap]
+    @overload
+    def link(  # type: ignore[overload-overlap]
+        self, items: Document | Collection[Item], **limits: Unpack[Limits]
+    ) -> Predictions: ...
+    @overload
+    def link(self, items: Iterable[Item], **limits: Unpack[Limits]) -> Iterator[Prediction]: ...
     def link(
         self,
-        items: Iterable[Item],
+        items: Item | Iterable[Item],
         *,
         k: int = 5,
         threshold: float | None = None,
@@ -235,12 +256,12 @@ class Linker:
         batch_size: int = _BATCH,
         within: Selection | None = None,
         decisions: Decisions | None = None,
-    ) -> Iterator[Prediction]:
-        """Link mentions, in order, in bounded memory.
+    ) -> Prediction | Predictions | Iterator[Prediction]:
+        """Link one mention, or many in their order.
 
         Args:
-            items: texts, mentions, or documents with mentions, whose text explains their short
-                forms.
+            items: a text, a mention, a document with mentions, whose text explains their short
+                forms, or many of these: a list or another collection, or what is read only once.
             k: how many concepts to return for each part.
             threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
                 its best candidate is `rejected`; 0: everything is answered. None: a mention is
@@ -252,13 +273,30 @@ class Linker:
                 whole. What a document or a mention has in its own `within` must hold, too.
             decisions: of people, which win over the model.
 
+        Returns:
+            One prediction for a text or a mention. For a document or a collection, a list of
+            predictions. For any other iterable, such as a generator, an iterator, which reads and
+            links in bounded memory as it is asked.
+
         Raises:
             LinkerError: a number is out of its range, or there is a threshold and the model gives
-                no confidence.
+                no confidence, or an item is none.
         """
         request = Request("", k, threshold, min_score, within, decisions)
-        for _, predictions in self._linked(items, request, batch_size):
-            yield from predictions
+        many = items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
+        linked = self._linked(many, request, batch_size)
+        predictions = (prediction for _, of_item in linked for prediction in of_item)
+        if isinstance(items, str | Mention):
+            return next(predictions)
+        return Predictions(predictions) if isinstance(many, Collection) else predictions
+
+    def link_column(
+        self, frame: Any, column: str, *, prefix: str = "", **limits: Unpack[Limits]
+    ) -> Any:
+        """Link the mentions in a column of a data frame; see `linker.integrations.frames`."""
+        from linker.integrations import frames
+
+        return frames.link_column(frame, column, self, prefix=prefix, **limits)
 
     def link_items(
         self,
@@ -538,6 +576,17 @@ class Linker:
             "names": len(self.generator.table),
             "sources": sources,
         }
+
+    def __repr__(self) -> str:
+        return f"<Linker {self.encoder} of {self.dictionary!r}>"
+
+    def _repr_html_(self) -> str:
+        ranker = self.ranker.described if self.ranker else "none"
+        facts = {"encoder": self.encoder, **self.dictionary.facts(), "ranker": ranker}
+        return views.html(("Linker", ""), facts.items())
+
+    def __sklearn_clone__(self) -> Linker:
+        return self  # which is never changed in place, and large
 
 
 def _size(linker: Linker) -> int:

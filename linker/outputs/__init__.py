@@ -142,24 +142,11 @@ def decision_cells(prediction: Prediction) -> tuple[str, ...]:
 
 def decisions_text(decisions: Sequence[Decision]) -> str:
     """Decisions as JSON in one line, in ASCII, which every encoding of a table has."""
-    return json.dumps([decision_to_json(d) for d in decisions])
-
-
-def decision_to_json(decision: Decision) -> dict[str, Any]:
-    """What a person said of a mention, for JSON; `concept_id` is null for no concept."""
-    return {
-        "mention": decision.mention,
-        "concept_id": decision.concept_id or None,
-        "accepted": decision.accepted,
-        "scope": decision.scope,
-        "reviewer": decision.reviewer,
-        "time": decision.time,
-        "id": decision.id,
-    }
+    return json.dumps([decision.to_dict() for decision in decisions])
 
 
 def decision_from_json(record: Any) -> Decision:
-    """The decision that `decision_to_json` wrote; its number, which one store gave, is left out.
+    """The decision that `Decision.to_dict` wrote; its number, which one store gave, is left out.
 
     Raises:
         ValueError: the object is none.

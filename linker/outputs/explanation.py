@@ -5,7 +5,6 @@ The templates beside this file say what is shown; here are the sentences and tab
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,10 +26,9 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
-from linker.outputs import decimals, decision_to_json
+from linker.outputs import decimals
 from linker.types import Candidate
 
-SCHEMA = 1
 _MOST_SHARES = 6  # n-grams or words that a face for people shows
 _LEAST = 1e-6  # of a probability whose log odds are shown
 _BLANK = "␣"  # of an n-gram
@@ -60,20 +58,7 @@ _STATES = {
 
 def to_json(explanation: Explanation) -> str:
     """The whole record as an object of schema 1, in one line."""
-    by = explanation.by_decision
-    record = dataclasses.asdict(dataclasses.replace(explanation, by_decision=None))
-    record = {"schema": SCHEMA, **record}
-    del record["by_decision"]
-    if by:
-        record["by_decision"] = {
-            "state": by.state,
-            "answer": [
-                best and {"concept_id": best.concept_id, "name": best.name}
-                for best in (part.best for part in by.parts)
-            ],
-            "decisions": list(map(decision_to_json, by.decisions)),
-        }
-    return json.dumps(record, ensure_ascii=False)
+    return json.dumps(explanation.to_dict(), ensure_ascii=False)
 
 
 def to_text(explanation: Explanation) -> str:

@@ -9,8 +9,9 @@ from typing import Any, get_args
 
 from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, read_lines
-from linker.outputs import Layout, decision_from_json, decision_to_json
+from linker.outputs import Layout, decision_from_json
 from linker.types import (
+    SCHEMA,
     Candidate,
     Document,
     Mention,
@@ -18,12 +19,10 @@ from linker.types import (
     Prediction,
     Reading,
     ReadingKind,
-    Span,
     State,
     parse_spans,
 )
 
-SCHEMA = 1
 FOOTER = ""
 _EXPECTED = "an object as linker link --format jsonl writes it"
 
@@ -41,7 +40,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     first candidate, or of the `rejected` one. `state` is what people said of the mention, and
     `decisions` are theirs.
     """
-    return "".join(json.dumps(to_json(p), ensure_ascii=False) + "\n" for p in predictions)
+    return "".join(json.dumps(p.to_dict(), ensure_ascii=False) + "\n" for p in predictions)
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
@@ -59,63 +58,6 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
             on_error(bad.at(path, number))
         else:
             yield prediction
-
-
-def to_json(prediction: Prediction) -> dict[str, Any]:
-    """Turn a prediction into an object that `json` can write; gold ids and types are left out."""
-    mention = prediction.mention
-    return {
-        "schema": SCHEMA,
-        "mention": mention.text,
-        "document_id": mention.document_id,
-        "spans": _pairs(mention.spans),
-        "parts": [_part_to_json(part) for part in prediction.parts],
-        "reading": prediction.reading,
-        "rivals": [_rival_to_json(rival) for rival in prediction.rivals],
-        "state": prediction.state,
-        "decisions": [decision_to_json(decision) for decision in prediction.decisions],
-    }
-
-
-def _rival_to_json(rival: Reading) -> dict[str, Any]:
-    return {
-        "kind": rival.kind,
-        "confidence": _number(rival.confidence),
-        "parts": [_part_to_json(part) for part in rival.parts],
-    }
-
-
-def _part_to_json(part: Part) -> dict[str, Any]:
-    return {
-        "text": part.text,
-        "expanded": part.expanded,
-        "spans": _pairs(part.spans),
-        "nil": part.nil,
-        "confidence": _number(part.confidence),
-        "candidates": [_candidate_to_json(candidate) for candidate in part.candidates],
-        "rejected": part.rejected and _candidate_to_json(part.rejected),
-    }
-
-
-def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
-    source = {"source": candidate.source} if candidate.source else {}
-    return {
-        "concept_id": candidate.concept_id,
-        "name": candidate.name,
-        "matched_name": candidate.matched_name,
-        "score": float(candidate.score),
-        "sparse_score": _number(candidate.sparse_score),
-        "dense_score": _number(candidate.dense_score),
-        "confidence": _number(candidate.confidence),
-    } | source
-
-
-def _pairs(spans: Sequence[Span]) -> list[list[int]] | None:
-    return [[int(start), int(end)] for start, end in spans] or None
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def from_json(record: Any) -> Prediction:

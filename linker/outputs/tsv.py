@@ -101,6 +101,19 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
             yield mention.text, part.text, *values, *where, c.source or None, *said
 
 
+def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The columns, and the rows of all candidates, with the columns that the predictions need."""
+    mentions = [prediction.mention for prediction in predictions]
+    layout = Layout(
+        documents=any(mention.spans or mention.document_id for mention in mentions),
+        sources=any(source_of(p, part) for p in predictions for part in p.parts),
+        decisions=any(prediction.decisions for prediction in predictions),
+    )
+    has_columns = _has_columns(layout)
+    rows = chain.from_iterable(cells(None, prediction) for prediction in predictions)
+    return [*compress(ALL_COLUMNS, has_columns)], [tuple(compress(r, has_columns)) for r in rows]
+
+
 def _has_columns(layout: Layout) -> list[bool]:
     """Whether a table has each of `ALL_COLUMNS`."""
     return [is_shown(layout) for is_shown in _SHOWN.values()]

@@ -14,7 +14,7 @@ from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
-from linker.outputs import explanation, jsonl
+from linker.outputs import explanation
 from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (
     EXAMPLES,
@@ -97,7 +97,7 @@ def router(service: Service) -> APIRouter:
 
 def _text(linked: list[Linked], form: Format, linker: Linker, has_decisions: bool) -> str:
     if form == "json":
-        predictions: list[Any] = [jsonl.to_json(p) for _, of_item in linked for p in of_item]
+        predictions: list[Any] = [p.to_dict() for _, of_item in linked for p in of_item]
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
     file, documents = io.StringIO(), any(document is not None for document, _ in linked)

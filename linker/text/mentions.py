@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.fields import OptionGroup
 from linker.text import abbreviations
 from linker.types import Document, Mention
@@ -73,7 +73,7 @@ def grouped(
         document by itself.
 
     Raises:
-        LinkerError: `items` is one item instead of a list.
+        LinkerError: `items` is one item instead of a list, or an item is none.
     """
     for item in several(items):
         if isinstance(item, Document):
@@ -81,6 +81,10 @@ def grouped(
             yield item, mentions, definitions_of(item, options)
             continue
         mention = Mention(item) if isinstance(item, str) else item
+        if not isinstance(mention, Mention):
+            raise LinkerError(
+                f"{shorten(repr(item))} cannot be linked; give texts, Mention or Document records"
+            )
         if wanted is None or not mention.type or wanted(mention):
             yield None, [mention], Definitions()
 

@@ -383,7 +383,7 @@ def test_folders_whose_names_are_not_utf_8(
         ("--encoder", "dan", "--set", "ground.epochs=1"),
     ):
         assert run(*given, *options).code == 0
-        assert next(Linker.load(model).link(["yellow fever"])).parts[0].best.concept_id == "D6"
+        assert Linker.load(model).link("yellow fever").parts[0].best.concept_id == "D6"
         if "--resume" in options:
             assert config(model)["options"]["transformer"]["model"] == r"bert\xff"
         texts = [file.read_text("utf-8") for file in model.rglob("*.json")]

@@ -219,7 +219,7 @@ def test_what_has_no_answer(
 def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:
     for threshold in (None, 0, 0.5):
         for asked in (["…"], ["…", "heart attack"]):
-            part = next(linker.link(asked, threshold=threshold)).parts[0]
+            part = linker.link(asked, threshold=threshold)[0].parts[0]
             assert (part.nil, part.candidates, part.rejected) == (True, (), None)
     assert list(linker.link([])) == []
 
@@ -257,7 +257,7 @@ def test_lone_short_forms(linker: Linker, mention: str, concept: str, confidence
 def test_a_text_explains_a_short_form(
     linker: Linker, text: str, mentions: list[str], confidence: float
 ) -> None:
-    prediction = next(linker.link([document(text, *mentions)]))
+    prediction = linker.link(document(text, *mentions))[0]
     # several readings with the same concept are surer together
     assert prediction.parts[0].confidence == pytest.approx(confidence, abs=0.02)
     assert (prediction.parts[0].confidence == confidence) is (confidence < 0.9) or len(mentions) > 1
@@ -265,8 +265,8 @@ def test_a_text_explains_a_short_form(
 
 def test_a_limit_holds_for_all_candidates(toy: Linker) -> None:
     low = toy.with_ranker(fixed(0.3, 0.2, 0.5))
-    assert next(low.link(["IBS"])).parts[0].confidence == pytest.approx(0.3)
-    part = next(toy.with_ranker(SURE).link(["IBS"])).parts[0]
+    assert low.link("IBS").parts[0].confidence == pytest.approx(0.3)
+    part = toy.with_ranker(SURE).link("IBS").parts[0]
     assert all(c.confidence is not None and c.confidence <= 0.4 for c in part.candidates)
 
 
@@ -343,7 +343,7 @@ def test_candidates_below_the_least_score_are_left_out(static: Linker) -> None:
 
 @pytest.mark.parametrize("text", ["breast and ovarian cancer", "familial leukemia", "leukemia"])
 def test_the_rival_is_the_second_best_reading(static: Linker, text: str) -> None:
-    prediction = next(static.link([text], threshold=0))
+    prediction = static.link(text, threshold=0)
     readings = [r for r in static.explain(text).readings if not r.won]
     assert len(prediction.rivals) == min(1, len(readings))
     for rival in prediction.rivals:
@@ -417,7 +417,7 @@ def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 )
 def test_a_confidence_is_a_share_or_none(few: Linker, text: str, threshold: float | None) -> None:
     for asked in ([text], [text, "gout", "fever"]):
-        part = next(few.link(asked, threshold=threshold)).parts[0]
+        part = few.link(asked, threshold=threshold)[0].parts[0]
         best = part.best or part.rejected
         assert part.nil is not bool(part.returned)
         assert best is None or 0 <= (best.confidence or 0.0) <= 1

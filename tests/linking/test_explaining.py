@@ -350,8 +350,8 @@ def test_a_rejected_answer_keeps_its_candidates(tfidf: Linker) -> None:
     assert part.rejected
     assert len(part.candidates) == 5
     assert explanation.none == pytest.approx(1)
-    assert next(strict.link(["leukaemic thing"])).parts[0].nil
-    assert not next(strict.link(["leukaemic thing"], threshold=0)).parts[0].nil
+    assert strict.link("leukaemic thing").parts[0].nil
+    assert not strict.link("leukaemic thing", threshold=0).parts[0].nil
 
 
 def test_the_place_in_the_hierarchy(tfidf: Linker) -> None:

@@ -24,6 +24,7 @@ from linker import (
     LinkerOptions,
     Mention,
     Prediction,
+    Predictions,
     Request,
     Selection,
     files,
@@ -155,7 +156,7 @@ def test_items_come_back_in_order(model: Linker, items: list[Mention | Document]
 
 
 def test_k_concepts_each_once_best_first(model: Linker) -> None:
-    lists = {k: next(iter(model.link(["leukaemia"], k=k))).parts[0].candidates for k in (1, 5, 50)}
+    lists = {k: model.link("leukaemia", k=k).parts[0].candidates for k in (1, 5, 50)}
     for k, candidates in lists.items():
         assert len({c.concept_id for c in candidates}) == len(candidates) == k
         confidences = [c.confidence for c in candidates]
@@ -262,11 +263,11 @@ def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
     trained = Linker.train(
         dictionary, encoder="tfidf", mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
     )
-    assert ids(next(iter(trained.link(["Sugar trouble"])))) == ["MESH:D003924"]
+    assert ids(trained.link("Sugar trouble")) == ["MESH:D003924"]
     assert len(trained.dictionary.names) == len(dictionary.names) + 1
     assert trained.dictionary.name(len(dictionary.names)).kind == "training"
-    query = ["colorectal cancers"]  # the encoder is fitted without the mentions
-    assert next(model.link(query)).parts == next(trained.link(query)).parts
+    query = "colorectal cancers"  # the encoder is fitted without the mentions
+    assert model.link(query).parts == trained.link(query).parts
 
 
 def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
@@ -383,10 +384,30 @@ def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path)
     assert config["dictionary"]["concepts"] == len(model.dictionary)
 
 
-def test_one_text_instead_of_a_list_is_refused(model: Linker) -> None:
-    message = "one str was given where a list of them is expected; put it in brackets"
+def test_one_is_answered_by_one_a_collection_by_a_list_and_a_generator_by_an_iterator(
+    model: Linker,
+) -> None:
+    text = "gout and phenylketonuria"
+    one = model.link("gout")
+    assert isinstance(one, Prediction)
+    assert model.link(Mention("gout")) == one
+    several = model.link(("gout", "phenylketonuria"))
+    assert isinstance(several, Predictions)
+    assert [ids(p) for p in several] == [["MESH:D006073"], ["MESH:D010661"]]
+    assert [ids(p) for p in model.link(document(text, "phenylketonuria"))] == [["MESH:D010661"]]
+    lazy = model.link(iter(["gout"]))
+    assert next(lazy) == one
+    assert next(lazy, None) is None
+    assert model.link([]) == []
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), ["gout", None], None])
+def test_what_is_no_mention_is_refused(model: Linker, wrong: Any) -> None:
+    message = "^(nan|None) cannot be linked; give texts, Mention or Document records$"
     with pytest.raises(LinkerError, match=message):
-        list(model.link("text"))
+        model.link(wrong)
+    with pytest.raises(LinkerError, match="one str was given where a list of them is expected"):
+        list(model.link_items("text"))
 
 
 def test_a_folder_that_is_signed_but_no_model_is_refused(model: Linker, tmp_path: Path) -> None:

@@ -78,14 +78,14 @@ RECORD: dict[str, Any] = {
 def test_lent_names_and_decided_answers_say_so_there_and_back() -> None:
     lent = Candidate("MESH:D006073", "Gout", "podagra", 0.5, source="doid.obo")
     prediction = Prediction(Mention("podagra"), (Part("podagra", candidates=(lent, BREAST)),))
-    record = jsonl.to_json(prediction)
+    record = prediction.to_dict()
     first, second = record["parts"][0]["candidates"]
     assert first["source"] == "doid.obo"
     assert "source" not in second
     assert jsonl.from_json(record) == prediction
     said = (Decision("m", ""), Decision("m", "A:1", False, "7", "ann", "2026-01-01"))
     prediction = Prediction(Mention("m"), (Part("m", nil=True),), state="open", decisions=said)
-    decided = jsonl.to_json(prediction)
+    decided = prediction.to_dict()
     assert (decided["state"], decided["decisions"][0]["concept_id"]) == ("open", None)
     assert jsonl.from_json(decided) == prediction
     first["source"] = 7
@@ -151,7 +151,7 @@ MENTIONS = st.builds(Mention, TEXT, SPANS, document_id=st.none() | TEXT)
     st.builds(Prediction, MENTIONS, PART_LISTS, KINDS, st.lists(READINGS, max_size=2).map(tuple))
 )
 def test_round_trip(prediction: Prediction) -> None:
-    assert jsonl.from_json(json.loads(json.dumps(jsonl.to_json(prediction)))) == prediction
+    assert jsonl.from_json(json.loads(json.dumps(prediction.to_dict()))) == prediction
 
 
 @pytest.mark.parametrize(

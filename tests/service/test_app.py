@@ -22,7 +22,6 @@ from pydantic import ValidationError
 from linker import Linker, cancelling
 from linker.cli import commands
 from linker.linking.requests import Request
-from linker.outputs import jsonl
 from linker.service.app import create
 from linker.service.schemas import LinkBody
 from linker.service.settings import Limits, Settings
@@ -37,7 +36,7 @@ MARKED = {"id": "7", "text": TEXT, "mentions": [{"text": "A-T", "spans": [[36, 3
 def predictions(linker: Linker, *items: Any, **options: Any) -> list[Any]:
     """What the service is to answer, by the linker itself."""
     linked = linker.answers([Request(item, **options) for item in items])
-    return [jsonl.to_json(p) for _, of_item in linked for p in of_item]
+    return [p.to_dict() for _, of_item in linked for p in of_item]
 
 
 def test_mentions_are_linked_as_the_linker_does_it(client: Any, linker: Linker) -> None:

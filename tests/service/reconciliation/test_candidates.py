@@ -262,7 +262,7 @@ def test_a_name_is_matched_by_the_ranker(sampled: Linker, sampled_client: TestCl
     assert [c["score"] for c in result] == pytest.approx(expected, abs=0.01)
     assert result[0]["match"] is (expected[0] >= 80)
     unknown = "FAP"  # means two of its concepts, or anything
-    assert next(sampled.link([unknown])).parts[0].nil
+    assert sampled.link(unknown).parts[0].nil
     assert first(client, query=unknown)["match"] is False
 
 

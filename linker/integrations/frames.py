@@ -1,0 +1,167 @@
+"""Linking in one line: texts, and the mentions in a column of a data frame."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import narwhals as nw
+from narwhals.exceptions import DuplicateError
+
+from linker.errors import LinkerError, shorten
+from linker.integrations import linker_of
+from linker.jobs import tables
+from linker.jobs.linking import lends
+from linker.linking.linker import Limits, Linker
+from linker.text.mentions import Item
+from linker.types import Document, Mention, Prediction, Predictions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Model = Linker | str | os.PathLike[str] | None
+"""See `linker.integrations.linker_of`."""
+_Frame = TypeVar("_Frame")
+_MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as they are written
+
+
+@overload
+def link(items: str | Mention, model: Model = None, **limits: Unpack[Limits]) -> Prediction: ...  # type: ignore[overload-overlap]
+@overload
+def link(  # type: ignore[overload-overlap]
+    items: Document | Collection[Item], model: Model = None, **limits: Unpack[Limits]
+) -> Predictions: ...
+@overload
+def link(
+    items: Iterable[Item], model: Model = None, **limits: Unpack[Limits]
+) -> Iterator[Prediction]: ...
+def link(items: Any, model: Model = None, **limits: Unpack[Limits]) -> Any:
+    """Link one mention, or many; see `Linker.link`.
+
+    Args:
+        items: a text, or many.
+        model: a linker, or the folder of one; None: $LINKER_MODEL, else ./linker-model. The model
+            stays loaded.
+        limits: as for `Linker.link`.
+    """
+    return linker_of(model).link(items, **limits)
+
+
+def link_column(
+    frame: _Frame,
+    column: str,
+    model: Model = None,
+    *,
+    prefix: str = "",
+    **limits: Unpack[Limits],
+) -> _Frame:
+    """Link the mentions in a column of a data frame.
+
+    Rows, index and types stay as they are. Behind them come the columns that `linker link --column`
+    adds to a table, where what stands for several parts of a mention is joined by `|`; but
+    `confidence` is one number, the product of those of the parts. With k above 1 there is a column
+    `candidates`, too: a list of the ids of all candidates, part by part, the best first. A cell
+    that is missing or blank has missing answers. Equal texts are linked once.
+
+    Args:
+        frame: a data frame of pandas or polars, or a table of pyarrow.
+        column: of texts.
+        model: as for `link`.
+        prefix: of the names of the new columns.
+        limits: as for `Linker.link`; but k is 1 unless it is given.
+
+    Raises:
+        LinkerError: the frame is none, or its rows are not there yet; it does not have the column,
+            or has one of the new columns; a cell is neither a text nor missing.
+    """
+    table = _table(frame, column)
+    linker = linker_of(model)
+    dtypes: dict[str, Any] = dict.fromkeys(
+        tables.columns(lends(linker), limits.get("decisions") is not None), nw.String
+    )
+    dtypes["confidence"] = nw.Float64
+    if limits.setdefault("k", 1) > 1:  # pandas has lists in columns of objects alone
+        dtypes["candidates"] = None if table.implementation.is_pandas() else nw.List(nw.String)
+    if there := [prefix + name for name in dtypes if prefix + name in table.columns]:
+        raise LinkerError(
+            f"the frame has a column {there[0]} already; drop it, or name the new columns "
+            f"otherwise: prefix={f'{column}_'!r}"
+        )
+    texts = texts_of(table.get_column(column).to_list(), column)
+    rows = {text: _row(prediction) for text, prediction in linked(linker, texts, **limits)}
+    return table.with_columns(  # type: ignore[no-any-return]
+        nw.new_series(
+            prefix + name,
+            [rows[text][name] if text else None for text in texts],
+            dtype,
+            backend=table.implementation,
+        )
+        for name, dtype in dtypes.items()
+    ).to_native()
+
+
+def _table(frame: Any, column: str) -> nw.DataFrame[Any]:
+    """The frame, in which there is the column."""
+    kind = type(frame).__name__
+    try:
+        table = nw.from_native(frame, pass_through=True)
+    except DuplicateError as error:
+        problem = " ".join(str(error).split())
+        raise LinkerError(f"columns of the frame share a name; rename them ({problem})") from None
+    if isinstance(table, nw.LazyFrame):
+        raise LinkerError(
+            f"the rows of a {kind} are not there yet; give a data frame, in polars frame.collect()"
+        )
+    if not isinstance(table, nw.DataFrame):
+        raise LinkerError(
+            f"a {kind} is no data frame of pandas or polars, and no table of pyarrow; "
+            "link texts by themselves with link()"
+        )
+    names = table.columns
+    if column not in names:
+        near = difflib.get_close_matches(str(column), map(str, names))
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        listed = shorten(", ".join(map(str, names)), 300) or "none"
+        raise LinkerError(f"the frame has no column {column!r}{hint}; it has: {listed}")
+    return table
+
+
+def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:
+    """The texts in cells, None for those that are missing or blank.
+
+    Args:
+        cells: of a column.
+        column: its name, for messages.
+
+    Raises:
+        LinkerError: a cell is something else.
+    """
+    texts: list[str | None] = []
+    for place, cell in enumerate(cells):
+        if not isinstance(cell, str) and str(cell) not in _MISSING:
+            raise LinkerError(
+                f"column {column!r}, row {place} (from 0): {shorten(repr(cell))} is no text; "
+                "name a column of texts, or make it one"
+            )
+        texts.append((cell.strip() or None) if isinstance(cell, str) else None)
+    return texts
+
+
+def linked(
+    linker: Linker, texts: Iterable[str | None], **limits: Unpack[Limits]
+) -> Iterator[tuple[str, Prediction]]:
+    """Yield each distinct text with its prediction."""
+    distinct = list(dict.fromkeys(filter(None, texts)))
+    yield from zip(distinct, linker.link(iter(distinct), **limits), strict=True)
+
+
+def _row(prediction: Prediction) -> dict[str, Any]:
+    """The values of all columns for a mention."""
+    cells = (cell or None for cell in tables.cells(prediction))
+    return {
+        **dict(zip(tables.COLUMNS, cells, strict=True)),
+        "confidence": prediction.confidence,
+        "candidates": [c.concept_id for part in prediction.parts for c in part.returned],
+    }

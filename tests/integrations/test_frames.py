@@ -1,0 +1,209 @@
+"""Columns of data frames, and texts in one line, on the sample dictionary."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linker
+from linker import Decided, Decision, Dictionary, Linker, LinkerError
+from linker.integrations import linker_of
+
+COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "state"]
+TEXTS = ["podagra", None, "hepatitis B/C", " ", "podagra ", "zzz"]
+IDS = ["MESH:D006073", None, "MESH:D006509|MESH:D006526", None, "MESH:D006073", None]
+
+
+@pytest.fixture(scope="module")
+def model(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+
+
+def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"diagnosis": pandas.Categorical(TEXTS), "n": pandas.array(range(6), "int8")},
+        index=pandas.Index([3, 3, 1, 1, 0, 0], name="patient"),
+    )
+    linked = model.link_column(frame, "diagnosis", threshold=0.5)
+    pandas.testing.assert_frame_equal(linked[["diagnosis", "n"]], frame)
+    assert list(linked) == [*frame, *COLUMNS]
+    assert list(frame) == ["diagnosis", "n"]
+    assert [value if isinstance(value, str) else None for value in linked.concept_id] == IDS
+    assert linked.name.tolist()[:3:2] == ["Gout", "Hepatitis B|Hepatitis C"]
+    assert linked.confidence.dtype == "float64"
+    parts = model.link("hepatitis B/C").parts
+    assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
+    assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
+    assert linked.state.dropna().tolist() == ["model"] * 4
+
+
+@pytest.mark.parametrize("missing", ["None", "numpy.nan", "pandas.NA", "pandas.NaT"])
+def test_cells_that_are_missing_have_missing_answers(model: Linker, missing: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    import numpy
+
+    value = eval(missing, {"pandas": pandas, "numpy": numpy})
+    for cells in (pandas.Series([value, "gout"], dtype=object), [value, "gout"]):
+        linked = model.link_column(pandas.DataFrame({"a": cells}), "a")
+        assert linked.concept_id.isna().tolist() == [True, False]
+    empty = pandas.DataFrame({"a": [float("nan")] * 2})  # as read from a file without a cell
+    assert model.link_column(empty, "a").concept_id.isna().all()
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+def test_other_frames_and_more_candidates(model: Linker, package: str) -> None:
+    library = pytest.importorskip(package)
+    make = library.DataFrame if package == "polars" else library.table
+    linked = model.link_column(make({"a": TEXTS[:3]}), "a", k=2, prefix="a_")
+    assert isinstance(linked, type(make({"a": [""]})))
+    columns = linked.to_dict(as_series=False) if package == "polars" else linked.to_pydict()
+    assert list(columns) == ["a", *(f"a_{name}" for name in (*COLUMNS, "candidates"))]
+    assert columns["a_concept_id"] == IDS[:3]
+    gout, missing, both = columns["a_candidates"]
+    hepatitis = [c.concept_id for p in model.link("hepatitis B/C", k=2).parts for c in p.candidates]
+    assert (gout[0], len(gout), missing, both) == ("MESH:D006073", 2, None, hepatitis)
+
+
+def test_a_frame_without_rows_has_the_columns(model: Linker) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    linked = model.link_column(pandas.DataFrame({"a": []}), "a")
+    assert (list(linked), len(linked)) == (["a", *COLUMNS], 0)
+    few = model.link_column(polars.DataFrame({"a": []}), "a", k=2)
+    assert few.schema["candidates"] == polars.List(polars.String)
+    assert few.schema["confidence"] == polars.Float64
+
+
+def test_equal_texts_are_linked_once(model: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    asked: list[str] = []
+    answer = Linker.link
+
+    def link(self: Linker, items: Any, **limits: Any) -> Any:
+        asked.extend(items)
+        return answer(self, asked, **limits)
+
+    monkeypatch.setattr(Linker, "link", link)
+    frame = pandas.DataFrame({"a": ["gout", "asthma", " gout"] * 50})
+    assert model.link_column(frame, "a").concept_id.nunique() == 2
+    assert asked == ["gout", "asthma"]
+
+
+def test_what_people_decided_is_said(model: Linker) -> None:
+    pandas = pytest.importorskip("pandas")
+    said = [Decision("podagra", "", reviewer="ann", time="2026-01-01T00:00:00Z")]
+    frame = pandas.DataFrame({"a": ["podagra", "gout"]})
+    linked = model.link_column(frame, "a", decisions=Decided(said, model))
+    assert list(linked)[7:] == ["source", "reviewer", "time", "decisions"]
+    assert linked.state.tolist() == ["no concept", "model"]
+    assert linked.concept_id.isna().tolist() == [True, False]
+    assert linked.reviewer.tolist()[0] == "ann"
+
+
+def frames() -> dict[str, Any]:
+    """Frames that cannot be linked."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    good = pandas.DataFrame({"diagnosis": ["gout"], "n": [7], 1: ["gout"]})
+    return {
+        "close": (good, "diagnosos"),
+        "far": (good, "x"),
+        "numbers": (good, "n"),
+        "mixed": (pandas.DataFrame({"a": ["gout", None, 7]}), "a"),
+        "there": (good.assign(name=1), "diagnosis"),
+        "twice": (pandas.DataFrame([["gout", "gout"]], columns=["a", "a"]), "a"),
+        "lazy": (polars.LazyFrame({"a": ["gout"]}), "a"),
+        "series": (good["diagnosis"], "diagnosis"),
+        "list": (["gout"], "a"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        (
+            "close",
+            "the frame has no column 'diagnosos' (did you mean diagnosis?); "
+            "it has: diagnosis, n, 1",
+        ),
+        ("far", "the frame has no column 'x'; it has: diagnosis, n, 1"),
+        (
+            "numbers",
+            "column 'n', row 0 (from 0): 7 is no text; name a column of texts, or make it one",
+        ),
+        (
+            "mixed",
+            "column 'a', row 2 (from 0): 7 is no text; name a column of texts, or make it one",
+        ),
+        (
+            "there",
+            "the frame has a column name already; drop it, or name the new columns otherwise: "
+            "prefix='diagnosis_'",
+        ),
+        (
+            "twice",
+            "columns of the frame share a name; rename them "
+            "(Expected unique column names, got: - 'a' 2 times)",
+        ),
+        (
+            "lazy",
+            "the rows of a LazyFrame are not there yet; "
+            "give a data frame, in polars frame.collect()",
+        ),
+        (
+            "series",
+            "a Series is no data frame of pandas or polars, and no table of pyarrow; "
+            "link texts by themselves with link()",
+        ),
+        (
+            "list",
+            "a list is no data frame of pandas or polars, and no table of pyarrow; "
+            "link texts by themselves with link()",
+        ),
+    ],
+)
+def test_a_frame_that_cannot_be_linked(model: Linker, which: str, message: str) -> None:
+    with pytest.raises(LinkerError) as error:
+        model.link_column(*frames()[which])
+    assert str(error.value) == message
+
+
+def test_one_line_takes_the_model_that_the_command_would(
+    model: Linker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LINKER_MODEL", raising=False)
+    with pytest.raises(LinkerError, match=r"linker-model: there is no model here .*; train one"):
+        linker.link("gout")
+    model.save("linker-model")
+    assert linker.link("podagra").parts == model.link("podagra").parts
+    assert linker.link(["podagra"], k=1).to_dict() == model.link(["podagra"], k=1).to_dict()
+    kept = linker_of(None)
+    assert linker_of(tmp_path / "linker-model") is kept is linker_of(kept)
+    frame = pandas.DataFrame({"a": ["podagra"]})
+    assert linker.link_column(frame, "a", kept).concept_id.tolist() == ["MESH:D006073"]
+    os.rename("linker-model", "moved")
+    monkeypatch.setenv("LINKER_MODEL", "moved")
+    assert linker.link_column(frame, "a", k=1).name.tolist() == ["Gout"]
+    model.with_ranker(None).save("moved")  # in its place
+    assert linker_of(None) is not kept
+
+
+def test_duckdb_calls_it_as_a_function(model: Linker) -> None:
+    duckdb, arrow = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+
+    def concept_id(texts: Any) -> Any:
+        return model.link_column(arrow.table({"text": texts}), "text")["concept_id"]
+
+    with duckdb.connect() as connection:
+        connection.create_function(
+            "concept_id", concept_id, ["VARCHAR"], "VARCHAR", type="arrow", null_handling="special"
+        )
+        connection.execute("CREATE TABLE notes (n INT, diagnosis VARCHAR)")
+        connection.executemany("INSERT INTO notes VALUES (?, ?)", [*enumerate(TEXTS[:5])])
+        rows = connection.execute("SELECT concept_id(diagnosis) FROM notes ORDER BY n").fetchall()
+    assert [row[0] for row in rows] == IDS[:5]

@@ -1,0 +1,127 @@
+"""Records as data frames, HTML and lines for notebooks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from linker import (
+    Candidate,
+    Decision,
+    Dictionary,
+    Linker,
+    LinkerError,
+    Mention,
+    Part,
+    Prediction,
+    Predictions,
+    views,
+)
+from linker.outputs.tsv import ALL_COLUMNS, COLUMNS
+
+GOUT = Candidate("A:1", "Gout", "podagra <b>", 0.5, 0.5, confidence=0.25)
+TEA = Candidate("A:2", "Tea", "tea", 0.25)
+PARTS = (Part("a", candidates=(GOUT, TEA)), Part("b", nil=True, rejected=TEA))
+PREDICTION = Prediction(Mention("a & b"), PARTS)
+ROWS = [
+    ["a & b", "a", "A:1", "Gout", 0.5, "podagra <b>", 1, 0.25, None],
+    ["a & b", "a", "A:2", "Tea", 0.25, "tea", 2, None, None],
+    ["a & b", "b", None, None, None, None, None, None, "A:2"],
+]
+
+
+@pytest.fixture(scope="module")
+def linker(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+
+
+def test_records_say_what_they_are() -> None:
+    assert repr(GOUT) == "<Candidate A:1 Gout (0.25), by 'podagra <b>'>"
+    assert [repr(part) for part in PARTS] == [
+        "<Part 'a': A:1 Gout (0.25), first of 2 candidates>",
+        "<Part 'b': no concept, rejected A:2 Tea>",
+    ]
+    line = "'a & b': A:1 Gout (0.25) | no concept, rejected A:2 Tea"
+    assert repr(PREDICTION) == f"<Prediction {line}>"
+    many = Predictions([PREDICTION] * 1021)
+    assert repr(many).splitlines() == [
+        "<Predictions: 1,021 mentions, 0 linked>",
+        *[f"  {line}"] * 20,
+        "  and 1,001 more",
+    ]
+
+
+def test_a_frame_has_the_rows_of_a_tsv() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = PREDICTION.to_frame()
+    assert list(frame) == [*COLUMNS, "rejected"]
+    assert frame.astype(object).where(frame.notna(), None).values.tolist() == ROWS
+    assert (
+        Predictions([PREDICTION] * 2)
+        .to_frame()
+        .equals(pandas.concat([frame] * 2, ignore_index=True))
+    )
+    assert PARTS[0].to_frame().mention.tolist() == ["a", "a"]
+    assert GOUT.to_frame().to_dict("records") == [GOUT.to_dict()]
+    assert Predictions().to_frame().columns.tolist() == [*COLUMNS, "rejected"]
+    decided = Prediction(
+        Mention("a", ((0, 1),), document_id="7"),
+        (Part("a", candidates=(Candidate("A:1", "Gout", "gout", 1.0, source="decision"),)),),
+        state="accepted",
+        decisions=(Decision("a", "A:1", reviewer="ann", time="2026"),),
+    )
+    assert list(decided.to_frame()) == list(ALL_COLUMNS)
+    assert decided.to_frame().reviewer.tolist() == ["ann"]
+
+
+def test_a_frame_is_of_polars_where_pandas_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    polars = pytest.importorskip("polars")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    frame = PREDICTION.to_frame()
+    assert isinstance(frame, polars.DataFrame)
+    assert [list(row) for row in frame.rows()] == ROWS
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(LinkerError, match="needs pandas or polars: pip install pandas"):
+        PREDICTION.to_frame()
+
+
+def test_html_is_escaped() -> None:
+    html = Predictions([PREDICTION] * 21)._repr_html_()
+    assert html.count("<tr>") == 1 + 20 * 3
+    assert "<td>a &amp; b</td>" in html
+    assert "<td>podagra &lt;b&gt;</td>" in html
+    assert "<td>0.2500</td>" in html
+    assert html.endswith("</table><p>and 1 more</p>")
+    assert r"<th>&lt;x&gt;</th></tr></thead><tbody><tr><td>\x00</td>" in views.html(
+        ["<x>"], [["\0"]]
+    )
+    for one in (PREDICTION, *PARTS, GOUT):
+        assert "podagra <b>" not in one._repr_html_()
+
+
+def test_a_dictionary_and_a_linker_say_what_they_hold(linker: Linker) -> None:
+    said = repr(linker.dictionary)
+    assert said.startswith("<Dictionary: 346 concepts, 1,530 names")
+    assert said.endswith(", of sample_medic.tsv (medic)>")
+    assert repr(linker) == f"<Linker tfidf of {said}>"
+    for one in (linker.dictionary, linker):
+        assert "<td>concepts</td><td>346</td>" in one._repr_html_()
+
+
+def test_an_explanation_is_a_line_a_text_a_table_and_a_page(linker: Linker) -> None:
+    explained = linker.explain("podagra <b>", k=2)
+    assert repr(explained) == "<Explanation 'podagra <b>': MESH:D006073 Gout>"
+    assert str(explained).startswith("Mention: podagra <b>\nAnswer: MESH:D006073 Gout\n")
+    page = explained._repr_html_()
+    assert page.startswith('<section class="linker-explanation">')
+    assert "<h3>podagra &lt;b&gt;</h3>" in page
+    frame = explained.to_frame()
+    assert list(frame) == list(COLUMNS)
+    assert frame["rank"].tolist() == [1, 2]
+    first = linker.link("podagra <b>").parts[0].candidates[0]
+    assert frame.iloc[0, 2:].tolist() == [
+        *(first.concept_id, first.name, first.score, first.matched_name, 1, first.confidence)
+    ]
+    assert explained.to_dict()["schema"] == 1
