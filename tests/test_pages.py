@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import configparser
 import contextlib
+import importlib
 import io
 import itertools
 import os
@@ -97,6 +98,9 @@ def test_blocks_run_and_print_what_the_page_shows(
         monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
     if page == "docs/frames.md":
         pytest.importorskip("pyarrow")
+    if page == "docs/spacy.md":
+        pytest.importorskip("spacy")
+        importlib.import_module("linker.integrations.spacy")  # as the entry point does
     shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
     shutil.copytree(model, tmp_path / "linker-model")
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,263 @@
+"""The pipeline component `linker` of spaCy (https://spacy.io): links the entities of documents.
+
+Every `spacy.blank` and `spacy.load` imports this module, by its entry point, so that what takes
+long to import is imported when the first document is linked.
+"""
+# without `from __future__ import annotations`: spaCy checks options by the annotations
+
+import io
+import itertools
+import json
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from linker.errors import LinkerError
+from linker.outputs import joined_ids, jsonl
+from linker.types import Document, Mention, Passage, Prediction, Selection
+from linker.version import install_hint
+
+try:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span
+    from spacy.util import filter_spans, raise_error
+except ModuleNotFoundError:
+    raise LinkerError(f"spacy is not installed: {install_hint('spacy')}") from None
+
+if TYPE_CHECKING:
+    from linker.linking.linker import Linker
+
+NIL = "NIL"  # the id of an entity without a concept, as spaCy's own entity_linker writes it
+
+logger = logging.getLogger(__name__)
+
+
+@Language.factory(
+    "linker", requires=["doc.ents"], assigns=["doc.ents", "doc.spans", "token.ent_kb_id"]
+)
+@dataclass(eq=False)
+class LinkerComponent:
+    """Links the entities of documents, and finds and links further ones where it is told to.
+
+    The fields are the options in `config.cfg`. NAME is that of the component: "linker", if it was
+    given no other. A document has then
+
+    - `ent.kb_id_`: the best id; those of a composite's parts are joined by "|", with -1 for a part
+      without a concept. "NIL": there is no concept. Empty: the entity was not to be linked.
+    - `ent._.NAME`: the `Prediction`, with candidates and confidences, but without gold ids and
+      type; None where the entity was not to be linked. `ent._.NAME_json` is the same as a text.
+    - `doc._.NAME_definitions`: the definition of each concept in a `kb_id_`; empty where the
+      dictionary has none.
+    - `doc.spans[NAME]`: all spans that were linked. Those that were found may overlap; the longest
+      of them are entities.
+    """
+
+    nlp: Language = field(repr=False)
+    name: str
+    model: str = "linker-model"  # the model folder, which is read when the first text is linked
+    k: int = 5  # concepts for each part of a mention
+    threshold: float | None = None  # the confidence that an answer needs, as for `Linker.link`
+    ent_labels: list[str] | None = None  # link the entities with these labels only; None: all
+    overwrite: bool = True  # link entities that have a kb_id_, too
+    find: str = ""  # find names of the dictionary, as entities with this label; empty: do not
+    # the part of the dictionary to answer with, as `linker.Selection` has it; None: the whole
+    under: list[str] | None = None
+    not_under: list[str] | None = None
+    types: list[str] | None = None
+    namespaces: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        metas = map(self.nlp.get_pipe_meta, self.nlp.pipe_names)
+        if not self.find and not any("doc.ents" in meta.assigns for meta in metas):
+            logger.warning(
+                "no component before %r finds entities; add one, or find names of the dictionary "
+                "(config={'find': 'DISEASE'})",
+                self.name,
+            )
+        del self.nlp  # which holds the component, and would be copied to processes with it
+        self.process = os.getpid()
+        self.error_handler: Callable[..., Any] = raise_error
+        chosen = self.under, self.not_under, self.types, self.namespaces
+        self.within = Selection(*(tuple(texts or ()) for texts in chosen))
+        Span.set_extension(f"{self.name}_json", default=None, force=True)
+        Span.set_extension(self.name, getter=partial(_prediction, self.name), force=True)
+        Doc.set_extension(f"{self.name}_definitions", default={}, force=True)
+
+    def __getstate__(self) -> dict[str, Any]:  # a spawned process reads the model folder
+        return {key: value for key, value in vars(self).items() if key != "linker"}
+
+    @cached_property
+    def linker(self) -> "Linker":
+        """The linker of the model folder.
+
+        Raises:
+            LinkerError: as for `Linker.load`.
+        """
+        from linker.linking.linker import Linker
+
+        return Linker.load(self.model)
+
+    def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
+        """Set what is called with name, component, documents and error where linking fails."""
+        self.error_handler = error_handler
+
+    def get_error_handler(self) -> Callable[..., Any]:
+        """What is called where linking fails; by default it raises the error."""
+        return self.error_handler
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Link one document, in place.
+
+        Raises:
+            LinkerError: the model folder cannot be read, or an option has a wrong value.
+        """
+        self._link([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Link documents, in place, `batch_size` of them together."""
+        stream = iter(stream)
+        while docs := list(itertools.islice(stream, batch_size)):
+            try:
+                self._link(docs)
+            except Exception as error:
+                self.error_handler(self.name, self, docs, error)
+            else:
+                yield from docs
+
+    def _link(self, docs: Sequence[Doc]) -> None:
+        if self.process != os.getpid():
+            self.process = _use_one_thread()
+        entities = [[ent for ent in doc.ents if self._is_wanted(ent)] for doc in docs]
+        documents = map(self._document, docs, entities)
+        linked = self.linker.link_items(documents, k=self.k, threshold=self.threshold)
+        answers = [predictions for _, predictions in linked]
+        for each in zip(docs, entities, answers, self._found(docs), strict=True):
+            self._write(*each)
+
+    def _is_wanted(self, entity: Span) -> bool:
+        has_label = self.ent_labels is None or entity.label_ in self.ent_labels
+        return has_label and (self.overwrite or not entity.kb_id)
+
+    def _document(
+        self, doc: Doc, entities: Iterable[Span], gold: tuple[()] | None = None
+    ) -> Document:
+        """The text of a document with its entities; those with `gold` are not linked."""
+        mentions = (Mention(ent.text, ((ent.start_char, ent.end_char),), gold) for ent in entities)
+        return Document("", (Passage(doc.text),), tuple(mentions), within=self.within)
+
+    def _found(self, docs: Sequence[Doc]) -> Iterable[Sequence[Prediction]]:
+        """The answers for names of the dictionary outside the entities; longer ones first."""
+        if not self.find:
+            return [()] * len(docs)
+        from linker.linking.documents import Annotator
+
+        documents = (self._document(doc, doc.ents, gold=()) for doc in docs)
+        annotated = Annotator(self.linker).annotate(
+            documents, k=self.k, threshold=self.threshold, overlaps="all"
+        )
+        return (sorted(found, key=lambda p: -len(p.mention.text)) for _, found in annotated)
+
+    def _placed(self, doc: Doc, found: Iterable[Prediction]) -> Iterator[tuple[Span, Prediction]]:
+        """The tokens of mentions that were found, unless an entity or a longer one has the same."""
+        taken = {(ent.start, ent.end) for ent in doc.ents}
+        for prediction in found:
+            mention = prediction.mention
+            span: Any = doc.char_span(*mention.spans[0], self.find, alignment_mode="expand")
+            is_free = (span.start, span.end) not in taken
+            if is_free:
+                taken.add((span.start, span.end))
+                yield span, prediction
+            if span.text != mention.text:
+                outcome = "widened to" if is_free else "left out, as another one is found in"
+                message = "%r is no whole token, and is %s %r"
+                logger.warning(message, mention.text, outcome, span.text)
+
+    def _write(
+        self,
+        doc: Doc,
+        entities: Sequence[Span],
+        answers: Sequence[Prediction],
+        found: Iterable[Prediction],
+    ) -> None:
+        """Write to a document what was linked in it."""
+        placed = [*zip(entities, answers, strict=True), *self._placed(doc, found)]
+        spans = [self._span(doc, *each) for each in placed]
+        for span in spans[: len(entities)]:
+            for token in span:
+                token.ent_kb_id = span.kb_id
+        new = (s for s in spans[len(entities) :] if not any(t.ent_iob_ in ("B", "I") for t in s))
+        doc.set_ents(filter_spans(new), default="unmodified")
+        doc.spans[self.name] = sorted(spans)
+        doc._.set(f"{self.name}_definitions", self._definitions(p for _, p in placed))
+
+    def _span(self, doc: Doc, place: Span, prediction: Prediction) -> Span:
+        ids = joined_ids(prediction)
+        kb_id = NIL if ids == "-1" else ids
+        span = Span(doc, place.start, place.end, place.label, kb_id=kb_id)
+        record = json.dumps(jsonl.to_json(prediction), ensure_ascii=False)
+        span._.set(f"{self.name}_json", record)
+        return span
+
+    def _definitions(self, predictions: Iterable[Prediction]) -> dict[str, str]:
+        dictionary = self.linker.dictionary
+        best = (part.best for prediction in predictions for part in prediction.parts)
+        rows = (dictionary.rows(candidate.concept_id) for candidate in best if candidate)
+        definitions = dictionary.columns.definitions
+        return {dictionary.ids[row]: definitions[row] for found in rows for row in found}
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the model folder, so that the pipeline needs no other one where it is loaded."""
+        self.linker.save(path)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "LinkerComponent":
+        """Take the model folder of a pipeline; without one in it, the option `model` stays."""
+        if Path(path).exists():
+            self._take(str(path))
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The model folder as a zip archive."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.linker.save(f"{folder}/model")
+            archive = shutil.make_archive(f"{folder}/model", "zip", f"{folder}/model")
+            return Path(archive).read_bytes()
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "LinkerComponent":
+        """Take a model folder that `to_bytes` wrote; it is unpacked while the component lives."""
+        folder = tempfile.mkdtemp(prefix="linker-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            archive.extractall(folder)
+        self._take(folder)
+        return self
+
+    def _take(self, model: str) -> None:
+        self.model = model
+        vars(self).pop("linker", None)
+
+
+def _prediction(name: str, entity: Span) -> Prediction | None:
+    """What `ent._.NAME` is; as JSON it is the same behind `Doc.to_bytes` and `DocBin`."""
+    record = entity._.get(f"{name}_json")
+    return None if record is None else jsonl.from_json(json.loads(record))
+
+
+def _use_one_thread() -> int:
+    """Compute with one thread in a process of `nlp.pipe(n_process=...)`; the id of the process.
+
+    One that was forked would wait for threads that it does not have, and each has its own core.
+    """
+    from threadpoolctl import threadpool_limits
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    threadpool_limits(1)
+    return os.getpid()
