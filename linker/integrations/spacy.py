@@ -203,7 +203,7 @@ class LinkerComponent:
         ids = joined_ids(prediction)
         kb_id = NIL if ids == "-1" else ids
         span = Span(doc, place.start, place.end, place.label, kb_id=kb_id)
-        record = json.dumps(jsonl.to_json(prediction), ensure_ascii=False)
+        record = json.dumps(prediction.to_dict(), ensure_ascii=False)
         span._.set(f"{self.name}_json", record)
         return span
 
