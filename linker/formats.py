@@ -31,6 +31,13 @@ FORMATS = {
     "sssom": FileFormat(
         "", "linker.outputs.sssom", "text/tab-separated-values", suffix=".sssom.tsv"
     ),
+    "conceptmap": FileFormat(
+        "", "linker.outputs.conceptmap", "application/fhir+json", suffix=".conceptmap.json"
+    ),
+    "usagi": FileFormat("", "linker.outputs.usagi", "text/csv", suffix=".usagi.csv"),
+    "source_to_concept_map": FileFormat(
+        "", "linker.outputs.source_to_concept_map", "text/csv", suffix=".source_to_concept_map.csv"
+    ),
 }
 MENTIONS = tuple(name for name, form in FORMATS.items() if form.reader)
 """Formats of mentions."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from linker import views
@@ -247,6 +247,15 @@ class Activity:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """An id of another vocabulary, and what a file says that it is to a concept."""
+
+    id: str  # CURIE
+    predicate: str  # the concept is the subject: "skos:exactMatch", "oboInOwl:hasDbXref"
+    source: str  # the file that says so
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A concept that a part of a mention may mean, with the name by which it was found."""
 
@@ -267,10 +276,11 @@ class Candidate:
 
     Those of a part's candidates sum to 1 at most.
     """
+    also: tuple[Reference, ...] = ()  # ids of the vocabularies that were asked for
 
     def to_dict(self) -> dict[str, Any]:
-        """The candidate as an object that `json` can write; `source` is left out where empty."""
-        values = {
+        """The candidate as an object that `json` can write, without an empty `source` or `also`."""
+        values: dict[str, Any] = {
             "concept_id": self.concept_id,
             "name": self.name,
             "matched_name": self.matched_name,
@@ -279,7 +289,11 @@ class Candidate:
             "dense_score": _number(self.dense_score),
             "confidence": _number(self.confidence),
         }
-        return values | ({"source": self.source} if self.source else {})
+        if self.source:
+            values["source"] = self.source
+        if self.also:
+            values["also"] = [asdict(other) for other in self.also]
+        return values
 
     def to_frame(self) -> Any:
         """A data frame of one row with what `to_dict` has."""

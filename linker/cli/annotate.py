@@ -45,6 +45,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
         flags="--type",
     ),
     **o.WITHIN,
+    also=o.ALSO,
     device=o.DEVICE,
     precision=o.PRECISION,
     decisions=o.DECISIONS,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         1024, "Mentions linked together; 1 answers each line at once.", hidden=True
     ),
     **o.WITHIN,
+    also=o.ALSO,
     threshold=o.option(
         "Return no concept where the best one has a lower confidence; 0: always return one. "
         "[default: return no concept where that is more probable than any concept]",
@@ -157,8 +158,8 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
                 bar.update()
 
     has_decisions = decisions is not None
-    sources = has_decisions or linking.lends(linker)
-    common.write_table(table, options.output, *linked.written(counted(), sources, has_decisions))
+    has = has_decisions or linking.lends(linker), has_decisions, bool(settings.also)
+    common.write_table(table, options.output, *linked.written(counted(), *has))
     common.say_outcomes("row", outcomes)
 
 

@@ -231,6 +231,10 @@ WITHIN = {  # of a `Selection`
         "Answer with concepts of these id prefixes only, e.g. MESH,OMIM.", callback=_restricting
     ),
 }
+ALSO = commas(
+    "Also give the ids of other vocabularies, by their prefixes, e.g. MONDO,OMIM.",
+    callback=_restricting,
+)
 MENTIONS_FORMAT = option(
     "Format of the mentions. [default: recognised from the content]",
     type=click.Choice(formats.MENTIONS),

@@ -178,6 +178,9 @@ class Columns:
     old_ids: Strings  # CURIEs
     old_status: NDArray[np.uint8]  # ALTERNATIVE, OBSOLETE or MERGED
     old_concepts: RaggedArray  # rows of the concepts that an id stands for now
+    also: Strings | None = None
+    """What lent files say of ids of other vocabularies: id, predicate and file of one behind those
+    of another, joined by XREF_SEPARATOR; None where nothing was lent."""
 
     def check(self, labels: int) -> None:
         """Check columns that come from outside.
@@ -188,7 +191,8 @@ class Columns:
         Raises:
             ValueError: columns do not fit together, or name rows or labels that are not there.
         """
-        for texts in (self.ids, self.definitions, self.xrefs, self.old_ids):
+        also = [self.also] if self.also is not None else []
+        for texts in (self.ids, self.definitions, self.xrefs, self.old_ids, *also):
             texts.check()
         concepts, old_ids = len(self.ids), len(self.old_ids)
         self.names.check(concepts, labels)
@@ -198,7 +202,7 @@ class Columns:
         _check_numbers(self.id_rank, concepts, concepts)
         self.types.check(concepts, labels)
         self.parents.check(concepts, concepts)
-        if not len(self.definitions) == len(self.xrefs) == concepts:
+        if {concepts} != {len(texts) for texts in (self.definitions, self.xrefs, *also)}:
             raise ValueError("there are not as many texts as concepts")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -214,6 +218,7 @@ class Columns:
             | self.old_ids.arrays("old")
             | self.old_concepts.arrays("old")
             | {"old.status": self.old_status}
+            | (self.also.arrays("also") if self.also is not None else {})
         )
 
     @classmethod
@@ -231,6 +236,7 @@ class Columns:
             Strings.from_arrays(arrays, "old"),
             arrays["old.status"],
             RaggedArray.from_arrays(arrays, "old"),
+            Strings.from_arrays(arrays, "also") if "also.data" in arrays else None,
         )
 
 

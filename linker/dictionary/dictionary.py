@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,16 @@ from linker.dictionary.columns import (
     add_annotations,
 )
 from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
-from linker.dictionary.lending import KINDS, Lending
+from linker.dictionary.lending import ALTERNATIVE_ID, KINDS, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
-from linker.errors import OnError, stop
+from linker.errors import LinkerError, OnError, stop
 from linker.explanation import Rule
-from linker.ids import curie, namespace, normalized
+from linker.ids import counted, curie, namespace, normalized
 from linker.outputs import ObjectSource
+from linker.persistence import Strings
 from linker.readers import dictionaries, known
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
+from linker.types import NAME_KINDS, Concept, Name, NameKind, Reference, Source
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
 _FIRST_KINDS = ("training", "preferred", "exact")
@@ -276,6 +277,62 @@ class Dictionary:
         """The alternative ids of a concept."""
         return self._alternatives.get(row, [])
 
+    def also(self, row: int, vocabularies: Sequence[str]) -> tuple[Reference, ...]:
+        """The ids that some other vocabularies have for a concept, each once.
+
+        What lent files say comes first, then cross-references, then alternative ids, which are
+        weaker, as they are often those of broader concepts.
+
+        Args:
+            row: of the concept.
+            vocabularies: by their prefixes, as `check_also` takes them.
+        """
+        wanted = {vocabulary(f"{name}:") for name in vocabularies} - {vocabulary(self.ids[row])}
+        found: dict[str, Reference] = {}
+        for reference in self._references(row):
+            if vocabulary(reference.id) in wanted:
+                found.setdefault(key(reference.id), reference)
+        return tuple(found.values())
+
+    def _references(self, row: int) -> Iterator[Reference]:
+        """All that is known of other ids of a concept, the best first."""
+        lent, file = self.columns.also, self.vocabulary.name
+        cells = iter(lent[row].split(XREF_SEPARATOR) if lent is not None and lent[row] else ())
+        yield from map(Reference, cells, cells, cells)
+        for xref in filter(None, self.columns.xrefs[row].split(XREF_SEPARATOR)):
+            yield Reference(normalized(xref), XREF, file)
+        for identifier in self.alternative_ids(row):
+            yield Reference(identifier, ALTERNATIVE_ID, file)
+
+    def check_also(self, vocabularies: Sequence[str]) -> None:
+        """Check that there are references to each of some vocabularies.
+
+        Raises:
+            LinkerError: no concept has one.
+        """
+        missing = [v for v in vocabularies if vocabulary(f"{v}:") not in self._referred]
+        if not missing:
+            return
+        lent = [source.file for source in self.sources if source.format.endswith(", names only")]
+        remedy = "train with --lend and a file of mappings (SSSOM) to it"
+        if lent and self.columns.also is None:
+            remedy = f"train again, since earlier versions kept none of {', '.join(lent)}"
+        there = counted(self._referred) or "no vocabulary"
+        raise LinkerError(
+            f"no concept has a reference to {missing[0]!r}, but to {there}; name one of these, "
+            f"or {remedy}"
+        )
+
+    @cached_property
+    def _referred(self) -> Counter[str]:
+        """How many references there are to each vocabulary."""
+        columns = self.columns
+        lists = (text.split(XREF_SEPARATOR) for text in columns.xrefs if text)
+        lent = (text.split(XREF_SEPARATOR)[::3] for text in columns.also or () if text)
+        alternatives = itertools.compress(columns.old_ids, columns.old_status == ALTERNATIVE)
+        ids = itertools.chain(itertools.chain.from_iterable((*lists, *lent)), alternatives)
+        return Counter(filter(None, map(vocabulary, ids)))
+
     def concept(self, row: int) -> Concept:
         """One concept as a record."""
         identifier, xrefs = self.ids[row], self.columns.xrefs[row]
@@ -339,7 +396,7 @@ class Dictionary:
         )
 
     def with_lent_names(self, lending: Lending) -> Dictionary:
-        """A dictionary that also holds the names that other vocabularies lend.
+        """A dictionary that also holds the names and references that other vocabularies lend.
 
         Lent names keep their kind, but a preferred one is exact here.
 
@@ -364,7 +421,22 @@ class Dictionary:
                 lent=True,
             )
             columns, labels = dataclasses.replace(columns, names=names), list(place)
-        sources = (report.source for report in lending.lenders)
+        sources = [report.source for report in lending.lenders]
+        if sources:
+            before = columns.also or [""] * len(self)
+            cells = (
+                [
+                    text,
+                    *(
+                        cell
+                        for r in lending.references.get(row, ())
+                        for cell in dataclasses.astuple(r)
+                    ),
+                ]
+                for row, text in enumerate(before)
+            )
+            also = Strings.of(XREF_SEPARATOR.join(filter(None, texts)) for texts in cells)
+            columns = dataclasses.replace(columns, also=also)
         return Dictionary(columns, labels, (*self.sources, *sources))
 
     def add(

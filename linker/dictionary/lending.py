@@ -12,7 +12,7 @@ import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -23,7 +23,7 @@ from linker.errors import LinkerError, OnError, UsageError, ignore, stop
 from linker.ids import counted, namespace, normalized
 from linker.readers import dictionaries, known, sssom
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Source
+from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Reference, Source
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,12 @@ _Joined = Sequence[tuple[Concept, tuple[int, ...]]]
 
 PREDICATES = frozenset(("skos:exactMatch", "owl:equivalentClass"))
 """The predicates whose two ids mean the same."""
+XREF, ALTERNATIVE_ID = "oboInOwl:hasDbXref", "oboInOwl:hasAlternativeId"
+_INVERSE = {  # what the object of a mapping is to its subject; of other predicates nobody says it
+    **{same: same for same in (*PREDICATES, XREF, "skos:closeMatch", "skos:relatedMatch")},
+    "skos:broadMatch": "skos:narrowMatch",
+    "skos:narrowMatch": "skos:broadMatch",
+}
 
 # Prefixes of one vocabulary that `normalized` leaves apart, since users see them on output.
 _SAME = {
@@ -88,9 +94,18 @@ class Lender:
     path: str
     source: Source  # in which no concept is counted yet
     concepts: Sequence[Concept]  # obsolete ones included
-    mappings: Sequence[IdMapping] = ()  # those with a predicate that joins
-    unused: int = 0  # mappings with another predicate
+    mappings: Sequence[IdMapping] = ()
     is_mappings: bool = False  # whether it is a file of mappings
+
+    @property
+    def joining(self) -> list[IdMapping]:
+        """The mappings with a predicate that joins."""
+        return [mapping for mapping in self.mappings if mapping.predicate_id in PREDICATES]
+
+    @property
+    def unused(self) -> int:
+        """How many mappings have another predicate."""
+        return len(self.mappings) - len(self.joining)
 
 
 def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
@@ -101,22 +116,19 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     """
     path = known.located(path)
     refuse_pipes([path])
-    used: list[IdMapping] = []
-    unused = 0
+    mappings: list[IdMapping] = []
     start = [] if files.is_folder(path) else files.head(path, on_error=ignore)
     if is_mappings := sssom.recognises(path, start):
         format, release = "sssom", sssom.release(path)
-        for mapping in sssom.read(path, on_error=on_error):
-            used += [mapping] if mapping.predicate_id in PREDICATES else []
-            unused += mapping.predicate_id not in PREDICATES
-        concepts = _labelled(used)
+        mappings = list(sssom.read(path, on_error=on_error))
+        concepts = _labelled(m for m in mappings if m.predicate_id in PREDICATES)
     else:
         format = dictionaries.detect(path)
         release = dictionaries.release(path, format)
         concepts = list(dictionaries.read(path, format, on_error=on_error))
     prefixes = Counter(concept.namespace for concept in concepts)
     source = source_of(path, f"{format}, names only", release, prefixes, 0)
-    return Lender(str(path), source, concepts, used, unused, is_mappings)
+    return Lender(str(path), source, concepts, mappings, is_mappings)
 
 
 def _labelled(mappings: Iterable[IdMapping]) -> list[Concept]:
@@ -145,6 +157,11 @@ def key(identifier: str) -> str:
     prefix, colon, local = normalized(identifier).partition(":")
     prefix = _RELEASE.sub("", prefix.upper())
     return f"{_SAME.get(prefix, prefix)}:{local}" if colon else identifier
+
+
+def vocabulary(identifier: str) -> str:
+    """The vocabulary of an id, as ids are compared; empty for one without a prefix."""
+    return namespace(key(identifier))
 
 
 class Joins:
@@ -240,6 +257,7 @@ class Lending:
 
     names: Sequence[ConsideredName] = ()
     lenders: Sequence[LenderReport] = ()
+    references: Mapping[int, Sequence[Reference]] = field(default_factory=dict)  # of the rows
 
 
 def consider(
@@ -262,13 +280,38 @@ def consider(
         LinkerError: no concept of a dictionary that lends joins one of ours, or no id in any file
             of mappings, where nothing else lends.
     """
-    mappings = itertools.chain.from_iterable(lender.mappings for lender in lenders)
+    mappings = itertools.chain.from_iterable(lender.joining for lender in lenders)
     joins = Joins(columns, mappings)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
     names = _considered(columns, lenders, joined, kinds, form)
     reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]
     _check(joins, sources, lenders, reports)
-    return Lending(tuple(itertools.chain.from_iterable(names)), tuple(reports))
+    considered = tuple(itertools.chain.from_iterable(names))
+    return Lending(considered, tuple(reports), references(columns, lenders))
+
+
+def references(columns: Columns, lenders: Iterable[Lender]) -> dict[int, list[Reference]]:
+    """What lenders say of the ids of the dictionary's concepts and of ids of other vocabularies.
+
+    These are the mappings of files of mappings, with any predicate, and the cross-references of
+    dictionaries. Only what one file says of both ids is taken, and not of alternative ids: nobody
+    vouches for chains. What a lender knows as obsolete is left out.
+
+    Returns:
+        The references by the rows of the concepts, in the order of the lenders.
+    """
+    row_of = {key(identifier): row for row, identifier in enumerate(columns.ids)}
+    found: dict[int, list[Reference]] = defaultdict(list)
+    for lender in lenders:
+        obsolete = {concept.id for concept in lender.concepts if concept.status != "current"}
+        said = [(m.subject_id, m.predicate_id, m.object_id) for m in lender.mappings]
+        if not lender.is_mappings:
+            said = [(concept.id, XREF, x) for concept in lender.concepts for x in concept.xrefs]
+        inverse = [(b, _INVERSE[predicate], a) for a, predicate, b in said if predicate in _INVERSE]
+        for own, predicate, other in (*said, *inverse):
+            if (row := row_of.get(key(own))) is not None and not {own, other} & obsolete:
+                found[row].append(Reference(normalized(other), predicate, lender.source.file))
+    return found
 
 
 def _considered(

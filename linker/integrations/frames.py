@@ -79,7 +79,10 @@ def link_column(
     table = _table(frame, column)
     linker = linker_of(model)
     dtypes: dict[str, Any] = dict.fromkeys(
-        tables.columns(lends(linker), limits.get("decisions") is not None), nw.String
+        tables.columns(
+            lends(linker), limits.get("decisions") is not None, bool(limits.get("also"))
+        ),
+        nw.String,
     )
     dtypes["confidence"] = nw.Float64
     if limits.setdefault("k", 1) > 1:  # pandas has lists in columns of objects alone

@@ -59,6 +59,7 @@ class LinkSettings:
     device: Device = "auto"  # where they are, and names are searched
     decisions: str | None = None  # a file of decisions, which win over the model
     finding: Finding | None = None  # None: mentions are marked, and none is found
+    also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
 
     def load(self) -> Linker:
         """Load the model, on its device, restricted to `within`."""
@@ -81,6 +82,7 @@ class LinkSettings:
                 min_score=self.min_score,
                 batch_size=self.batch_size,
                 decisions=decisions,
+                also=self.also,
                 wanted=self.wanted,
             )
         find = None
@@ -92,6 +94,7 @@ class LinkSettings:
             threshold=self.threshold,
             overlaps=finding.overlaps,
             decisions=decisions,
+            also=self.also,
         )
 
     def of_chunks(
@@ -106,7 +109,7 @@ class LinkSettings:
         linker = linker or self.load()
         decisions = Decided.of_file(self.decisions, linker)
         link = self.link(linker, decisions)
-        layout = layout_of(self.form, documents, linker, decisions is not None)
+        layout = layout_of(self.form, documents, linker, decisions is not None, bool(self.also))
         return lambda items: _written(list(link(items)), self.form, layout)
 
 
@@ -132,7 +135,9 @@ def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     return Written(header, text, len(linked), outcomes.total(), outcomes, frozenset(types))
 
 
-def layout_of(form: str, documents: bool, linker: Linker, decisions: bool) -> Layout:
+def layout_of(
+    form: str, documents: bool, linker: Linker, decisions: bool, also: bool = False
+) -> Layout:
     """What a file of a format has beside the concepts, given what they were linked by.
 
     Args:
@@ -140,9 +145,10 @@ def layout_of(form: str, documents: bool, linker: Linker, decisions: bool) -> La
         documents: whether the mentions are of documents.
         linker: what they were linked by.
         decisions: whether decisions of people were applied.
+        also: whether ids of other vocabularies were asked for.
     """
-    vocabulary = linker.dictionary.vocabulary if form == "sssom" else None
-    return Layout(documents, decisions or lends(linker), decisions, vocabulary)
+    vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
+    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also)
 
 
 def lends(linker: Linker) -> bool:
@@ -219,6 +225,8 @@ def link_files(settings: LinkSettings) -> Work:
     del options["decisions"], options["finding"]  # jobs find no mentions
     if settings.device == "auto":
         del options["device"]
+    if not settings.also:
+        del options["also"]
     if of_decisions:
         options["decisions"] = of_decisions
     suffix = FORMATS[settings.form].suffix or f".{settings.form}"
@@ -255,11 +263,12 @@ def _link_file(
         from linker.outputs import parquet
 
         with files.write_binary_aside(file.output) as raw:
-            count = parquet.write(linked, raw)
+            count = parquet.write(linked, raw, bool(settings.also))
             file.check()
         return count
     with files.write_aside(file.output) as text:
-        layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None)
+        has = has_documents(kind), linker, decisions is not None, bool(settings.also)
+        layout = layout_of(settings.form, *has)
         count = outputs.write(settings.form, linked, text, layout)
         file.check()
     return count

@@ -16,7 +16,7 @@ from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = (
     *("concept_id", "name", "matched_name", "confidence", "rejected"),
-    *("state", "source", "reviewer", "time", "decisions"),
+    *("state", "source", "reviewer", "time", "decisions", "also"),
 )
 
 
@@ -54,7 +54,10 @@ def paired(
 
 
 def written(
-    rows: Iterable[tuple[TableRow, Prediction | None]], sources: bool, decisions: bool
+    rows: Iterable[tuple[TableRow, Prediction | None]],
+    sources: bool,
+    decisions: bool,
+    also: bool = False,
 ) -> tuple[Sequence[str], Added]:
     """The columns that are added to a table, and the cells of each row.
 
@@ -62,14 +65,18 @@ def written(
         rows: with their predictions.
         sources: whether other vocabularies lent names, or people decided.
         decisions: whether decisions of people were applied.
+        also: whether ids of other vocabularies were asked for.
     """
-    names = columns(sources, decisions)
-    return names, ((row, cells(prediction)[: len(names)]) for row, prediction in rows)
+    names = columns(sources, decisions, also)
+    kept = [name in names for name in COLUMNS]
+    added = ((row, [*itertools.compress(cells(prediction), kept)]) for row, prediction in rows)
+    return names, added
 
 
-def columns(sources: bool, decisions: bool) -> Sequence[str]:
+def columns(sources: bool, decisions: bool, also: bool = False) -> Sequence[str]:
     """The columns that are added to a table; for the arguments see `written`."""
-    return COLUMNS if decisions else COLUMNS[: COLUMNS.index("source") + sources]
+    width = COLUMNS.index("also") if decisions else COLUMNS.index("source") + sources
+    return COLUMNS[:width] + COLUMNS[-1:] * also
 
 
 def mention_of(path: Pathlike, row: TableRow, column: int, on_error: OnError) -> Mention | None:
@@ -103,6 +110,7 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
         state,
         _joined(source_of(prediction, part) for part in parts),
         *said,
+        of(lambda answer: "; ".join(f"{other.id} {other.predicate}" for other in answer.also)),
     )
 
 

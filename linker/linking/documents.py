@@ -43,6 +43,7 @@ class Annotator:
         overlaps: Overlaps = "longest",
         batch_size: int = 1024,
         decisions: Decisions | None = None,
+        also: Sequence[str] = (),
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.
 
@@ -57,6 +58,7 @@ class Annotator:
             overlaps: which of the names found are kept where they overlap.
             batch_size: mentions that are read before they are linked together.
             decisions: of people, which win over the model, and over a threshold of confidence.
+            also: as for `Linker.link`.
 
         Yields:
             Each document with all its mentions, and the predictions of those that were linked.
@@ -64,7 +66,7 @@ class Annotator:
         Raises:
             LinkerError: the threshold is outside [0, 1], or a document is none.
         """
-        request = Request("", k, threshold, decisions=decisions)
+        request = Request("", k, threshold, decisions=decisions, also=tuple(also))
         requests = (
             self.found(dataclasses.replace(request, item=document), overlaps)
             for document in documents

@@ -88,7 +88,26 @@ class Engine:
                     k=request.k,
                     threshold=request.found.threshold if request.found else request.threshold,
                 )
+            if request.also:
+                prediction = self._with_also(prediction, request.also)
             answer.prediction = prediction
+
+    def _with_also(self, prediction: Prediction, vocabularies: Sequence[str]) -> Prediction:
+        """The prediction whose candidates have the ids of other vocabularies."""
+
+        def referred(candidate: Candidate) -> Candidate:
+            row = self.dictionary.rows(candidate.concept_id)[0]
+            return replace(candidate, also=self.dictionary.also(row, vocabularies))
+
+        parts = (
+            replace(
+                part,
+                candidates=tuple(map(referred, part.candidates)),
+                rejected=part.rejected and referred(part.rejected),
+            )
+            for part in prediction.parts
+        )
+        return replace(prediction, parts=tuple(parts))
 
     def ranking(self, answers: Sequence[Answer]) -> Ranking:
         """Read some mentions of a batch, and rank their candidates."""

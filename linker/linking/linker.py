@@ -70,6 +70,7 @@ class Limits(TypedDict, total=False):
     batch_size: int
     within: Selection | None
     decisions: Decisions | None
+    also: Sequence[str]
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -256,6 +257,7 @@ class Linker:
         batch_size: int = _BATCH,
         within: Selection | None = None,
         decisions: Decisions | None = None,
+        also: Sequence[str] = (),
     ) -> Prediction | Predictions | Iterator[Prediction]:
         """Link one mention, or many in their order.
 
@@ -272,6 +274,8 @@ class Linker:
             within: the part of the dictionary to answer with, as `restricted` does it; None: the
                 whole. What a document or a mention has in its own `within` must hold, too.
             decisions: of people, which win over the model.
+            also: prefixes of other vocabularies, whose ids candidates have in `also`; see
+                `Dictionary.also`.
 
         Returns:
             One prediction for a text or a mention. For a document or a collection, a list of
@@ -280,9 +284,9 @@ class Linker:
 
         Raises:
             LinkerError: a number is out of its range, or there is a threshold and the model gives
-                no confidence, or an item is none.
+                no confidence, or no concept has a reference to a vocabulary, or an item is none.
         """
-        request = Request("", k, threshold, min_score, within, decisions)
+        request = Request("", k, threshold, min_score, within, decisions, also=tuple(also))
         many = items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
         linked = self._linked(many, request, batch_size)
         predictions = (prediction for _, of_item in linked for prediction in of_item)
@@ -308,15 +312,16 @@ class Linker:
         batch_size: int = _BATCH,
         within: Selection | None = None,
         decisions: Decisions | None = None,
+        also: Sequence[str] = (),
         wanted: Callable[[Mention], bool] | None = None,
     ) -> Iterator[Linked]:
         """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
 
         Args:
-            items, k, threshold, min_score, batch_size, within, decisions: as for `link`.
+            items, k, threshold, min_score, batch_size, within, decisions, also: as for `link`.
             wanted: which mentions are linked; None: all.
         """
-        request = Request("", k, threshold, min_score, within, decisions)
+        request = Request("", k, threshold, min_score, within, decisions, also=tuple(also))
         yield from self._linked(items, request, batch_size, wanted)
 
     def _linked(
@@ -329,7 +334,8 @@ class Linker:
         """Link items, each by a copy of `request`, which has no item of its own."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        self.restricted(request.within)  # a wrong selection is reported before anything is read
+        self._checked(request)  # what is wrong is reported before anything is read
+        self.restricted(request.within)
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
 
@@ -364,12 +370,14 @@ class Linker:
         return [(self._part(part).engine, answers) for part, answers in by_part.items()]
 
     def _checked(self, request: Request) -> Request:
-        """Refuse a threshold that a model without a confidence cannot apply."""
+        """Refuse what the model cannot give: a confidence, or ids of a vocabulary."""
         if request.threshold and self.ranker is None:
             raise LinkerError(
                 "the linker gives no confidence, so that there is no threshold on it; "
                 "limit the raw score (--min-score)"
             )
+        if request.also:
+            self.dictionary.check_also(request.also)
         return request
 
     def lists(self, items: Iterable[Item]) -> Iterator[tuple[list[Mention], DescribedBatch]]:

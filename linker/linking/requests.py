@@ -114,6 +114,7 @@ class Request:
     within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
     decisions: Decisions | None = None  # those of people, which win over the model
     found: Found | None = None  # the mentions of the item that were found in its text
+    also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added to candidates
 
     def __post_init__(self) -> None:
         if self.k < 1:

@@ -36,10 +36,15 @@ class Layout:
     sources: bool = False
     decisions: bool = False  # whether decisions of people were applied, for which it has columns
     vocabulary: ObjectSource | None = None  # the dictionary, which files of mappings name
+    also: bool = False  # whether ids of other vocabularies were asked for
 
 
 class Writer(Protocol):
-    """The module of a format; a file is a header, items and a footer."""
+    """The module of a format; a file is a header, items and a footer.
+
+    A format that has an entry for each distinct text, and not for each mention, also has a function
+    `gather`, which is given the texts of all items, and yields what stands in their place.
+    """
 
     FOOTER: str
 
@@ -83,19 +88,25 @@ def write(name: str, items: Iterable[Predicted], file: TextIO, layout: Layout = 
     """
     writer, items = writer_of(name), iter(items)
     first, count = next(items, None), 0
-    file.write(writer.header(first and first[0], layout))
-    for document, predictions in chain([first] if first else [], items):
-        file.write(writer.item(document, predictions, layout))
-        count += len(predictions)
-    file.write(writer.FOOTER)
+
+    def chunks() -> Iterator[tuple[str, str]]:
+        nonlocal count
+        yield writer.header(first and first[0], layout), ""
+        for document, predictions in chain([first] if first else [], items):
+            yield "", writer.item(document, predictions, layout)
+            count += len(predictions)
+
+    file.writelines(joined(name, chunks()))
     return count
 
 
 def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The text of one file, of whose chunks each has a header and its items."""
-    for number, (header, items) in enumerate(chunks):
-        yield items if number else header + items
-    yield writer_of(name).FOOTER
+    """The text of one file, of whose chunks each has a header and its items; there is one."""
+    writer, chunks = writer_of(name), iter(chunks)
+    header, first = next(chunks)
+    yield header
+    yield from getattr(writer, "gather", iter)(chain([first], (items for _, items in chunks)))
+    yield writer.FOOTER
 
 
 BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column

@@ -19,6 +19,7 @@ from linker.types import (
     Prediction,
     Reading,
     ReadingKind,
+    Reference,
     State,
     parse_spans,
 )
@@ -124,6 +125,7 @@ def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
         None if record["dense_score"] is None else _score(record, "dense_score"),
         _text(record, "source") if "source" in record else "",
         _confidence(record),
+        tuple(Reference(**other) for other in record.get("also", ())),
     )
 
 

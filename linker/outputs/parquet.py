@@ -20,7 +20,7 @@ COLUMNS = (("number", "int64"), *((name, _TYPES.get(name, "string")) for name in
 _ROWS = 50_000  # of a group
 
 
-def write(items: Iterable[Predicted], file: BinaryIO) -> int:
+def write(items: Iterable[Predicted], file: BinaryIO, also: bool = False) -> int:
     """Write a row for each candidate of each part of each mention, best first.
 
     The columns are those of `linker.outputs.tsv`, all of them always there, with null for what is
@@ -30,12 +30,14 @@ def write(items: Iterable[Predicted], file: BinaryIO) -> int:
     Args:
         items: documents with their predictions.
         file: where to write.
+        also: whether there is the last column, `also`.
 
     Returns:
         The number of mentions.
     """
     pyarrow, parquet = pyarrow_for("--format parquet")
-    schema = pyarrow.schema([(n, pyarrow.type_for_alias(kind)) for n, kind in COLUMNS])
+    shown = COLUMNS if also else COLUMNS[:-1]
+    schema = pyarrow.schema([(n, pyarrow.type_for_alias(kind)) for n, kind in shown])
     predictions = ((d, prediction) for d, of_item in items for prediction in of_item)
     count = 0
 

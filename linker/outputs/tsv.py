@@ -34,6 +34,7 @@ _SHOWN: dict[str, Callable[[Layout], bool]] = {
     "source": lambda layout: layout.sources,
     "rejected": lambda _: True,
     **dict.fromkeys(("expanded", *DECISION_COLUMNS), lambda layout: layout.decisions),
+    "also": lambda layout: layout.also,
 }
 """All columns, in their order, and whether a table of a layout has them; `cells` has the values."""
 ALL_COLUMNS = tuple(_SHOWN)
@@ -77,6 +78,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     the column `source`: the file that lent the matched name, or "decision" where a person chose the
     concept, or rejected it; empty for the dictionary's own names. `Layout.decisions` adds
     `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`.
+    `Layout.also` adds `also`, ids with their predicates ("MONDO:0008840 skos:exactMatch|...").
     For the arguments see `linker.outputs.Writer`.
     """
     has_columns = _has_columns(layout)
@@ -94,11 +96,12 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
         if part.best is None:
             source = source_of(prediction, part) or None
             empty = (None,) * 5
-            yield mention.text, part.text, *empty, part.confidence, *where, source, *said
+            yield mention.text, part.text, *empty, part.confidence, *where, source, *said, None
             continue
         for rank, c in enumerate(part.returned, 1):
             values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
-            yield mention.text, part.text, *values, *where, c.source or None, *said
+            also = "|".join(f"{other.id} {other.predicate}" for other in c.also) or None
+            yield mention.text, part.text, *values, *where, c.source or None, *said, also
 
 
 def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -108,6 +111,7 @@ def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any,
         documents=any(mention.spans or mention.document_id for mention in mentions),
         sources=any(source_of(p, part) for p in predictions for part in p.parts),
         decisions=any(prediction.decisions for prediction in predictions),
+        also=any(c.also for p in predictions for part in p.parts for c in part.returned),
     )
     has_columns = _has_columns(layout)
     rows = chain.from_iterable(cells(None, prediction) for prediction in predictions)

@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service import concepts, decisions, errors, linking, uploads
+from linker.service import concepts, decisions, errors, fhir, linking, uploads
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
 from linker.service.metrics import CONTENT_TYPE
@@ -63,7 +63,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for room in (linking, uploads, concepts, decisions, reconciliation, *rooms):
+    for room in (linking, uploads, concepts, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")

@@ -23,6 +23,11 @@ class Error(BaseModel):
     where: str | None = None
 
 
+FHIR, FHIR_MEDIA = "/fhir", "application/fhir+json"
+_ISSUES = {  # FHIR's types of what is wrong, by the status of HTTP
+    **{400: "structure", 401: "login", 403: "forbidden", 404: "not-found", 408: "timeout"},
+    **{413: "too-long", 429: "throttled", 500: "exception", 503: "transient"},
+}
 KINDS = ("a text", "an object")
 """The kinds of mentions in a request."""
 _SENTENCES = {
@@ -118,14 +123,32 @@ def answer(
     return Response(body, status, headers, media_type="application/json")
 
 
+def in_form(response: Response, path: str) -> Response:
+    """An answer that is an error, in the form of its path: below FHIR an OperationOutcome."""
+    if not path.startswith(f"{FHIR}/"):
+        return response
+    said = json.loads(bytes(response.body))
+    kind = _ISSUES.get(response.status_code, "invalid")
+    issue = {"severity": "error", "code": kind, "diagnostics": said["error"]}
+    body = json.dumps({"resourceType": "OperationOutcome", "issue": [issue]})
+    of_body = ("content-length", "content-type")
+    headers = {name: text for name, text in response.headers.items() if name not in of_body}
+    return Response(body, response.status_code, headers, media_type=FHIR_MEDIA)
+
+
 def add_handlers(app: FastAPI) -> None:
     """Let every error become an object with one sentence."""
     for kind in (LinkerError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, _answered)
 
 
-async def _answered(_: Request, error: Any) -> Response:
+async def _answered(request: Request, error: Any) -> Response:
     """The answer to a request that raised an error."""
+    return in_form(_answer_to(error), request.url.path)
+
+
+def _answer_to(error: Any) -> Response:
+    """The answer to an error."""
     if isinstance(error, LinkerError):
         return answer(422, str(error))
     if isinstance(error, RequestValidationError):

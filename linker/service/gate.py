@@ -78,7 +78,7 @@ class Gate:
             if error and not answer.is_complete:
                 if answer.status:  # a part of it is sent: the connection is cut
                     raise ConnectionAbortedError("an answer could not be finished") from None
-                await error(asked, body, answer)
+                await errors.in_form(error, scope["path"])(asked, body, answer)
         finally:
             self._active -= 1
             self._service.metrics.active.dec()

@@ -47,10 +47,10 @@ def router(service: Service) -> APIRouter:
     """The routes that link."""
     routes = APIRouter(tags=["linking"], responses=ERRORS)
 
-    async def answered(linked: list[Linked], form: Format, linker: Linker) -> Response:
+    async def answered(linked: list[Linked], form: Format, linker: Linker, also: bool) -> Response:
         """Predictions as a response."""
-        has_decisions = service.store is not None
-        text = await asyncio.to_thread(_text, linked, form, linker, has_decisions)
+        has = service.store is not None, also
+        text = await asyncio.to_thread(_text, linked, form, linker, *has)
         return Response(text, media_type=_MEDIA[form])
 
     @routes.post("/link", responses={200: _PREDICTIONS})
@@ -60,7 +60,7 @@ def router(service: Service) -> APIRouter:
         """Link loose mentions, or those that are marked in documents."""
         model = service.model
         linked = await service.answer(model, body.requests(body.items(service.limits)))
-        return await answered(linked, form, model.linker)
+        return await answered(linked, form, model.linker, bool(body.also))
 
     @routes.post("/annotate", responses={200: _PREDICTIONS})
     async def annotate(
@@ -70,7 +70,7 @@ def router(service: Service) -> APIRouter:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
         model, documents = service.model, to_documents(body.documents, service.limits)
         linked = await service.annotate(model, body.requests(documents))
-        return await answered(linked, form, model.linker)
+        return await answered(linked, form, model.linker, bool(body.also))
 
     @routes.post("/explain", responses={200: _EXPLANATION})
     async def explain(
@@ -95,11 +95,13 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-def _text(linked: list[Linked], form: Format, linker: Linker, has_decisions: bool) -> str:
+def _text(
+    linked: list[Linked], form: Format, linker: Linker, has_decisions: bool, also: bool
+) -> str:
     if form == "json":
         predictions: list[Any] = [p.to_dict() for _, of_item in linked for p in of_item]
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
     file, documents = io.StringIO(), any(document is not None for document, _ in linked)
-    outputs.write(form, linked, file, layout_of(form, documents, linker, has_decisions))
+    outputs.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
     return file.getvalue()

@@ -15,7 +15,8 @@ from linker.service.settings import Limits
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection
 
-Format = Literal["json", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
+_OfTexts = Literal["conceptmap", "usagi", "source_to_concept_map"]
+Format = Literal["json", "tsv", "jsonl", "pubtator", "bioc", "sssom", _OfTexts]
 Offset = Annotated[int, Field(ge=0, le=2**31)]
 Ids = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -51,6 +52,7 @@ class Options(Body):
     not_under: Ids = Field([], description="Answer with none of these and none below them.")
     types: Ids = Field([], description="Answer with concepts of these semantic types.")
     namespaces: Ids = Field([], description="Answer with ids of these prefixes.")
+    also: Ids = Field([], description="Also give the ids of the vocabularies of these prefixes.")
 
     @property
     def within(self) -> Selection | None:
@@ -60,8 +62,8 @@ class Options(Body):
 
     def requests(self, items: Iterable[Item]) -> list[Request]:
         """Requests to a linker for items."""
-        within = self.within
-        return [Request(item, self.k, self.threshold, self.min_score, within) for item in items]
+        limits = self.k, self.threshold, self.min_score, self.within
+        return [Request(item, *limits, also=tuple(self.also)) for item in items]
 
 
 class LooseMention(Body):

@@ -71,6 +71,28 @@ def test_jsonl(link: Run, mentions: Path) -> None:
     assert (best["score"], best["dense_score"]) == (pytest.approx(1.0), None)
 
 
+def test_other_ids(link: Run, annotate: Run, mentions: Path, tmp_path: Path) -> None:
+    result = link(mentions, "-k", "1", "--also", "DOID,OMIM")
+    also = [row["also"] for row in rows(result.out)]
+    ids = "DOID:12704 oboInOwl:hasAlternativeId|OMIM:208900 oboInOwl:hasAlternativeId"
+    assert (also[2], also[3]) == (ids, "")
+    table = tmp_path / "t.csv"
+    table.write_text("no,name\n1,Louis-Bar syndrome\n2,\n3,breast and ovarian cancer\n")
+    text = link(table, "--column", "name", "--also", "OMIM").out
+    cells = [line.split(",")[-1] for line in text.splitlines()]
+    assert cells[:3] == ["also", "OMIM:208900 oboInOwl:hasAlternativeId", ""]
+    text = tmp_path / "a.txt"
+    text.write_text("She had Louis-Bar syndrome.")
+    assert (
+        annotate(text, "--also", "OMIM")
+        .out.rstrip()
+        .endswith("\tOMIM:208900 oboInOwl:hasAlternativeId")
+    )
+    refused = link(mentions, "--also", "MONDO")
+    assert (refused.code, refused.out) == (1, "")
+    assert "no concept has a reference to 'MONDO', but to " in refused.err
+
+
 def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
     for form, reader in (("pubtator", pubtator), ("bioc", bioc)):
         assert link(documents, "--format", form, "-o", tmp_path / form).code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -172,6 +173,62 @@ def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -
     stats = inspection.stats(again)
     assert (stats["lent_names"], stats["names"]) == ({"d.obo": 3}, 9)
     assert "lent_names" not in inspection.stats(ours)
+
+
+REFERENCES = (
+    "subject_id\tpredicate_id\tobject_id\tsubject_label\tobject_label\n"
+    "O:1\tskos:exactMatch\tM:1\tpyrexia\tfever\n"
+    "O:2\tskos:broadMatch\tM:1\t\t\n"  # M:1 is broader than O:2
+    "M:2\tskos:narrowMatch\tO:3\t\t\n"
+    "M:2\trdfs:subClassOf\tO:4\t\t\n"
+    "O:5\trdfs:subClassOf\tM:2\t\t\n"  # of which nobody says what O:5 is to M:2
+    "O:6\tskos:exactMatch\tD:8\t\t\n"  # an alternative id of M:2: no chains
+    "O:7\tskos:exactMatch\tM:2\tobsolete cough\t\n"
+)
+
+
+def test_what_files_say_of_other_ids_is_kept(
+    ours: Dictionary, diseases: Path, tmp_path: Path
+) -> None:
+    borrower = ours.lend(saved(tmp_path / "r.sssom.tsv", REFERENCES), diseases)
+    borrower.save(tmp_path / "saved")
+    again = Dictionary.load(tmp_path / "saved").add([("ague", ["M:1"])])
+
+    def also(row: int) -> list[tuple[str, str, str]]:
+        found = again.also(row, ["o", "D"])  # in any case
+        return [(other.id, other.predicate, other.source) for other in found]
+
+    assert also(0) == [
+        ("O:1", "skos:exactMatch", "r.sssom.tsv"),
+        ("O:2", "skos:narrowMatch", "r.sssom.tsv"),
+        ("D:1", "oboInOwl:hasDbXref", "d.obo"),
+    ]
+    assert also(1) == [
+        ("O:3", "skos:narrowMatch", "r.sssom.tsv"),
+        ("O:4", "rdfs:subClassOf", "r.sssom.tsv"),
+        ("D:2", "oboInOwl:hasDbXref", "d.obo"),
+        ("D:8", "oboInOwl:hasAlternativeId", "ours.tsv"),
+    ]
+    assert also(3) == []  # the D:10 that refers to M:4 is obsolete
+    assert [other.id for other in ours.also(1, ["O", "D", "M"])] == ["D:8"]
+    twice = ours.lend(diseases).lend(saved(tmp_path / "r.sssom.tsv", REFERENCES))
+    assert [other.id for other in twice.also(0, ["O", "D"])] == ["D:1", "O:1", "O:2"]
+
+
+def test_a_vocabulary_without_references_is_refused(ours: Dictionary, diseases: Path) -> None:
+    ours.check_also(["d"])  # D:8 is an alternative id; the lender has D:1 and D:2 beside it
+    with pytest.raises(LinkerError) as error:
+        ours.lend(diseases).check_also(["D", "ICD10"])
+    assert str(error.value) == (
+        "no concept has a reference to 'ICD10', but to D 3; name one of these, or train with "
+        "--lend and a file of mappings (SSSOM) to it"
+    )
+    borrower = ours.lend(diseases)
+    older = Dictionary(
+        dataclasses.replace(borrower.columns, also=None), borrower.labels, borrower.sources
+    )
+    with pytest.raises(LinkerError, match=r"but to D 1; .* versions kept none of d\.obo"):
+        older.check_also(["O"])
 
 
 def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(

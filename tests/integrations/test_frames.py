@@ -42,6 +42,15 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.state.dropna().tolist() == ["model"] * 4
 
 
+def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"diagnosis": ["Louis-Bar syndrome", None]})
+    linked = model.link_column(frame, "diagnosis", also=["OMIM"])
+    assert list(linked)[-2:] == ["state", "also"]
+    assert linked.also.tolist()[0] == "OMIM:208900 oboInOwl:hasAlternativeId"
+    assert linked.also.isna().tolist() == [False, True]
+
+
 @pytest.mark.parametrize("missing", ["None", "numpy.nan", "pandas.NA", "pandas.NaT"])
 def test_cells_that_are_missing_have_missing_answers(model: Linker, missing: str) -> None:
     pandas = pytest.importorskip("pandas")

@@ -103,6 +103,21 @@ def test_every_synonym_finds_its_concept(dictionary: Dictionary, model: Linker) 
         assert name.concept_id in same, name
 
 
+def test_other_ids_of_candidates(model: Linker) -> None:
+    (prediction,) = model.link(["Louis-Bar syndrome"], k=2, also=["OMIM"])
+    first = prediction.parts[0].candidates[0]
+    (other,) = first.also
+    assert (first.concept_id, other.id) == ("MESH:D001260", "OMIM:208900")
+    assert (other.predicate, other.source) == ("oboInOwl:hasAlternativeId", "sample_medic.tsv")
+    (none,) = model.link(["Louis-Bar syndrome"], k=2, threshold=1, also=["DOID"])
+    assert none.parts[0].rejected
+    assert none.parts[0].rejected.also[0].id == "DOID:12704"
+    (plain,) = model.link(["Louis-Bar syndrome"], k=1)
+    assert plain.parts[0].candidates[0].also == ()
+    with pytest.raises(LinkerError, match="no concept has a reference to 'MONDO', but to "):
+        next(model.link(iter(()), also=["MONDO"]))
+
+
 def test_composites_give_a_part_for_each_name(model: Linker) -> None:
     texts = ["breast and ovarian cancer", "hepatitis B/C", "deficiency of C5, C6 and C7"]
     texts.append("hereditary breast and ovarian cancer")  # is a name itself

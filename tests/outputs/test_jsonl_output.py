@@ -23,6 +23,7 @@ from linker.types import (
     Prediction,
     Reading,
     ReadingKind,
+    Reference,
 )
 
 from .conftest import written
@@ -41,6 +42,16 @@ PREDICTION = Prediction(
     (Reading("whole", (Part("breast and ovarian cancer", candidates=(BREAST,)),), 0.25),),
 )
 KEYS = ["concept_id", "name", "matched_name", "score", "sparse_score", "dense_score", "confidence"]
+
+
+def test_ids_of_other_vocabularies_come_back() -> None:
+    also = (Reference("MONDO:5", "skos:exactMatch", "m.tsv"),)
+    part = Part("tea", candidates=(dataclasses.replace(TEA, also=also), TEA))
+    record = json.loads(written("jsonl", (None, [Prediction(Mention("tea"), (part,))])))
+    first, second = record["parts"][0]["candidates"]
+    assert first["also"] == [{"id": "MONDO:5", "predicate": "skos:exactMatch", "source": "m.tsv"}]
+    assert "also" not in second
+    assert jsonl.from_json(record).parts == (part,)
 
 
 def as_json(*values: object) -> dict[str, Any]:

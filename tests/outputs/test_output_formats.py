@@ -24,7 +24,7 @@ def test_chunks_are_joined_to_one_file(name: str) -> None:
     ]
     items = [(d, [Prediction(d.mentions[0], (Part("gout", nil=True),))]) for d in documents]
     whole = written(name, *items)
-    assert whole.count("gout") >= 3
+    assert whole.count("gout") >= (1 if hasattr(writer_of(name), "gather") else 3)
     format = writer_of(name)
     empty = Layout()
     chunks = [(format.header(d, empty), format.item(d, ps, empty)) for d, ps in items]

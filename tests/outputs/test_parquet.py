@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from typing import Any
 
 import pytest
 
 from linker.outputs import parquet
-from linker.types import Candidate, Document, Mention, Part, Prediction
+from linker.types import Candidate, Document, Mention, Part, Prediction, Reference
 
 pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -38,7 +39,7 @@ def written(items: list[Any]) -> bytes:
 def test_rows() -> None:
     table = pq.read_table(io.BytesIO(written(ITEMS)))
     assert [(f.name, str(f.type)) for f in table.schema] == [
-        (name, kind.replace("float64", "double")) for name, kind in parquet.COLUMNS
+        (name, kind.replace("float64", "double")) for name, kind in parquet.COLUMNS[:-1]
     ]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
@@ -49,6 +50,14 @@ def test_rows() -> None:
         (2, "x and y", "x", None, None, None, None, None, 0.5, *place, None, "MESH:D006073", *said),
         (2, "x and y", "y", None, None, None, None, None, None, *place, None, None, *said),
     ]
+
+
+def test_ids_of_other_vocabularies_are_a_column_where_they_are_asked_for() -> None:
+    file, also = io.BytesIO(), (Reference("MONDO:5", "skos:exactMatch", "m.tsv"),)
+    part = Part("gout", candidates=(dataclasses.replace(GOUT, also=also), AGED))
+    parquet.write([(None, [Prediction(Mention("gout"), (part,))])], file, True)
+    column = pq.read_table(io.BytesIO(file.getvalue()))["also"].to_pylist()
+    assert column == ["MONDO:5 skos:exactMatch", None]
 
 
 def test_equal_predictions_are_equal_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from linker.outputs import decision_from_json
 from linker.outputs.tsv import COLUMNS
 from linker.readers import tsv as reader
-from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction, Reference
 
 from .conftest import written
 
@@ -47,6 +47,18 @@ def test_a_row_for_each_candidate_of_each_part() -> None:
         "",
     ]
     assert written("tsv") == "\t".join((*COLUMNS, "rejected")) + "\n"
+
+
+def test_ids_of_other_vocabularies_stand_last() -> None:
+    also = Reference("MONDO:5", "skos:exactMatch", "m"), Reference("OMIM:1", "skos:closeMatch", "n")
+    part = Part("gout", candidates=(dataclasses.replace(GOUT, also=also),))
+    header, one, none, _ = lines(
+        Prediction(Mention("gout"), (part, Part("x", nil=True))), also=True, decisions=True
+    )
+    assert header.endswith("\tdecisions\talso")
+    assert one.endswith("\tMONDO:5 skos:exactMatch|OMIM:1 skos:closeMatch")
+    assert none.endswith("\t")
+    assert len({line.count("\t") for line in (header, one, none)}) == 1
 
 
 def test_lent_names_have_a_column_for_their_source() -> None:

@@ -1,0 +1,108 @@
+"""Terms: the distinct texts of mentions, for formats that have one entry for each.
+
+The items of such a format are those of JSON lines, one object for each mention; `terms` makes terms
+of all of them, and keeps one prediction for each distinct text and answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from linker.ids import namespace
+from linker.outputs import BREAKS, decision_cells, jsonl
+from linker.types import Candidate, Prediction
+
+logger = logging.getLogger(__name__)
+
+_CODE = 50  # characters that OMOP allows a source code
+_CHECKSUM = 8  # hexadecimal digits at the end of the code of a longer text
+
+
+@dataclass(slots=True)
+class Term:
+    """A distinct text of mentions, in which blanks are single, and their answer."""
+
+    prediction: Prediction  # of the first mention with this answer
+    is_accepted: bool  # whether people accepted this answer for all mentions of the text
+    frequency: int = 1  # mentions
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> Term:
+        """The term of one mention."""
+        return cls(prediction, prediction.state in ("accepted", "no concept"))
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return " ".join(self.prediction.mention.text.translate(BREAKS).split())
+
+    @property
+    def code(self) -> str:
+        """The text; of one that is too long for OMOP the beginning, and a checksum."""
+        if len(self.text) <= _CODE:
+            return self.text
+        checksum = hashlib.sha256(self.text.encode()).hexdigest()[:_CHECKSUM]
+        return f"{self.text[: _CODE - _CHECKSUM - 1]}#{checksum}"
+
+    @property
+    def answers(self) -> list[Candidate]:
+        """The concepts of its parts."""
+        return [part.best for part in self.prediction.parts if part.best]
+
+    @property
+    def accepted_by(self) -> tuple[str, str]:
+        """Who accepted the answer, and when last; empty where it is not accepted."""
+        _, reviewers, time, _ = decision_cells(self.prediction)
+        return (reviewers, time) if self.is_accepted else ("", "")
+
+
+def terms(texts: Iterable[str]) -> Iterator[Term]:
+    """Yield the terms of all items, in the order in which their texts first come.
+
+    Where mentions of one text have several answers, as short forms may in several documents, the
+    most frequent one counts, and a warning says how many texts there are.
+
+    Args:
+        texts: JSON lines.
+    """
+    known: dict[str, dict[tuple[str, ...], Term]] = {}  # by texts and the ids of the answer
+    for line in (line for text in texts for line in text.split("\n") if line):
+        new = Term.of(jsonl.from_json(json.loads(line)))
+        if new.text:
+            answers = known.setdefault(new.text, {})
+            term = answers.setdefault(tuple(answer.concept_id for answer in new.answers), new)
+            if term is not new:
+                term.frequency += 1
+                term.is_accepted &= new.is_accepted
+    several = 0
+    for answers in known.values():
+        term = max(answers.values(), key=lambda term: term.frequency)
+        if len(answers) > 1:
+            several, term.is_accepted = several + 1, False
+        term.frequency = sum(answer.frequency for answer in answers.values())
+        yield term
+    if several:
+        logger.warning("texts with several answers: %d; the most frequent is written", several)
+
+
+def omop_id(candidate: Candidate) -> int:
+    """OMOP's id of a concept: its own, or that of an exact match; 0: it is not known."""
+    exact = (other.id for other in candidate.also if other.predicate == "skos:exactMatch")
+    for identifier in (candidate.concept_id, *exact):
+        local = identifier.partition(":")[2]
+        if namespace(identifier).upper() == "OMOP" and local.isascii() and local.isdigit():
+            return int(local)
+    return 0
+
+
+def csv_of(*rows: Sequence[object]) -> str:
+    """Rows of a comma-separated table."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
