@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linker.dictionary.dictionary import Dictionary
 from linker.explanation import Doubt
-from linker.text import abbreviations
+from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
 from linker.text.mentions import TextOptions
 from linker.text.normalize import normalize
@@ -149,7 +149,11 @@ class DictionaryNames:
         """Find all names in a text."""
         definitions = []
         if self._options.abbreviations:
-            definitions = abbreviations.find(text, permuted=self._options.permuted)
+            definitions = abbreviations.find(
+                text,
+                permuted=self._options.permuted,
+                languages=languages.named(self._options.language),
+            )
         words = TokenizedText.of(text)
         matches = self._finder.find(words, definitions)
         defined = {text[match.start : match.end] for match in matches if match.kind == "short"}

@@ -37,9 +37,9 @@ from linker.linking.engine import LIMITS, Engine
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS
-from linker.text import abbreviations
-from linker.text.normalize import normalize
+from linker.text import abbreviations, languages
 from linker.text.readings import Wording
+from linker.text.spelling import normal_form
 from linker.types import SELECTION, Document, Mention, Selection, Span
 
 _NGRAMS = 10  # of a candidate
@@ -112,8 +112,11 @@ def explanation(
         for i, way in enumerate(answer.readings)
     ]
     spans: Mapping[abbreviations.Pair, Span] = {}
-    if document and engine.options.text.abbreviations:
-        spans = abbreviations.spans(document, permuted=engine.options.text.permuted)
+    text = engine.options.text
+    if document and text.abbreviations:
+        spans = abbreviations.spans(
+            document, permuted=text.permuted, languages=languages.named(text.language)
+        )
     probabilities, is_none = ranking.probabilities, engine.is_none(ranking, place)
     return Explanation(
         answer.mention.text,
@@ -185,7 +188,8 @@ class _Explainer:
     @property
     def looked_up(self) -> LookedUp:
         """The text, and its normal form without the spelling list where this changes it."""
-        plain = normalize(self.text, self._engine.options.normalize)
+        options = self._engine.options
+        plain = normal_form(self.text, options.normalize, {}, options.text.language)
         return LookedUp(self.text, self.form, None if plain == self.form else plain)
 
     @property

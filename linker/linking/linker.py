@@ -483,8 +483,13 @@ class Linker:
     @cached_property
     def normalize(self) -> Callable[[str], str]:
         """Gives the form of a text that is looked up; it does not hold the linker."""
-        options, corrections = self.options.normalize, self.corrections
-        return partial(spelling.normal_form, options=options, corrections=corrections)
+        options = self.options
+        return partial(
+            spelling.normal_form,
+            options=options.normalize,
+            corrections=self.corrections,
+            language=options.text.language,
+        )
 
     def rank_names(self, texts: Sequence[str], k: int) -> list[Ranked]:
         """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""

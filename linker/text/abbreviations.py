@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from linker import cancelling
 from linker.text import layout
+from linker.text.languages import Language, without_accents
 from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
 from linker.types import Document, Span
 
@@ -43,23 +45,32 @@ Pair = tuple[str, str]
 """A short form and its long form."""
 
 
-def find(text: str, *, permuted: bool = False) -> list[Definition]:
+def find(
+    text: str, *, permuted: bool = False, languages: Iterable[Language] = ()
+) -> list[Definition]:
     """Find the short forms that a document defines: "long form (SF)" or "SF (long form)".
 
     Args:
         text: one document.
         permuted: whether initials may stand in another order, "myotonic dystrophy (DM)".
+        languages: that it may be in, beside English. In others than English accents do not count:
+            "État de mal (EM)".
 
     Returns:
         The definitions in the order of the text.
     """
+    stop = layout.STOP.union(*(language.stops for language in languages))
+    plain = text if stop == layout.STOP else without_accents(text)
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
     definitions = []
     for opening, closing in sorted(_brackets(text)):
         cancelling.check()
         start = max(starts[bisect_right(starts, opening) - 1], opening - _LONGEST)
-        definitions += _defined(text, start, opening, closing, permuted)
-    return definitions
+        definitions += _defined(plain, start, opening, closing, permuted, stop)
+    return [
+        replace(found, short=text[slice(*found.short_span)], long=text[slice(*found.long_span)])
+        for found in definitions
+    ]
 
 
 def table(definitions: Iterable[Definition]) -> dict[str, str]:
@@ -104,7 +115,9 @@ def _brackets(text: str) -> Iterator[Span]:
             yield opening, match.start()
 
 
-def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) -> list[Definition]:
+def _defined(
+    text: str, start: int, opening: int, closing: int, permuted: bool, stop: AbstractSet[str]
+) -> list[Definition]:
     """The definitions around one pair of brackets.
 
     Args:
@@ -113,6 +126,7 @@ def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) 
         opening: position of the opening bracket.
         closing: position of the closing bracket.
         permuted: see `find`.
+        stop: words that need no letter.
     """
     inner = text[opening + 1 : closing]
     kept = _REST.sub("", inner)
@@ -120,12 +134,12 @@ def _defined(text: str, start: int, opening: int, closing: int, permuted: bool) 
     short = text[slice(*span)]
     starts_phrase = re.search(r"\s(?:and|or)\s", inner) and (short.islower() or len(short) < 2)
     is_word = starts_phrase or short in STOP
-    definitions = [] if is_word else _forward(text, start, opening, span, permuted)
-    definitions = definitions or _reversed(text, start, opening, closing)
+    definitions = [] if is_word else _forward(text, start, opening, span, permuted, stop)
+    definitions = definitions or _reversed(text, start, opening, closing, stop)
     if not definitions and (comma := re.search(r"[,;]\s+(\S+)$", inner)):  # "(long form, SF)"
         begin = opening + 1
         span = begin + comma.start(1), closing
-        definitions = _forward(text, begin, begin + comma.start(), span, permuted)
+        definitions = _forward(text, begin, begin + comma.start(), span, permuted, stop)
     return definitions
 
 
@@ -135,27 +149,32 @@ def _at(text: str, start: int, end: int) -> Span:
     return start, start + len(text[start:end].rstrip(QUOTES))
 
 
-def _forward(text: str, start: int, end: int, short_span: Span, permuted: bool) -> list[Definition]:
+def _forward(
+    text: str, start: int, end: int, short_span: Span, permuted: bool, stop: AbstractSet[str]
+) -> list[Definition]:
     """A long form that ends at `end`, for the short form behind it."""
     short = text[slice(*short_span)]
-    start, stop = _at(text, start, end)
-    if not _is_short(short) or start == stop:
+    bracket = end
+    start, end = _at(text, start, end)
+    if not _is_short(short) or start == end:
         return []
-    attached = stop == end and text[end] in "(["
-    cost, place = layout.best_start(text[start:stop], short)
-    other = layout.permuted_start(text[start:stop], short)
+    attached = end == bracket and text[end] in "(["
+    cost, place = layout.best_start(text[start:end], short, stop)
+    other = layout.permuted_start(text[start:end], short)
     if other is not None and cost > _PERMUTED:
         if not permuted:
             return []
         cost, place = _PERMUTED, other
-    span = (start + place, stop)
+    span = (start + place, end)
     limit = layout.limit(short) * (0.5 if attached else 1)
     if cost > limit or (attached and len(short) < 3) or not _is_pair(short, text[slice(*span)]):
         return []
     return [Definition(short, text[slice(*span)], short_span, span)]
 
 
-def _reversed(text: str, start: int, opening: int, closing: int) -> list[Definition]:
+def _reversed(
+    text: str, start: int, opening: int, closing: int, stop: AbstractSet[str]
+) -> list[Definition]:
     """A long form inside the brackets, for the short form of one or two words before them."""
     end = opening + 1 + len(text[opening + 1 : closing].partition(";")[0])
     span = _at(text, opening + 1, end)
@@ -173,7 +192,8 @@ def _reversed(text: str, start: int, opening: int, closing: int) -> list[Definit
             or long.lower().startswith(short.lower())
         ):
             continue
-        if layout.cost(long, short) <= layout.limit(short) * _REVERSED and _is_pair(short, long):
+        is_near = layout.cost(long, short, stop) <= layout.limit(short) * _REVERSED
+        if is_near and _is_pair(short, long):
             return [Definition(short, long, short_span, span)]
     return []
 
@@ -282,12 +302,15 @@ def _without(short: str, long_forms: Mapping[str, str]) -> dict[str, str]:
     return {other: long for other, long in long_forms.items() if other != short}
 
 
-def spans(document: Document, *, permuted: bool) -> dict[Pair, Span]:
+def spans(
+    document: Document, *, permuted: bool, languages: Iterable[Language] = ()
+) -> dict[Pair, Span]:
     """Where a document defines each pair of a short and a long form: the span of the long form.
 
     Args:
         document: the document.
         permuted: as for `find`.
+        languages: as for `find`.
     """
-    definitions = reversed(find(document.text, permuted=permuted))  # the first definition counts
-    return {(d.short, d.long): d.long_span for d in definitions}
+    definitions = find(document.text, permuted=permuted, languages=languages)
+    return {(d.short, d.long): d.long_span for d in reversed(definitions)}  # the first counts

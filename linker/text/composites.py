@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import product
+
+from linker.text.languages import LANGUAGES, Language
 
 IsName = Callable[[str], bool]
 """Answers whether a text, however it is written, is a name of the dictionary."""
 
-_SIGN = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
+_ENGLISH = LANGUAGES["en"]
 _TOKEN = re.compile(r"[^\s,/&]+|[,/&]")
-_EITHER = re.compile(r"\b(?:and/or|or/and)\b", re.IGNORECASE)
-_CLOSING = frozenset({"and", "or", "&"})
-_LAST = _CLOSING | {"/"}  # what stands before the last name of a coordination
-_PREPOSITIONS = frozenset(["of", "in", "to", "for", "from", "by", "with", "due"])
 _LONGEST = 200  # characters of a mention that is looked at
 _WIDEST = 8  # words before the first, or behind the last, coordinated name that may belong to all
-_ARTICLES = frozenset(["the", "a", "an", "both", "other", "some", "any", "either", "all"])
+_HYPHENATED = 3  # letters of a compound before and behind the place where it is cut, at least
 _HEREDITARY = re.compile(r"\b(?:familial|inherited|genetic)\b", re.IGNORECASE)
 _SYNONYMS = (  # last words of names that are used for one another
     frozenset({"cancer", "carcinoma", "neoplasm", "tumor", "tumour", "malignancy"}),
@@ -31,7 +31,7 @@ _OPPOSED = re.compile(  # adjectives that name kinds of one disease rather than 
 )
 
 
-def split(mention: str, is_name: IsName) -> list[str]:
+def split(mention: str, is_name: IsName, languages: Sequence[Language] = (_ENGLISH,)) -> list[str]:
     """Split a coordinated mention into the names that it stands for, without looking at gold ids.
 
     A name consists of words that all names share and of words of its own. The mention is split
@@ -39,37 +39,82 @@ def split(mention: str, is_name: IsName) -> list[str]:
     of their last word, or where some are and the others are very similar. Any other mention is
     returned whole, as is a mention that is a name of the dictionary itself.
 
+    Args:
+        mention: as it is written.
+        is_name: tells the names of the dictionary.
+        languages: that the mention may be in; the first in which it can be split counts.
+
     >>> split("breast and ovarian cancer", {"breast cancer", "ovarian cancer"}.__contains__)
     ['breast cancer', 'ovarian cancer']
     """
-    ways = _ways(mention)
-    if not ways or _is_known_whole(mention, is_name):
-        return [mention]
-    plausible = (_joined(parts) for parts in ways if _is_plausible(parts, is_name))
-    return next(plausible, [mention])
+    for language in languages:
+        ways = _ways(mention, language)
+        if ways and not _is_known_whole(mention, is_name, language):
+            is_known = partial(_is_known, is_name=is_name, language=language)
+            for parts in ways:
+                if _is_plausible(parts, is_known):
+                    return _joined(parts)
+    return [mention]
 
 
-def bold_split(mention: str, is_name: IsName) -> list[str]:
+def bold_split(
+    mention: str, is_name: IsName, languages: Sequence[Language] = (_ENGLISH,)
+) -> list[str]:
     """Split a coordinated mention that `split` leaves whole, or splits in another way.
 
     It may be a name as a whole ("breast and ovarian cancer"). It is split in the way that gives the
-    most names of the dictionary; it stays whole where no way gives one.
+    most names of the dictionary; it stays whole where no way gives one. The arguments are those of
+    `split`.
     """
-    ways = _ways(mention)
-    known = [
-        _is_plausible(parts, is_name) + sum(_is_known_part(part, is_name) for part in parts)
-        for parts in ways
-    ]
+    ways, known = [], []
+    for language in languages:
+        is_known = partial(_is_known, is_name=is_name, language=language)
+        for parts in _ways(mention, language):
+            ways.append(parts)
+            of_parts = sum(_is_known_part(part, is_known) for part in parts)
+            known.append(_is_plausible(parts, is_known) + of_parts)
     return _joined(ways[known.index(max(known))]) if any(known) else [mention]
 
 
-def _ways(mention: str) -> list[list[_Part]]:
+def _ways(mention: str, language: Language) -> list[list[_Part]]:
     """The ways to split a mention; none where it names one thing, or is too long to look at."""
-    if not _SIGN.search(mention) or len(mention) > _LONGEST or set("([") & set(mention):
+    is_long = len(mention) > _LONGEST
+    if is_long or not language.sign.search(mention) or set("([") & set(mention):
         return []
-    members = _members(mention)
-    frames = _frames(members, slash="/" in _tokens(mention)) if len(members) > 1 else ()
-    return [_parts(members, left, right) for left, right in frames]
+    return [way for text in _written_out(mention, language) for way in _ways_of(text, language)]
+
+
+def _ways_of(mention: str, language: Language) -> Iterator[list[_Part]]:
+    members = _members(mention, language)
+    if len(members) > 1:
+        for left, right in _frames(members, "/" in _tokens(mention, language), language):
+            yield _parts(members, left, right, language)
+
+
+def _written_out(mention: str, language: Language) -> list[str]:
+    """What a mention may be with the parts of compounds that its hyphens stand for.
+
+    "Leber- und Nierenversagen" is written with each end of its last word, one of which makes it
+    "Leberversagen und Nierenversagen"; "Nierenzysten und -steine" with each beginning of its first.
+    """
+    words = _tokens(mention, language)
+    ahead = [i for i, word in enumerate(words) if word[1:].endswith("-")]
+    behind = [i for i, word in enumerate(words) if i and word[0] == "-" != word]
+    if not language.hyphens or not (ahead or behind):
+        return [mention]
+    others = words[ahead[-1] + 1 :] if ahead else words[: behind[0]][::-1]
+    whole = next((word for word in others if word.lower() not in language.conjunctions), "")
+    return [
+        " ".join(
+            word[:-1] + whole[cut:]
+            if i in ahead
+            else whole[:cut] + word[1:]
+            if i in behind
+            else word
+            for i, word in enumerate(words)
+        )
+        for cut in range(_HYPHENATED, len(whole) - _HYPHENATED + 1)
+    ]
 
 
 def _joined(parts: Sequence[_Part]) -> list[str]:
@@ -77,32 +122,36 @@ def _joined(parts: Sequence[_Part]) -> list[str]:
     return [" ".join((*before, *words, *after)) for before, words, after in parts]
 
 
-def _members(mention: str) -> list[list[str]]:
+def _members(mention: str, language: Language) -> list[list[str]]:
     """The words between the commas, slashes and conjunctions of a mention.
 
     There are none where the mention has no coordination, or more than one.
     """
     members: list[list[str]] = [[]]
     joined = closed = False
-    for written in _tokens(mention):
-        word = written.lower()
-        if word not in _LAST and word != ",":
+    closing = {*language.conjunctions, "&"}
+    for written in _tokens(mention, language):
+        word = written.lower() if len(written) > 1 else written  # "hepatitis E": no conjunction
+        is_last = word in closing or word == "/"
+        if not is_last and word != ",":
             members[-1].append(written)
             continue
         if closed and (members[-1] or word == ","):
             return []  # of two coordinations nobody knows what belongs to what
-        joined = joined or word in _LAST
-        closed = word in _CLOSING
+        joined = joined or is_last
+        closed = word in closing
         if members[-1]:
             members.append([])
     return members if joined and members[-1] else []
 
 
-def _tokens(mention: str) -> list[str]:
-    return _TOKEN.findall(_EITHER.sub("or", mention))
+def _tokens(mention: str, language: Language) -> list[str]:
+    return _TOKEN.findall(language.both.sub(language.conjunctions[0], mention))
 
 
-def _frames(members: Sequence[Sequence[str]], slash: bool) -> Iterator[tuple[int, int]]:
+def _frames(
+    members: Sequence[Sequence[str]], slash: bool, language: Language
+) -> Iterator[tuple[int, int]]:
     """Yield how many words at the left and at the right may be shared by all names.
 
     Shared words on one side come before those on both, and fewer words before more. With a slash,
@@ -113,7 +162,7 @@ def _frames(members: Sequence[Sequence[str]], slash: bool) -> Iterator[tuple[int
         product(lefts, rights),
         key=lambda frame: (frame[0] > 0 and frame[1] > 0, frame == (0, 0), sum(frame)),
     ):
-        if (left or not slash) and members[0][left].lower() not in _PREPOSITIONS:
+        if (left or not slash) and members[0][left].lower() not in language.prepositions:
             yield left, right
 
 
@@ -121,40 +170,44 @@ _Part = tuple[Sequence[str], Sequence[str], Sequence[str]]
 """A name in words: those shared at its left, those of its own, those shared at its right."""
 
 
-def _parts(members: Sequence[Sequence[str]], left: int, right: int) -> list[_Part]:
+def _parts(
+    members: Sequence[Sequence[str]], left: int, right: int, language: Language
+) -> list[_Part]:
     """The names that the members stand for, without articles before their own words.
 
     Args:
         members: the words between commas, slashes and conjunctions.
         left: how many words of the first member are shared.
         right: how many words of the last member are shared.
+        language: of the articles.
     """
     first, *middle, last = members
     end = len(last) - right
     return [
-        (first[:left], _bare(words), last[end:]) for words in (first[left:], *middle, last[:end])
+        (first[:left], _bare(words, language.articles), last[end:])
+        for words in (first[left:], *middle, last[:end])
     ]
 
 
-def _bare(words: Sequence[str]) -> Sequence[str]:
+def _bare(words: Sequence[str], articles: AbstractSet[str]) -> Sequence[str]:
     """Words without the articles and numbers that they begin with; a last number stays."""
     for i, word in enumerate(words):
-        is_article = word != "A" and word.lower() in _ARTICLES
+        is_article = word != "A" and word.lower() in articles
         is_count = word.isdigit() and i + 1 < len(words)
         if not is_article and not is_count:
             return words[i:]
     return []
 
 
-def _is_plausible(parts: list[_Part], is_name: IsName) -> bool:
+def _is_plausible(parts: list[_Part], is_known: IsName) -> bool:
     """Whether the parts of a mention are names, or enough of them are."""
-    known = sum(_is_known_part(part, is_name) for part in parts)
+    known = sum(_is_known_part(part, is_known) for part in parts)
     if known == len(parts):
         return True
     before, _, after = parts[0]
     if len(parts) > 2:
         return 2 * known >= len(parts) and bool(before or after)
-    if not known or not after or not _is_known(" ".join(after), is_name):
+    if not known or not after or not is_known(" ".join(after)):
         return False
     return _are_alike([words for _, words, _ in parts])
 
@@ -166,37 +219,39 @@ def _are_alike(members: Sequence[Sequence[str]]) -> bool:
     return members[0][0][-2:].lower() == members[1][0][-2:].lower()
 
 
-def _is_known_whole(mention: str, is_name: IsName) -> bool:
+def _is_known_whole(mention: str, is_name: IsName, language: Language) -> bool:
     """Whether a whole mention is a name.
 
     It may be one with "syndrome" behind it, another conjunction, or another word for "hereditary".
     """
-    text = re.sub(r"\s*(?:and/or|\bor\b|/|&)\s*", " and ", mention)
+    text = language.last.sub(f" {language.conjunctions[0]} ", mention)
     forms = {mention, text, _HEREDITARY.sub("hereditary", text)}
-    return any(is_name(v) or is_name(f"{v} syndrome") for form in forms for v in _numbers(form))
+    numbers = _numbers if language.endings is None else language.singular
+    return any(is_name(v) or is_name(f"{v} syndrome") for form in forms for v in numbers(form))
 
 
-def _is_known_part(part: _Part, is_name: IsName) -> bool:
+def _is_known_part(part: _Part, is_known: IsName) -> bool:
     """Whether a part is a name, with all shared words at its left or only the last of them.
 
     Without any of these it may be a name too where words at its right are shared.
     """
     before, words, after = part
     if not words:
-        return bool(after) and _is_known(" ".join(after), is_name)
+        return bool(after) and is_known(" ".join(after))
     return any(
-        _is_known(" ".join((*before[i:], *words, *after)), is_name)
+        is_known(" ".join((*before[i:], *words, *after)))
         for i in range(len(before) + (1 if after or not before else 0))
     )
 
 
-def _is_known(text: str, is_name: IsName) -> bool:
+def _is_known(text: str, is_name: IsName, language: Language) -> bool:
     """Whether a text, in one of its forms, is a name."""
-    return any(is_name(form) for form in _forms(text))
+    forms = _forms(text) if language.endings is None else language.singular(text)
+    return any(map(is_name, forms))
 
 
 def _forms(text: str) -> Iterator[str]:
-    """A text in both numbers, with synonyms of its last word, and with "X of Y" as "Y X"."""
+    """An English text in both numbers, with synonyms of its last word, and "X of Y" as "Y X"."""
     yield from _headed(text)
     if turned := _TURNED.fullmatch(text):
         head, rest = turned.groups()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 _NEVER = 99.0  # cost of what cannot be
@@ -89,17 +90,18 @@ def is_balanced(text: str) -> bool:
     return text.count("(") == text.count(")") and text.count("[") == text.count("]")
 
 
-def cost(long: str, short: str) -> float:
+def cost(long: str, short: str, stop: AbstractSet[str] = STOP) -> float:
     """The minimum cost of matching a short form with all words of a long form."""
-    return min(_layout(_words(long.split()), form) + extra for form, extra in _forms(short))
+    return min(_layout(_words(long.split()), form, stop) + extra for form, extra in _forms(short))
 
 
-def best_start(before: str, short: str) -> tuple[float, int]:
+def best_start(before: str, short: str, stop: AbstractSet[str] = STOP) -> tuple[float, int]:
     """Find where the long form of a short form starts.
 
     Args:
         before: the text before the short form; the long form ends where it ends.
         short: the short form.
+        stop: words that need no letter.
 
     Returns:
         The minimum cost, and the position in `before` where it is reached.
@@ -112,9 +114,9 @@ def best_start(before: str, short: str) -> tuple[float, int]:
         for i in range(len(tokens) - 1, first - 1, -1):
             starts = (
                 (price, tokens[i].start() + at)
-                for price, at in _starts(tokens[i].group(), words[i + 1 :], form)
+                for price, at in _starts(tokens[i].group(), words[i + 1 :], form, stop)
             )
-            for price, place in (*starts, *_numbered(tokens, words, i, form)):
+            for price, place in (*starts, *_numbered(tokens, words, i, form, stop)):
                 if price + extra < best[0] - 1e-9 and is_balanced(before[place:]):
                     best = (price + extra, place)
     locants = _LOCANTS.search(before[: best[1]]) if before[best[1] :][:1].isdigit() else None
@@ -143,25 +145,28 @@ def _words(tokens: list[str]) -> list[str]:
     return [token.lower().strip("\"'“”") for token in tokens]
 
 
-def _starts(token: str, rest: list[str], form: str) -> Iterator[tuple[float, int]]:
+def _starts(
+    token: str, rest: list[str], form: str, stop: AbstractSet[str]
+) -> Iterator[tuple[float, int]]:
     """Yield the cost of each long form that starts in a word, and where in the word it starts.
 
     Args:
         token: the word.
         rest: the words behind it, in lower case.
         form: letters and digits of the short form.
+        stop: words that need no letter.
     """
     for piece in PIECE.finditer(token):
         if piece.group()[0].lower() != form[0] and form[0] not in _NUMBERS:
             continue
         opened = token[piece.start() :].lower()
-        price = _start_cost(token, piece.start()) + _layout([opened, *rest], form)
-        price += _COST["start_stop"] * (opened in STOP) + _COST["start_letter"] * (len(opened) == 1)
+        price = _start_cost(token, piece.start()) + _layout([opened, *rest], form, stop)
+        price += _COST["start_stop"] * (opened in stop) + _COST["start_letter"] * (len(opened) == 1)
         yield price, _long_start(token, piece.start())
 
 
 def _numbered(
-    tokens: list[re.Match[str]], words: list[str], i: int, form: str
+    tokens: list[re.Match[str]], words: list[str], i: int, form: str, stop: AbstractSet[str]
 ) -> Iterator[tuple[float, int]]:
     """Yield the cost of a long form that starts with the last digits of its short form.
 
@@ -172,6 +177,7 @@ def _numbered(
         words: the same in lower case.
         i: the word behind the number.
         form: letters and digits of the short form.
+        stop: words that need no letter.
 
     Yields:
         The cost, and where in the text the long form starts.
@@ -183,7 +189,7 @@ def _numbered(
     number = words[i - 1]
     if re.match(rf"{digits}(?!\d)", number) or (len(digits) == 1 and _is_number(number, 0, digits)):
         start = i - 2 if i > 1 and words[i - 2] == "type" else i - 1
-        yield _layout(words[i:], letters) + _COST["number"], tokens[start].start()
+        yield _layout(words[i:], letters, stop) + _COST["number"], tokens[start].start()
 
 
 def _long_start(token: str, at: int) -> int:
@@ -210,12 +216,13 @@ def _start_cost(token: str, at: int) -> float:
     return _COST["prefix"] * (start < at)
 
 
-def _layout(words: list[str], form: str) -> float:
+def _layout(words: list[str], form: str, stop: AbstractSet[str]) -> float:
     """The minimum cost of matching a short form with words, its first letter with the first word.
 
     Args:
         words: all words of the long form, in lower case.
         form: letters and digits of the short form.
+        stop: words that need no letter.
     """
     lone = sum(c.isalpha() for c in form) == 1
     costs = [0.0] + [_NEVER] * len(form)  # by letters used up
@@ -226,10 +233,10 @@ def _layout(words: list[str], form: str) -> float:
             _COST["and"]
             if word in ("and", "or")
             else _COST["stop"]
-            if word in STOP or len(word) == 1
+            if word in stop or len(word) == 1
             else _COST["skip"]
         )
-        last = _COST["end_stop" if word in STOP else "end"]
+        last = _COST["end_stop" if word in stop else "end"]
         new = [_NEVER] * (len(form) + 1)
         for used, cost in enumerate(costs):
             if cost >= _NEVER:

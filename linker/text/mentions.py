@@ -12,7 +12,7 @@ from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError, shorten
 from linker.fields import OptionGroup
-from linker.text import abbreviations
+from linker.text import abbreviations, languages
 from linker.types import Document, Mention
 
 Item = str | Mention | Document
@@ -36,6 +36,8 @@ class TextOptions(OptionGroup):
 
     group: ClassVar[str] = "text"
 
+    # of names and texts, whose rules are used: en, de, fr, es, or several, "de,en"
+    language: str = "en"
     abbreviations: bool = True  # expand short forms that the document defines
     # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
     permuted: bool = True
@@ -45,6 +47,9 @@ class TextOptions(OptionGroup):
     rivals: bool = True
     # annotated composites as names: left out, or joined as BioSyn does
     training_composites: Literal["skip", "join"] = "skip"
+
+    def __post_init__(self) -> None:
+        languages.named(self.language)  # raises
 
 
 def several(items: Iterable[Item]) -> Iterable[Item]:
@@ -96,7 +101,9 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
     """
     if document is None or not options.abbreviations:
         return Definitions()
-    definitions = abbreviations.find(document.text, permuted=options.permuted)
+    definitions = abbreviations.find(
+        document.text, permuted=options.permuted, languages=languages.named(options.language)
+    )
     long_forms = abbreviations.table(definitions)
     if options.compounds:
         long_forms |= abbreviations.compounds(long_forms)

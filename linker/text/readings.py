@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from linker.text import abbreviations, composites
+from linker.text import abbreviations, composites, languages
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
 from linker.types import ReadingKind
@@ -82,10 +82,11 @@ def _wordings(
 ) -> Iterator[Wording]:
     if not options.abbreviations:
         definitions = Definitions()
+    spoken = languages.named(options.language)
     text = abbreviations.expand(mention, definitions.first)
     whole: ReadingKind = "whole" if text == mention else "expanded"
     if options.composites:
-        parts = composites.split(text, is_name)
+        parts = composites.split(text, is_name, spoken)
         if len(parts) > 1:
             yield Wording("split", tuple(parts))
     yield Wording(whole, (text,))
@@ -96,7 +97,7 @@ def _wordings(
                 yield Wording("expanded", (other,))
     if text != mention and is_name(mention):
         yield Wording("whole", (mention,))
-    if options.composites and len(parts := composites.bold_split(text, is_name)) > 1:
+    if options.composites and len(parts := composites.bold_split(text, is_name, spoken)) > 1:
         yield Wording("split", tuple(parts))
     yield from _around_names(text, is_name, options.composites)
 

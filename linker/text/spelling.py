@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
+from linker.text import languages
 from linker.text.normalize import NormalizeOptions, normalize
 
 
@@ -62,18 +64,26 @@ def correct(text: str, corrections: Mapping[str, str]) -> str:
     return " ".join(result)
 
 
-def normalized(corrections: Mapping[str, str], options: NormalizeOptions) -> dict[str, str]:
-    """Bring both sides of a spelling list into normal form."""
-    return {normalize(a, options): normalize(b, options) for a, b in corrections.items()}
+def normalized(
+    corrections: Mapping[str, str], options: NormalizeOptions, language: str = "en"
+) -> dict[str, str]:
+    """Bring both sides of a spelling list into normal form; see `normal_form`."""
+    form = partial(normal_form, options=options, corrections={}, language=language)
+    return {form(wrong): form(right) for wrong, right in corrections.items()}
 
 
-def normal_form(text: str, options: NormalizeOptions, corrections: Mapping[str, str]) -> str:
+def normal_form(
+    text: str, options: NormalizeOptions, corrections: Mapping[str, str], language: str = "en"
+) -> str:
     """The form of a name by which it is indexed and looked up.
 
     Args:
         text: the name as written.
         options: of the normal form.
         corrections: a spelling list in normal form; see `normalized`.
+        language: the languages whose rules are used; see `languages.named`.
     """
+    for spoken in languages.named(language):
+        text = spoken.plain(text)
     text = normalize(text, options)
     return correct(text, corrections) if corrections else text

@@ -86,8 +86,12 @@ class TrainingPlan:
     @property
     def normalize(self) -> Callable[[str], str]:
         """Gives the normal form of a name."""
-        options, corrections = self.options.normalize, self.corrections
-        return partial(normal_form, options=options, corrections=corrections)
+        return partial(
+            normal_form,
+            options=self.options.normalize,
+            corrections=self.corrections,
+            language=self.options.text.language,
+        )
 
 
 def make(request: TrainingRequest, words: WordVectors | None = None) -> TrainingPlan:
@@ -114,7 +118,7 @@ def make(request: TrainingRequest, words: WordVectors | None = None) -> Training
     plan = TrainingPlan(
         encoder,
         options,
-        normalized(request.corrections, options.normalize),
+        normalized(request.corrections, options.normalize, options.text.language),
         request.extend,
         words=words,
         refit=request.refit,
