@@ -45,7 +45,11 @@ PREDICTIONS = tuple(name for name, form in FORMATS.items() if form.writer and fo
 """Formats of predictions that are texts."""
 
 DICTIONARIES = {
-    name: f"linker.readers.{name}" for name in ("medic", "obo", "rrf", "biosyn", "icd10cm", "table")
+    name: f"linker.readers.{name}"
+    for name in (
+        *("medic", "obo", "rrf", "athena", "rf2"),
+        *("obographs", "fhir", "skos", "owl", "biosyn", "icd10cm", "table"),
+    )
 }
 """The module of each format of dictionaries, in the order in which they are recognised."""
 

@@ -32,6 +32,7 @@ CASES = {  # result -> module and function, what is measured
     "release": ("release.release", "MEDIC 2017 to 2026 in a trained model"),
     "ann": ("ann.ann", "approximate indexes of a million vectors"),
     "scale": ("scale.scale", "0.1, 1 and 10 million names"),
+    "readers": ("readers.readers", "dictionaries of each format, beside other systems"),
     "cluster": ("cluster.cluster", "many processes, and Ray that loses workers and its head"),
 }
 

@@ -92,7 +92,8 @@ def convert(options: SimpleNamespace) -> None:
         if reading.is_saved(path):
             saved = reading.read([path], SimpleNamespace(on_error=on_error))
             return map(saved.concept, range(len(saved)))
-        return readers.read(path, form or readers.detect(path), on_error=on_error, **filters)
+        concepts = readers.read(path, form or readers.detect(path), on_error=on_error, **filters)
+        return (concept for concept in concepts if concept.names)
 
     concepts = itertools.chain.from_iterable(map(read, options.paths))
     with common.writing(options.output, options.paths) as file:

@@ -146,16 +146,19 @@ def annotated(
     return items
 
 
-_DICTS = "Dictionary file, UMLS folder, or a name of `linker get`; may be given again."
+_DICTS = "Dictionary file or folder, or a name of `linker get`; may be given again."
 DICTS = o.several(_DICTS, flags="--dict")
 NEEDED_DICTS = o.several(_DICTS, flags="--dict", required=True)
 FORMAT = o.option(
     "Format of the dictionary. [default: recognised from the content]",
     type=click.Choice([*formats.DICTIONARIES]),
 )
-LANGUAGES = o.commas("UMLS only: keep names in these languages. [default: ENG]", hidden=True)
+LANGUAGES = o.commas(
+    "Keep names in these languages, e.g. de,en, of formats that have some. [default: en]",
+    hidden=True,
+)
 SOURCES = o.commas(
-    "UMLS only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.", hidden=True
+    "UMLS and OMOP only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.", hidden=True
 )
 PREFIX = o.option(
     "Tables only: of ids that have none, e.g. SCTID.", "NAME", default="", hidden=True

@@ -12,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -62,7 +63,8 @@ class Builder:
         self._texts = StringsBuilder()  # of the names; the columns beside them are in `_names`
         self._names = {column: array("i") for column in NAME_DTYPES}
         self._preferred, self._type_rows, self._type_labels = array("i"), array("i"), array("i")
-        self._untyped: list[tuple[Concept, str]] = []  # with their file; see `_wanted`
+        self._waiting: list[tuple[Concept, str]] = []  # with their file; see `_wanted`
+        self._nameless: dict[str, tuple[str, ...]] = {}  # id -> parents, which stand in for it
         self._merged: list[tuple[int, Name]] = []  # names that a later source adds to a concept
         self._parents: list[tuple[int, str, str, int | None]] = []  # row, parent id, file, line
         self._old: dict[str, tuple[int, list[str]]] = {}  # old id -> status, ids that replace it
@@ -107,14 +109,14 @@ class Builder:
                 "note that other programs may split it in PubTator, BioC and tables"
             )
             logger.warning(text, path, f"{len(joining):,}", joining[0])
-        if not seen and not self._untyped:
+        if not seen and not self._waiting:
             logger.warning("%s: holds no concept that the filters keep", path)
 
     def _wanted(self, concepts: Iterable[Concept], path: str) -> Iterator[Concept]:
         """The concepts that the filters keep; those that are no longer current become old ids.
 
-        A record without types, as in a list of a user's synonyms, is kept where another source
-        keeps its id, which is known at the end only.
+        A record without names, or without types, as in a list of a user's synonyms, is kept where
+        another source keeps its id, which is known at the end only.
         """
         for concept in concepts:
             self._prefixes[concept.namespace] += 1
@@ -122,10 +124,13 @@ class Builder:
             of_types = not self._types or not self._types.isdisjoint(concept.types)
             if concept.status != "current":
                 self._add_old(concept, _STATUS[concept.status])
+            elif not concept.names:
+                self._nameless[concept.id] = concept.parents
+                self._waiting.append((concept, path))
             elif in_namespaces and of_types:
                 yield concept
             elif in_namespaces and not concept.types:
-                self._untyped.append((concept, path))
+                self._waiting.append((concept, path))
             else:
                 self._left_out.update((concept.id, *concept.alt_ids))
 
@@ -167,7 +172,7 @@ class Builder:
 
     def _merge(self) -> None:
         """Add what later sources say of concepts that are kept: names that are new to them."""
-        for concept, path in self._untyped:
+        for concept, path in self._waiting:
             if concept.id in self._row:
                 self._add(concept, path)
             else:
@@ -231,8 +236,15 @@ class Builder:
             np.searchsorted(rows[order], np.arange(len(self._row) + 1)), labels[order]
         )
 
-    def _current_rows(self, identifier: str) -> list[int]:
-        """The rows of the current concepts that an id leads to, through chains of replacements."""
+    def _current_rows(
+        self, identifier: str, instead: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> list[int]:
+        """The rows of the current concepts that an id leads to, through chains of replacements.
+
+        Args:
+            identifier: the id.
+            instead: ids of which other ids take the place.
+        """
         rows: list[int] = []
         seen: set[str] = set()
         waiting = [identifier]
@@ -245,6 +257,8 @@ class Builder:
                 rows.append(self._row[current])
             elif current in self._old:
                 waiting += reversed(self._old[current][1])
+            else:
+                waiting += reversed(instead.get(current, ()))
         return rows
 
     def _edges(self) -> Iterator[tuple[int, int]]:
@@ -253,7 +267,7 @@ class Builder:
             if self._row.get(parent) == row:
                 place = path if line is None else f"{path}, line {line}"
                 logger.warning("%s: %s is its own parent; the edge is dropped", place, parent)
-            elif above := self._current_rows(parent):
+            elif above := self._current_rows(parent, self._nameless):
                 yield from ((row, parent_row) for parent_row in above)
             elif parent not in self._left_out:
                 self._on_error(

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from linker.ids import counted, curie, namespace, normalized
 from linker.outputs import ObjectSource
 from linker.persistence import Strings
 from linker.readers import dictionaries, known
+from linker.readers.languages import ENGLISH, Languages
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Reference, Source
 
@@ -87,7 +87,7 @@ class Dictionary:
         hierarchy: files.Pathlike | None = None,
         namespaces: Sequence[str] = (),
         types: Sequence[str] = (),
-        languages: Sequence[str] = ("ENG",),
+        languages: Sequence[str] = ENGLISH,
         sources: Sequence[str] = (),
         prefix: str = "",
         on_error: OnError = stop,
@@ -103,8 +103,10 @@ class Dictionary:
                 id.
             namespaces: keep only concepts with these CURIE prefixes (all where empty).
             types: keep only concepts with one of these semantic types (all where empty).
-            languages: keep only names in these languages, of UMLS.
-            sources: keep only names of these vocabularies, of UMLS (all where empty).
+            languages: keep only names in these languages, as "en", "ENG" or "en-US", of formats
+                that have languages (all where empty).
+            sources: keep only names of these vocabularies, of UMLS, or their concepts, of OMOP (all
+                where empty).
             prefix: of the ids that have none, of tables; also those of `hierarchy`, if it is one.
             on_error: what to do with a bad record; returns to skip it.
 
@@ -116,18 +118,22 @@ class Dictionary:
         refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
-        umls: dict[str, Any] = {"languages": languages, "sources": sources}
+        chosen = Languages(languages)
+        given = {"languages": chosen, "sources": sources, "prefix": prefix}
         for path, name in zip(paths, formats, strict=True):
-            filters = umls if name == "rrf" or "rrf" not in formats else {}
-            given = prefix if name == "table" or "table" not in formats else ""
-            concepts = dictionaries.read(path, name, on_error=on_error, prefix=given, **filters)
+            options = dictionaries.options_of(name, formats, given)
+            concepts = dictionaries.read(path, name, on_error=on_error, **options)
             builder.add(concepts, path, name, dictionaries.release(path, name))
+        if any(dictionaries.takes(name, "languages") for name in formats):
+            chosen.check(", ".join(map(str, paths)))
         dictionary = cls(*builder.build())
         if hierarchy is None:
             return dictionary
         hierarchy = known.located(hierarchy)
-        given = prefix if dictionaries.detect(hierarchy) == "table" else ""
-        return dictionary.with_parents(cls.read(hierarchy, prefix=given, on_error=on_error))
+        name = dictionaries.detect(hierarchy)
+        of_hierarchy = {"languages": (), "prefix": prefix}  # whose names are not used
+        options = {o: v for o, v in of_hierarchy.items() if dictionaries.takes(name, o)}
+        return dictionary.with_parents(cls.read(hierarchy, on_error=on_error, **options))
 
     @cached_property
     def vocabulary(self) -> ObjectSource:

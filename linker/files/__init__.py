@@ -257,10 +257,11 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
 
 def read_text(path: Pathlike) -> str:
     """The whole text of a UTF-8 file, checked as in `read_lines` and `check_whole`."""
-    text = io.StringIO()
+    text, most = io.StringIO(), _WHOLE * line_limit()
     for _, line in read_lines(path, limit=None):
         text.write(line + "\n")
-        check_whole(path, text.tell())
+        if text.tell() > most:
+            check_whole(path, text.tell())
     return text.getvalue().removesuffix("\n")
 
 
@@ -309,11 +310,12 @@ def sha256(path: Pathlike) -> str:
 
 
 def fingerprint(path: Pathlike) -> str:
-    """The SHA-256 of a file, or one for the names and checksums of a folder's files."""
+    """The SHA-256 of a file, or one for the names and checksums of the files below a folder."""
     if not Path(path).is_dir():
         return sha256(path)
-    members = sorted(file for file in Path(path).iterdir() if file.is_file())
-    listed = "".join(f"{file.name} {sha256(file)}\n" for file in members)
+    members = sorted(file for file in Path(path).rglob("*") if file.is_file())
+    names = (file.relative_to(path).as_posix() for file in members)
+    listed = "".join(f"{name} {sha256(file)}\n" for name, file in zip(names, members, strict=True))
     return hashlib.sha256(listed.encode()).hexdigest()
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
 from linker.formats import DICTIONARIES
 from linker.readers import sssom
+from linker.readers.languages import ENGLISH, Languages
 from linker.types import Concept
-
-_LANGUAGES = ("ENG",)
 
 
 def detect(path: Readable) -> str:
@@ -33,6 +32,8 @@ def _detect(path: Pathlike) -> str:
         raise LinkerError("a dictionary cannot be read from standard input; name a file")
     unread: list[InputError] = []  # bad lines, which the reader of the format will meet again
     lines = [] if is_folder(path) else head(path, on_error=unread.append)
+    if unread and unread[0].start.startswith(("{", "<")):  # JSON or XML in one long line
+        lines = [unread[0].start]
     for name in DICTIONARIES:
         if _reader(name).recognises(path, lines):
             return name
@@ -58,48 +59,67 @@ def read(
     format: str,
     *,
     on_error: OnError = stop,
-    languages: Sequence[str] = _LANGUAGES,
+    languages: Languages | Sequence[str] = ENGLISH,
     sources: Sequence[str] = (),
     prefix: str = "",
 ) -> Iterator[Concept]:
-    """Read the concepts of a dictionary.
+    """Read the concepts of a dictionary; those without a name in the languages have no names.
 
     Args:
         path: a path, or an open file, to which an `OpenFile` can give a name for messages; one of
             the UMLS is MRCONSO alone, and its concepts have neither parents nor types.
         format: a key of `linker.formats.DICTIONARIES`.
         on_error: what to do with a bad record.
-        languages: languages of UMLS names to keep.
-        sources: vocabularies of UMLS names to keep; all if empty.
-        prefix: of the ids that have none, of tables; empty to leave them without.
+        languages: of the names to keep, all where empty; `Languages` remembers those of several
+            files.
+        sources: vocabularies of the names to keep; all if empty.
+        prefix: of the ids that have none; empty to leave them without.
 
     Raises:
-        LinkerError: the format is not known, has no languages and sources to filter by, or is none
-            of tables and a prefix is given.
+        LinkerError: the format is not known, a choice is given that it does not have (see
+            `takes`), or there are no names in one of the languages.
         InputError: the file holds no concept, or what `on_error` raises.
     """
-    path, reader, options = as_path(path), _reader(format), dict[str, Any]()
-    if prefix:
-        options = {"prefix": prefix}
-        if format != "table":
+    path, reader = as_path(path), _reader(format)
+    chosen = languages if isinstance(languages, Languages) else Languages(languages)
+    given = {
+        "languages": chosen if chosen.wanted != ENGLISH else None,
+        "sources": sources,
+        "prefix": prefix,
+    }
+    for option in [option for option, value in given.items() if value]:
+        if not takes(format, option):
+            others = ", ".join(name for name in DICTIONARIES if takes(name, option))
             raise LinkerError(
-                f"{path}: a prefix can be given to the ids of tables only, and this is {format}; "
-                "leave it out"
+                f"{path}: is {format}, and {option} can be chosen of {others} only; leave it out"
             )
-    if tuple(languages) != _LANGUAGES or sources:
-        options = {"languages": languages, "sources": sources}
-        if format != "rrf":
-            raise LinkerError(
-                f"{path}: languages and sources can be chosen of UMLS files only, "
-                f"and this is {format}; leave them out"
-            )
-    concepts = reader.read(path, on_error=on_error, **options)
+    given["languages"] = chosen
+    options = {option: value for option, value in given.items() if takes(format, option)}
     concept = None
-    for concept in concepts:
+    for concept in reader.read(path, on_error=on_error, **options):
         yield concept
+    if chosen is not languages and "languages" in options:
+        chosen.check(path)
     if concept is None:
         problem = f"the file holds no concepts in the format {format}"
         raise InputError(path, problem, remedy="check the path and --dict-format")
+
+
+def takes(format: str, option: str) -> bool:
+    """Whether an option of `read` is for files of a format, as its module says."""
+    return option in getattr(_reader(format), "OPTIONS", ())
+
+
+def options_of(format: str, formats: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `read` for a file that is read beside files of other formats.
+
+    Those that are for other formats alone are left out; one that is for none stays, to be refused.
+    """
+    return {
+        option: value
+        for option, value in given.items()
+        if takes(format, option) or not any(takes(other, option) for other in formats)
+    }
 
 
 def release(path: Readable, format: str) -> str:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, TypeVar
 
-from linker.errors import OnError, RecordError, ignore, shorten
-from linker.files import Pathlike, read_lines
+from linker.errors import InputError, OnError, RecordError, ignore, shorten
+from linker.files import OpenFile, Pathlike, parse_json, read_lines, read_text
 from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT, namespace
 from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span
+
+logger = logging.getLogger(__name__)
 
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
 _GIVE = "give one or remove the line"
 
+_NO_OBJECT = (AttributeError, KeyError, TypeError)  # of an object of JSON with other keys or types
+
+_Place = TypeVar("_Place", int, None)
 _Raw = TypeVar("_Raw")
 _Parsed = TypeVar("_Parsed")
 
 
 def parse_each(
     path: Pathlike,
-    records: Iterable[tuple[int, _Raw]],
-    parse: Callable[[int, _Raw], _Parsed | None],
+    records: Iterable[tuple[_Place, _Raw]],
+    parse: Callable[[_Place, _Raw], _Parsed | None],
     on_error: OnError,
     *,
     expected: str = "",
@@ -34,7 +42,7 @@ def parse_each(
 
     Args:
         path: the file, for messages.
-        records: each with the number of its line.
+        records: each with the number of its line, or None where it has no line.
         parse: is given number and record; it raises `RecordError` for a bad one, or any ValueError,
             whose text says what is wrong.
         on_error: what to do with a bad one; returns to skip it.
@@ -52,6 +60,74 @@ def parse_each(
         else:
             if parsed is not None:
                 yield parsed
+
+
+def read_json(path: Pathlike) -> dict[str, Any]:
+    """Read a file that holds one object of JSON.
+
+    Raises:
+        InputError: it is not JSON, or not an object.
+    """
+    try:
+        value = parse_json(read_text(path))
+    except ValueError as error:
+        line = getattr(error, "lineno", None)
+        remedy = "fetch or write the file again"
+        raise InputError(path, f"the JSON is broken ({error})", line=line, remedy=remedy) from None
+    if not isinstance(value, dict):
+        raise InputError(path, "the JSON is no object", expected="{…}", remedy="check the path")
+    return value
+
+
+def parse_objects(
+    path: Pathlike,
+    objects: Iterable[Any],
+    parse: Callable[[Any], _Parsed | None],
+    on_error: OnError,
+    expected: str,
+) -> Iterator[_Parsed]:
+    """Parse objects of JSON, of which none says its line; see `parse_each`.
+
+    Args:
+        path: the file, for messages.
+        objects: dictionaries, or whatever stands in their place.
+        parse: raises `RecordError`, or what a key or value that is not as it should be raises.
+        on_error: what to do with a bad one; returns to skip it.
+        expected: what an object should hold.
+    """
+
+    def parsed(_: None, record: Any) -> _Parsed | None:
+        try:
+            return parse(record)
+        except _NO_OBJECT as error:
+            problem = f"an object is not as its format has it ({type(error).__name__}: {error})"
+            value = json.dumps(record, ensure_ascii=False)
+            remedy = "mend it, or skip it with --on-error skip"
+            raise RecordError(problem, value, expected=expected, remedy=remedy) from None
+
+    return parse_each(path, ((None, record) for record in objects), parsed, on_error)
+
+
+def find(folder: Pathlike, name: str) -> Path | None:
+    """The file of a folder with this name, plain or .gz; an open file stands for no folder."""
+    if isinstance(folder, OpenFile):
+        return None
+    ways = (Path(folder) / f"{name}{end}" for end in ("", ".gz"))
+    return next((file for file in ways if file.is_file()), None)
+
+
+def beside(path: Pathlike, name: str, content: str) -> Path | None:
+    """The file with another table, in the folder of the first; a warning says if it is not there.
+
+    Args:
+        path: the file of the first table; an open file stands in no folder.
+        name: of the other file.
+        content: what concepts lack without it.
+    """
+    place = path if isinstance(path, OpenFile) else Path(path).parent
+    if (other := find(place, name)) is None:
+        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, content)
+    return other
 
 
 def numbered(rows: Iterable[TableRow]) -> Iterator[tuple[int, TableRow]]:

@@ -17,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, stop
-from linker.files import OpenFile, Pathlike, is_folder, read_lines
-from linker.readers.records import check_concept, parse_each
+from linker.files import Pathlike, is_folder, read_lines
+from linker.readers.languages import Languages
+from linker.readers.records import beside, check_concept, find, parse_each
 from linker.types import Concept, Name, NameKind
 
 logger = logging.getLogger(__name__)
+
+OPTIONS = ("languages", "sources")
 
 Pairs = NDArray[np.int64]
 """A CUI's number in the upper 32 bits, that of its parent or semantic type in the lower ones."""
@@ -40,7 +43,7 @@ _Parsed = TypeVar("_Parsed")
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether `path` is a folder with MRCONSO.RRF, or the first line is one of MRCONSO."""
     if is_folder(path):
-        return _find(Path(path), "MRCONSO") is not None
+        return find(path, "MRCONSO.RRF") is not None
     cells = head[0].split("|") if head else []
     return len(cells) == _WIDTHS["MRCONSO"] + 1 and _is_cui(cells[_CUI])
 
@@ -49,7 +52,7 @@ def read(
     path: Pathlike,
     *,
     on_error: OnError = stop,
-    languages: Collection[str] = ("ENG",),
+    languages: Languages | None = None,
     sources: Collection[str] = (),
 ) -> Iterator[Concept]:
     """Read the concepts of the UMLS, in the order of MRCONSO, which is that of their CUIs.
@@ -64,23 +67,24 @@ def read(
         path: a folder with MRCONSO.RRF, MRREL.RRF and MRSTY.RRF, plain or .gz; or the MRCONSO file,
             with the others beside it.
         on_error: what to do with a bad line of any of the three files.
-        languages: values of LAT to keep; empty for all.
+        languages: of the names to keep; None: English.
         sources: values of SAB to keep, for names and parents; empty for all.
 
     Raises:
         InputError: MRCONSO is not sorted by CUI, or what `on_error` raises.
     """
-    names = _names_file(path)
+    names, languages = _names_file(path), languages or Languages()
     kept = _kept_cuis(names, on_error, languages, sources)
     parents = _by_concept(_parents(names, on_error, kept, sources), kept)
     types = _by_concept(_types(names, on_error, kept), kept)
     rows = _atoms(names, ignore, languages, sources)  # the first reading has reported bad lines
     for cui, atoms in groupby(rows, key=lambda cells: cells[_CUI]):
-        yield _concept(
-            f"UMLS:{cui}",
-            list(atoms),
-            tuple(f"UMLS:C{number:07d}" for number in next(parents)),
-            tuple(f"T{number:03d}" for number in next(types)),
+        identifier = f"UMLS:{cui}"
+        yield languages.concept(
+            identifier,
+            (_name(identifier, atom) for atom in atoms),
+            parents=tuple(f"UMLS:C{number:07d}" for number in next(parents)),
+            types=tuple(f"T{number:03d}" for number in next(types)),
         )
 
 
@@ -91,16 +95,10 @@ def _by_concept(pairs: Pairs, kept: NDArray[np.int64]) -> Iterator[list[int]]:
         yield (pairs[start:end] & _LOWER).tolist()
 
 
-def _find(folder: Path, name: str) -> Path | None:
-    return next(
-        (file for end in (".RRF", ".RRF.gz") if (file := folder / f"{name}{end}").is_file()), None
-    )
-
-
 def _names_file(path: Pathlike) -> Pathlike:
     if not is_folder(path):
         return path
-    if file := _find(Path(path), "MRCONSO"):
+    if file := find(path, "MRCONSO.RRF"):
         return file
     raise LinkerError(
         f"{path}: the folder has no MRCONSO.RRF; name the folder META of a UMLS release"
@@ -145,7 +143,7 @@ def _rows(
 
 
 def _atoms(
-    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Languages, sources: Collection[str]
 ) -> Iterator[list[str]]:
     """The rows of MRCONSO that the filters leave."""
     last = ""
@@ -165,7 +163,7 @@ def _atoms(
         last = cells[_CUI]
         if (
             cells[_SUPPRESS] in _DROPPED
-            or (languages and cells[_LAT] not in languages)
+            or languages.place(cells[_LAT]) is None
             or (sources and cells[_SAB] not in sources)
         ):
             return None
@@ -177,7 +175,7 @@ def _atoms(
 
 
 def _kept_cuis(
-    path: Pathlike, on_error: OnError, languages: Collection[str], sources: Collection[str]
+    path: Pathlike, on_error: OnError, languages: Languages, sources: Collection[str]
 ) -> NDArray[np.int64]:
     """The numbers of the CUIs that keep a name, rising."""
     rows = _atoms(path, on_error, languages, sources)
@@ -197,7 +195,7 @@ def _parents(
             raise RecordError("CUI2 is not a CUI", cells[4], expected=_CUIS)
         return None if cells[0] == cells[4] else int(cells[0][1:]) << 32 | int(cells[4][1:])
 
-    path = _beside(names, "MRREL", "parents")
+    path = beside(names, "MRREL.RRF", "parents")
     edges = _of_kept(_rows(path, "MRREL", parent, on_error, "|PAR|") if path else (), kept)
     inside = np.isin(edges & _LOWER, kept)
     if dropped := len(edges) - int(inside.sum()):
@@ -215,17 +213,8 @@ def _types(names: Pathlike, on_error: OnError, kept: NDArray[np.int64]) -> Pairs
             raise RecordError(problem, cells[1], expected=expected)
         return int(cells[0][1:]) << 32 | int(cells[1][1:])
 
-    path = _beside(names, "MRSTY", "semantic types")
+    path = beside(names, "MRSTY.RRF", "semantic types")
     return _of_kept(_rows(path, "MRSTY", semantic_type, on_error) if path else (), kept)
-
-
-def _beside(names: Pathlike, name: str, content: str) -> Path | None:
-    """The file of another table in the folder of MRCONSO; an open file stands in none."""
-    place = names if isinstance(names, OpenFile) else Path(names).parent
-    path = _find(place, name) if isinstance(place, Path) else None
-    if path is None:
-        logger.warning("%s: there is no %s.RRF, so the concepts have no %s", place, name, content)
-    return path
 
 
 def _of_kept(pairs: Iterable[int], kept: NDArray[np.int64]) -> Pairs:
@@ -234,17 +223,9 @@ def _of_kept(pairs: Iterable[int], kept: NDArray[np.int64]) -> Pairs:
     return rows[np.isin(rows >> 32, kept)]
 
 
-def _concept(
-    identifier: str, atoms: list[list[str]], parents: tuple[str, ...], types: tuple[str, ...]
-) -> Concept:
-    best = next(
-        (a for a in atoms if (a[_LAT], a[_TS], a[_STT], a[_ISPREF]) == ("ENG", "P", "PF", "Y")),
-        atoms[0],
-    )
-    names = {best[_STR]: Name(best[_STR], identifier, "preferred", best[_LAT], best[_SAB])}
-    for atom in atoms:
-        kind: NameKind = "abbreviation" if atom[_TTY] in _ABBREVIATIONS else "exact"
-        names.setdefault(atom[_STR], Name(atom[_STR], identifier, kind, atom[_LAT], atom[_SAB]))
-    return Concept(
-        identifier, best[_STR], tuple(names.values()), parents, types=types, namespace="UMLS"
+def _name(identifier: str, atom: list[str]) -> Name:
+    is_preferred = (atom[_TS], atom[_STT], atom[_ISPREF]) == ("P", "PF", "Y")
+    kind: NameKind = "abbreviation" if atom[_TTY] in _ABBREVIATIONS else "exact"
+    return Name(
+        atom[_STR], identifier, "preferred" if is_preferred else kind, atom[_LAT], atom[_SAB]
     )

@@ -32,6 +32,8 @@ from linker.types import NAME_KINDS, Concept, NameKind, Status
 
 logger = logging.getLogger(__name__)
 
+OPTIONS = ("prefix",)
+
 KINDS: dict[str, NameKind] = {
     "synonyms": "exact",
     "narrow": "narrow",

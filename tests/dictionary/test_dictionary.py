@@ -102,9 +102,9 @@ def test_choices_are_for_the_formats_that_have_them(tmp_path: Path) -> None:
     with_prefix = read(tmp_path, "127009\tfever\n", prefix="MIM")
     assert with_prefix.rows("127009") == with_prefix.rows("OMIM:127009") == (0,)
     (tmp_path / "names.txt").write_text("127009||flu\n")
-    with pytest.raises(LinkerError, match="a prefix can be given to the ids of tables only"):
+    with pytest.raises(LinkerError, match="is biosyn, and prefix can be chosen of table only"):
         Dictionary.read(tmp_path / "names.txt", prefix="SCTID")
-    with pytest.raises(LinkerError, match="languages and sources can be chosen of UMLS files only"):
+    with pytest.raises(LinkerError, match="languages can be chosen of rrf, athena, rf2"):
         read(tmp_path, languages=["GER"])
     table = write(tmp_path / "small.tsv", "127009\tfever\t\t127010\n127010\tcough\n")
     both = Dictionary.read(tmp_path / "names.txt", table, prefix="SCTID", hierarchy=table)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from linker.errors import InputError, LinkerError
+from linker.formats import DICTIONARIES
 from linker.readers import dictionaries
 
 from .conftest import refused
@@ -75,7 +76,7 @@ def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
         dictionaries.detect(path)
     assert str(caught.value) == (
         f"{path}: is not a dictionary in a format that linker knows: 'Call me Ishmael.'; "
-        "expected one of medic, obo, rrf, biosyn, icd10cm, table; name its format with --dict-format"
+        f"expected one of {', '.join(DICTIONARIES)}; name its format with --dict-format"
     )
     path.unlink()
     with pytest.raises(InputError, match="is not a dictionary in a format that linker knows; exp"):
@@ -99,17 +100,17 @@ def test_an_empty_file(path: Path, format: str) -> None:
 def test_what_cannot_be_read(path: Path) -> None:
     with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
         dictionaries.detect("-")
-    unknown = "there is no dictionary format 'owl'; choose one of medic, obo, rrf, biosyn"
+    unknown = "there is no dictionary format 'pdf'; choose one of medic, obo, rrf, athena, rf2, ob"
     with pytest.raises(LinkerError, match=unknown):
-        list(dictionaries.read(path, "owl"))
+        list(dictionaries.read(path, "pdf"))
 
 
 @pytest.mark.parametrize(
     ("format", "options", "message"),
     [
-        ("table", {"languages": ("FRE",)}, "can be chosen of UMLS files only, and this is table"),
-        ("table", {"sources": ("MSH",)}, "can be chosen of UMLS files only, and this is table"),
-        ("rrf", {"prefix": "X"}, "can be given to the ids of tables only, and this is rrf; leave"),
+        ("table", {"languages": ("FRE",)}, "is table, and languages can be chosen of rrf, athena"),
+        ("table", {"sources": ("MSH",)}, "is table, and sources can be chosen of rrf, athena only"),
+        ("rrf", {"prefix": "X"}, "is rrf, and prefix can be chosen of table only; leave it out"),
     ],
 )
 def test_options_of_other_formats(

@@ -10,6 +10,7 @@ import pytest
 
 from linker.errors import InputError, LinkerError
 from linker.readers import rrf
+from linker.readers.languages import Languages
 from linker.types import Concept, Name
 
 from .conftest import refused
@@ -112,13 +113,13 @@ def test_parents_are_the_second_concepts_of_par_rows(
 
 
 def test_languages(meta: Path) -> None:
-    french = list(rrf.read(meta, languages=("FRE",)))
+    french = list(rrf.read(meta, languages=Languages(["fr"])))
     assert [(c.id, c.name) for c in french] == [
         ("UMLS:C9000002", "fièvre du mouton"),
         ("UMLS:C9000003", "fièvre"),
     ]
     assert parents(french) == {"2": ("3",), "3": ()}
-    both = {c.id: c for c in rrf.read(meta, languages=())}
+    both = {c.id: c for c in rrf.read(meta, languages=Languages(()))}
     assert both["UMLS:C9000002"].name == "sheep fever"
     assert both["UMLS:C9000002"].names[-1] == Name(
         "fièvre du mouton", "UMLS:C9000002", "exact", "FRE", "AAA"

@@ -1,0 +1,180 @@
+"""The vocabularies of OMOP as Athena hands them out: CONCEPT.csv and the tables beside it.
+
+A concept is a standard or a classification concept that is valid. Concepts of other vocabularies
+are known by what they map to ("Maps to"): their ids are alternative ids. Their names are not taken,
+since many are narrower.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from itertools import chain
+from pathlib import Path
+
+from linker.errors import LinkerError, OnError, ignore, stop
+from linker.files import Pathlike, is_folder
+from linker.ids import counted
+from linker.readers.languages import Languages
+from linker.readers.records import beside, check_concept, find
+from linker.readers.tabs import Grouped, number_of, read_table
+from linker.types import Concept, Name
+
+OPTIONS = ("languages", "sources")
+_CONCEPT, _SYNONYM = "CONCEPT.csv", "CONCEPT_SYNONYM.csv"
+_RELATIONSHIP, _VOCABULARY = "CONCEPT_RELATIONSHIP.csv", "VOCABULARY.csv"
+_COLUMNS = (
+    *("concept_id", "concept_name", "domain_id", "vocabulary_id"),
+    *("standard_concept", "concept_code", "invalid_reason"),
+)
+_LANGUAGES = {  # the concepts of languages; others are called by their id
+    **dict.fromkeys(("4180186", "4093769"), "en"),
+    **{"4182511": "es", "4180190": "fr", "4182504": "de", "4182507": "it", "4182503": "nl"},
+    **{"4181536": "pt", "4180183": "da", "4175777": "sv", "4182948": "zh", "4181524": "ja"},
+    **{"4175771": "ko", "4181374": "ar", "4180047": "he"},
+}
+_PARENT, _ALTERNATIVE, _REPLACED = "^", "=", ">"  # what a related concept is, before its id
+_RELATIONS = {"Is a": _PARENT, "Concept replaced by": _REPLACED}
+_REVERSED = {"Subsumes": _PARENT, "Maps to": _ALTERNATIVE}  # of the second concept
+
+
+def recognises(path: Pathlike, head: list[str]) -> bool:
+    """Tell whether `path` is a folder with a table of concepts, or the first line is its header."""
+    if is_folder(path):
+        return any(find(path, name) for name in (_CONCEPT, _SYNONYM, _RELATIONSHIP))
+    return set(_COLUMNS) <= set("".join(head[:1]).split("\t"))
+
+
+def release(path: Pathlike) -> str:
+    """The version of the vocabularies in VOCABULARY.csv; empty where it is not there."""
+    table = find(path if is_folder(path) else Path(path).parent, _VOCABULARY)
+    columns = ("vocabulary_id", "vocabulary_version")
+
+    def version(_: int, vocabulary: str, version: str) -> str | None:
+        return version if vocabulary == "None" else None
+
+    return next(read_table(table, columns, version, ignore), "") if table else ""
+
+
+def read(
+    path: Pathlike,
+    *,
+    on_error: OnError = stop,
+    languages: Languages | None = None,
+    sources: Collection[str] = (),
+) -> Iterator[Concept]:
+    """Read the concepts under their OMOP ids, those that are not valid as obsolete ones.
+
+    CONCEPT.csv is read twice, line by line; the rows of the other tables are held packed. The
+    domain is the type, the vocabulary with its code a cross-reference. Parents that are no such
+    concepts are left out.
+
+    Args:
+        path: a folder with CONCEPT.csv, CONCEPT_SYNONYM.csv and CONCEPT_RELATIONSHIP.csv, plain or
+            .gz; or the first of these, with the others beside it.
+        on_error: what to do with a bad row of any of the three.
+        languages: of the names to keep; None: English, in which concepts are called.
+        sources: vocabularies of the concepts to keep; all where empty.
+
+    Raises:
+        LinkerError: CONCEPT.csv is not there, or no concept is a standard concept of the sources.
+        InputError: what `on_error` raises.
+    """
+    table, languages = _concepts_file(path), languages or Languages()
+    of_vocabulary: Counter[str] = Counter()
+
+    def standard(_: int, identifier: str, *cells: str) -> int | None:
+        vocabulary, is_standard, invalid = cells[2], cells[3], cells[5]
+        if is_standard not in ("S", "C") or invalid:
+            return None
+        of_vocabulary[vocabulary] += 1
+        return number_of(identifier) if not sources or vocabulary in sources else None
+
+    kept = set(read_table(table, _COLUMNS, standard, on_error))
+    if sources and not kept:
+        there = counted(of_vocabulary)
+        named = ", ".join(sources)
+        raise LinkerError(f"{table}: holds no standard concept of {named}; there are {there}")
+    rows = chain(_synonyms(table, on_error, kept, languages), _relations(table, on_error, kept))
+    parse = _parser(Grouped(rows), kept, languages, sources)
+    yield from read_table(table, _COLUMNS, parse, ignore)  # bad rows were reported above
+
+
+def _concepts_file(path: Pathlike) -> Pathlike:
+    if not is_folder(path):
+        return path
+    if file := find(path, _CONCEPT):
+        return file
+    raise LinkerError(f"{path}: the folder has no {_CONCEPT}; unpack the whole archive of Athena")
+
+
+def _synonyms(
+    table: Pathlike, on_error: OnError, kept: Collection[int], languages: Languages
+) -> Iterator[tuple[int, str]]:
+    def synonym(_: int, identifier: str, name: str, spoken: str) -> tuple[int, str] | None:
+        number, language = number_of(identifier), _LANGUAGES.get(spoken, spoken)
+        if number not in kept or languages.place(language) is None:
+            return None
+        check_concept(identifier, (name.strip(),))
+        return number, f"{language}\t{name}"
+
+    columns = ("concept_id", "concept_synonym_name", "language_concept_id")
+    if path := beside(table, _SYNONYM, "synonyms"):
+        yield from read_table(path, columns, synonym, on_error)
+
+
+def _relations(
+    table: Pathlike, on_error: OnError, kept: Collection[int]
+) -> Iterator[tuple[int, str]]:
+    def relation(
+        _: int, first: str, second: str, name: str, invalid: str
+    ) -> tuple[int, str] | None:
+        if invalid or first == second:
+            return None
+        sign = _RELATIONS.get(name)
+        if sign is None:
+            sign, first, second = _REVERSED.get(name), second, first
+        if sign is None:
+            return None
+        owner, other = number_of(first), number_of(second)
+        is_kept = {_PARENT: owner in kept and other in kept, _ALTERNATIVE: owner in kept}
+        return (owner, f"{sign}{other}") if is_kept.get(sign, True) else None
+
+    columns = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
+    if path := beside(table, _RELATIONSHIP, "parents, alternative ids and replacements"):
+        yield from read_table(path, columns, relation, on_error)
+
+
+def _parser(
+    known: Grouped, kept: Collection[int], languages: Languages, sources: Collection[str]
+) -> Callable[..., Concept | None]:
+    """What makes a concept of a row of CONCEPT.csv, with what is known of it from the others."""
+
+    def concept(line: int, number: str, name: str, domain: str, *cells: str) -> Concept | None:
+        vocabulary, _, code, invalid = cells
+        if number_of(number) not in kept and (
+            not invalid or (sources and vocabulary not in sources)
+        ):
+            return None
+        identifier = f"OMOP:{number}"
+        names = [Name(name.strip(), identifier, "preferred", "en", vocabulary)]
+        related: dict[str, list[str]] = {_PARENT: [], _ALTERNATIVE: [], _REPLACED: []}
+        for text in dict.fromkeys(known[int(number)]):
+            if text[0] in related:
+                related[text[0]].append(f"OMOP:{text[1:]}")
+            else:
+                language, _, synonym = text.partition("\t")
+                names.append(Name(synonym.strip(), identifier, "exact", language, vocabulary))
+        return languages.concept(
+            identifier,
+            names,
+            parents=tuple(related[_PARENT]),
+            alt_ids=tuple(related[_ALTERNATIVE]),
+            types=(domain,),
+            status="obsolete" if invalid else "current",
+            replaced_by=tuple(related[_REPLACED]),
+            xrefs=(f"{vocabulary.replace(' ', '_')}:{code}",),
+            line=line,
+        )
+
+    return concept

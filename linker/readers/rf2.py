@@ -1,0 +1,218 @@
+"""SNOMED CT as its members hand it out (RF2): the snapshot of a release.
+
+https://confluence.ihtsdotools.org/display/DOCRELFMT describes the files.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from linker.errors import LinkerError, OnError, stop
+from linker.files import Pathlike, is_folder
+from linker.readers.languages import Languages
+from linker.readers.records import check_concept
+from linker.readers.tabs import Grouped, number_of, read_table
+from linker.types import Concept, Name, NameKind
+
+logger = logging.getLogger(__name__)
+
+OPTIONS = ("languages",)
+_KINDS = {  # of files, with what concepts lack without them
+    "sct2_Concept_": "",
+    "sct2_Description_": "names",
+    "sct2_TextDefinition_": "definitions",
+    "sct2_Relationship_": "parents",
+    "der2_cRefset_Language": "preferred names, but those that are fully specified",
+    "der2_cRefset_Association": "replacements of inactive concepts",
+}
+_CONCEPT, _DESCRIPTION, _DEFINITION, _RELATIONSHIP, _LANGUAGE, _ASSOCIATION = _KINDS
+_FILE = re.compile(rf"x?({'|'.join(_KINDS)}).*Snapshot.*_(\d{{8}})\w*\.txt(?:\.gz)?")
+# concepts that the files are written with
+_IS_A, _FULLY_SPECIFIED, _PREFERRED = "116680003", "900000000000003001", "900000000000548007"
+_BRITISH = "900000000000508004"  # the reference set of British English
+_REPLACES = frozenset(("900000000000527005", "900000000000526001"))  # same as, replaced by
+_TAGGED = re.compile(r"(.*\S)\s+\(([^()]+)\)")
+# what a row says of a concept, before its text
+_FULL, _BEST, _OTHER, _DEFINED, _PARENT, _REPLACED = "FPSD^>"
+
+
+def recognises(path: Pathlike, head: list[str]) -> bool:
+    """Tell whether `path` is a folder with a table of concepts of a snapshot, at any depth."""
+    return is_folder(path) and bool(_files(path)[_CONCEPT])
+
+
+def release(path: Pathlike) -> str:
+    """The date in the names of the files, as YYYYMMDD."""
+    return _date(_files(path)[_CONCEPT][0])
+
+
+def read(
+    path: Pathlike, *, on_error: OnError = stop, languages: Languages | None = None
+) -> Iterator[Concept]:
+    """Read the concepts in the order of their file, inactive ones as obsolete.
+
+    A concept is called by its preferred term, in American English where there is a choice. Its
+    fully specified name is a name without its semantic tag, which is the type. Concepts that an
+    edition only describes, such as those of the international edition in a translation, follow at
+    the end. All rows are held packed.
+
+    Args:
+        path: the folder of a release, or the folder Snapshot in it.
+        on_error: what to do with a bad row.
+        languages: of the names to keep; None: English. "en-GB" prefers British terms.
+
+    Raises:
+        LinkerError: the folder holds the files of several releases.
+        InputError: what `on_error` raises.
+    """
+    files, languages = _files(path), languages or Languages()
+    _check(path, files)
+    known = Grouped(
+        chain(
+            _descriptions(files, on_error, languages),
+            _edges(files[_RELATIONSHIP], ("sourceId", "destinationId", "typeId"), on_error),
+            _edges(
+                files[_ASSOCIATION],
+                ("referencedComponentId", "targetComponentId", "refsetId"),
+                on_error,
+            ),
+        )
+    )
+    seen: list[int] = []
+
+    def concept(line: int | None, number: str, active: str) -> Concept:
+        seen.append(number_of(number))
+        return _concept(number, known[seen[-1]], languages, active == "1", line)
+
+    for file in files[_CONCEPT]:
+        yield from read_table(file, ("id", "active"), concept, on_error)
+    for number in np.setdiff1d(known.owners, np.array(seen, np.int64)).tolist():
+        yield _concept(str(number), known[number], languages, True, None)
+
+
+def _files(folder: Pathlike) -> dict[str, list[Path]]:
+    """The files of a folder by their kind."""
+    files: dict[str, list[Path]] = {kind: [] for kind in _KINDS}
+    for file in sorted(Path(folder).rglob("*Snapshot*_*.txt*")):
+        if match := _FILE.fullmatch(file.name):
+            files[match[1]].append(file)
+    return files
+
+
+def _date(file: Path) -> str:
+    return _FILE.sub(r"\2", file.name)
+
+
+def _check(folder: Pathlike, files: dict[str, list[Path]]) -> None:
+    """Check that the files are of one release, and say which kinds are missing."""
+    by_date = {_date(file): file.name for file in chain.from_iterable(files.values())}
+    if len(by_date) > 1:
+        named = " and ".join(f"{date} ({name})" for date, name in sorted(by_date.items()))
+        raise LinkerError(
+            f"{folder}: holds files of the releases {named}; "
+            "keep one release in a folder, and give an extension as another --dict"
+        )
+    for kind, content in _KINDS.items():
+        if not files[kind]:
+            text = "%s: there is no file %s…Snapshot…, so the concepts have no %s"
+            logger.warning(text, folder, kind, content)
+
+
+def _descriptions(
+    files: dict[str, list[Path]], on_error: OnError, languages: Languages
+) -> Iterator[tuple[int, str]]:
+    """The names and definitions in the languages, and the tagged names in all."""
+    preferred = _preferred(files[_LANGUAGE], on_error)
+
+    def description(
+        _: int, identifier: str, active: str, number: str, language: str, kind: str, term: str
+    ) -> tuple[int, str] | None:
+        is_full = kind == _FULLY_SPECIFIED
+        if active != "1" or (languages.place(language) is None and not is_full):
+            return None
+        check_concept(number, (term.strip(),))
+        tag = preferred.get(number_of(identifier))
+        sign = _FULL if is_full else _OTHER if tag is None else _BEST
+        return number_of(number), f"{sign}{tag or language}\t{term}"
+
+    def definition(
+        _: int, active: str, number: str, language: str, term: str
+    ) -> tuple[int, str] | None:
+        return (number_of(number), f"{_DEFINED}{language}\t{term}") if active == "1" else None
+
+    columns = ("active", "conceptId", "languageCode", "term")
+    for file in files[_DESCRIPTION]:
+        of_name = ("id", *columns[:3], "typeId", "term")
+        yield from read_table(file, of_name, description, on_error)
+    for file in files[_DEFINITION]:
+        yield from read_table(file, columns, definition, on_error)
+
+
+def _preferred(files: list[Path], on_error: OnError) -> dict[int, str]:
+    """The descriptions that a language reference set prefers; "en-GB" for British ones alone."""
+    tags: dict[int, str] = {}
+
+    def member(_: int, active: str, refset: str, description: str, acceptability: str) -> None:
+        if active == "1" and acceptability == _PREFERRED:
+            if refset == _BRITISH:
+                tags.setdefault(number_of(description), "en-GB")
+            else:
+                tags[number_of(description)] = ""
+
+    columns = ("active", "refsetId", "referencedComponentId", "acceptabilityId")
+    for file in files:
+        for _ in read_table(file, columns, member, on_error):
+            pass
+    return tags
+
+
+def _edges(
+    files: list[Path], columns: tuple[str, str, str], on_error: OnError
+) -> Iterator[tuple[int, str]]:
+    """The parents and replacements in the columns of two concepts and what joins them."""
+
+    def edge(_: int, active: str, first: str, second: str, kind: str) -> tuple[int, str] | None:
+        sign = _PARENT if kind == _IS_A else _REPLACED if kind in _REPLACES else ""
+        wanted = active == "1" and sign
+        return (number_of(first), f"{sign}{number_of(second)}") if wanted else None
+
+    for file in files:
+        yield from read_table(file, ("active", *columns), edge, on_error)
+
+
+def _concept(
+    number: str, rows: list[str], languages: Languages, active: bool, line: int | None
+) -> Concept:
+    identifier = f"SNOMEDCT:{number}"
+    names, definitions, types = list[Name](), list[tuple[str, str]](), dict[str, str]()
+    related: dict[str, list[str]] = {_PARENT: [], _REPLACED: []}
+    has_best = any(row[0] == _BEST for row in rows)
+    for row in dict.fromkeys(rows):
+        sign, (language, _, text) = row[0], row[1:].partition("\t")
+        if sign in related:
+            related[sign].append(f"SNOMEDCT:{language}")
+        elif sign == _DEFINED:
+            definitions.append((text, language))
+        else:
+            if sign == _FULL and (tagged := _TAGGED.fullmatch(text)):
+                text = tagged[1]
+                types[language] = tagged[2]
+            is_best = sign == _BEST or (sign == _FULL and not has_best)
+            kind: NameKind = "preferred" if is_best else "exact"
+            names.append(Name(text.strip(), identifier, kind, language))
+    return languages.concept(
+        identifier,
+        names,
+        definitions,
+        parents=tuple(related[_PARENT]),
+        types=tuple([types["en"]] if "en" in types else types.values()),
+        status="current" if active else "obsolete",
+        replaced_by=tuple(related[_REPLACED]),
+        line=line,
+    )

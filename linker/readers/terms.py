@@ -1,0 +1,172 @@
+"""What OBO Graphs, OWL and SKOS share: statements on a concept, IRIs and their prefixes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from lxml import etree  # type: ignore[import-untyped]
+
+from linker.errors import InputError, RecordError
+from linker.files import Pathlike, check_whole, head, read_text
+from linker.ids import normalized
+from linker.readers.languages import Languages
+from linker.types import Concept, Name, NameKind
+
+Statement = tuple[str, str, str]
+"""The local name of a predicate, a text or an IRI, and the tag of its language."""
+
+NAMES: dict[str, NameKind] = {
+    **dict.fromkeys(("label", "prefLabel"), "preferred"),
+    **dict.fromkeys(("hasExactSynonym", "altLabel", "hiddenLabel", "IAO_0000118"), "exact"),
+    **{"hasNarrowSynonym": "narrow", "hasBroadSynonym": "broad", "hasRelatedSynonym": "related"},
+    "abbreviation": "abbreviation",  # said of the type of a synonym
+}
+_LISTS = {
+    **dict.fromkeys(("subClassOf", "is_a", "broader"), "parents"),
+    **dict.fromkeys(("hasAlternativeId", "notation"), "alt_ids"),
+    **dict.fromkeys(("IAO_0100001", "isReplacedBy"), "replaced_by"),
+    **dict.fromkeys(("hasDbXref", "exactMatch", "closeMatch"), "xrefs"),
+    **dict.fromkeys(("inSubset", "inScheme"), "types"),
+}
+_DEFINITIONS = ("IAO_0000115", "definition")
+USED = frozenset((*NAMES, *_LISTS, *_DEFINITIONS, "deprecated"))
+"""The predicates that are read."""
+
+_ABBREVIATION = re.compile("abbreviation|OMO_00030(00|12)", re.IGNORECASE)
+_IRI = re.compile(r"https?://(.+?)[/#]([^/#]+)")
+_LAST = re.compile(r"[^/#]*\Z")
+# namespaces in which the prefix is a part of the local name, as in obo/DOID_4
+_UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
+# where the last part of a namespace is the prefix
+_REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
+PREFIXES = {
+    **{"id.nlm.nih.gov/mesh": "MESH", "linkedlifedata.com/resource/umls/id": "UMLS"},
+    **{"www.nlm.nih.gov/research/umls": "UMLS", "www.nlm.nih.gov/research/umls/rxnorm": "RXNORM"},
+    **{"snomed.info/sct": "SNOMEDCT", "snomed.info/id": "SNOMEDCT", "loinc.org": "LOINC"},
+    **{"hl7.org/fhir/sid/icd-10": "ICD10", "hl7.org/fhir/sid/icd-10-cm": "ICD10CM"},
+    **{"hl7.org/fhir/sid/icd-9-cm": "ICD9CM", "www.whocc.no/atc": "ATC", "omim.org/entry": "OMIM"},
+    "human-phenotype-ontology.org": "HP",
+}
+"""The prefixes of ids in well-known namespaces, which are written without http:// and last sign."""
+
+_DECLARED = re.compile(
+    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*=?\s*<)([^"\'>]+)'
+)
+_VERSION = re.compile(
+    r"(?<!#)(?:version(?:IRI|Info)|\bdc\w*:(?:modified|issued))\b"
+    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]*["<>]\s*([^"<>]+)'
+)
+XML = re.compile(r"\s*<(?:\?xml|!|\w+:RDF\b|Ontology\b)")
+"""How a file of XML begins."""
+
+_ENTITY = re.compile(r'<!ENTITY\s+([\w.-]+)\s+(?:"([^"&%]*)"|\'([^\'&%]*)\')\s*>')
+
+
+def concept(identifier: str, statements: Iterable[Statement], languages: Languages) -> Concept:
+    """Make a concept of what is stated on it; predicates that are not read are passed over.
+
+    Raises:
+        RecordError: the id is neither a CURIE nor an IRI, or see `Languages.concept`.
+    """
+    if not re.fullmatch(r"(?!file:)[^\s:]+:\S+", identifier):
+        expected = "such as DOID:4 or http://purl.obolibrary.org/obo/DOID_4"
+        raise RecordError("the id is neither a CURIE nor an IRI", identifier, expected=expected)
+    names, definitions, status = list[Name](), list[tuple[str, str]](), "current"
+    lists: dict[str, dict[str, None]] = defaultdict(dict)
+    for predicate, value, language in statements:
+        if predicate in NAMES:
+            names.append(Name(value.strip(), identifier, NAMES[predicate], language))
+        elif predicate in _DEFINITIONS:
+            definitions.append((value.strip(), language))
+        elif predicate in _LISTS:
+            lists[_LISTS[predicate]][value] = None
+        elif predicate == "deprecated" and value.lower() in ("true", "1"):
+            status = "obsolete"
+    fields = {name: tuple(values) for name, values in lists.items()}
+    return languages.concept(identifier, names, definitions, status=status, **fields)
+
+
+def local_name(iri: str) -> str:
+    """The part of an IRI behind its last slash or hash sign."""
+    match = _LAST.search(iri)
+    return match[0] if match else iri
+
+
+def value_of(predicate: str, text: str, declared: Mapping[str, str]) -> str:
+    """The value of a statement on a concept: an IRI becomes a CURIE, of a type its local name."""
+    if _LISTS.get(predicate) == "types":
+        return local_name(text)
+    return curie(text, declared) if predicate in _LISTS else text
+
+
+def predicate_of(predicate: str, synonym_type: str) -> str:
+    """The predicate of a synonym whose type may call it an abbreviation."""
+    return "abbreviation" if _ABBREVIATION.search(synonym_type) else predicate
+
+
+def curie(iri: str, declared: Mapping[str, str]) -> str:
+    """Write an IRI as a CURIE where its prefix is known; any other text is kept.
+
+    Args:
+        iri: the IRI, or a CURIE.
+        declared: namespaces of the file, with their prefixes.
+    """
+    match = _IRI.fullmatch(iri)
+    if not match:
+        return normalized(iri)
+    namespace, local = match.groups()
+    if namespace == "identifiers.org":
+        return normalized(local)
+    if namespace in _UNDERSCORED and "_" in local:
+        prefix, _, local = local.rpartition("_")
+    elif namespace.startswith(_REGISTRIES):
+        prefix = local_name(namespace)
+    else:
+        whole = iri.removesuffix(local)
+        prefix = PREFIXES.get(namespace) or declared.get(whole, "")
+    return normalized(f"{prefix}:{local}") if prefix else iri
+
+
+def prefixes_of(text: str) -> dict[str, str]:
+    """The namespaces that an RDF or OWL file declares, with their prefixes."""
+    return {namespace: prefix for prefix, namespace in _DECLARED.findall(text)}
+
+
+def version_of(path: Pathlike) -> str:
+    """The version, else the date, that the first lines of an RDF or OWL file state, else empty."""
+    match = _VERSION.search("\n".join(head(path, limit=None)))
+    return match[1].strip() if match else ""
+
+
+class _Nothing:
+    """Makes nothing of the elements that a parser meets."""
+
+    def close(self) -> None:
+        """End the document."""
+
+
+def read_markup(path: Pathlike) -> str:
+    """The whole text of a file that may be XML, which is checked before others parse it.
+
+    Raises:
+        InputError: the XML is broken or nested deeper than 256 elements, or an entity is not a
+            plain text, or makes the file too long.
+    """
+    text = read_text(path)
+    if not XML.match(text):
+        return text
+    entities = _ENTITY.findall(text)
+    if len(entities) != text.count("<!ENTITY"):
+        problem = "an entity of the XML refers to another one, or to another file"
+        raise InputError(path, problem, expected="a text", remedy="write the file without it")
+    sizes = (text.count(f"&{name};") * len(one or other) for name, one, other in entities)
+    check_whole(path, len(text) + sum(sizes))
+    try:
+        parser = etree.XMLParser(target=_Nothing(), resolve_entities=False, no_network=True)
+        etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        problem, remedy = f"the XML is broken ({error.msg})", "fetch or write the file again"
+        raise InputError(path, problem, line=error.lineno, remedy=remedy) from None
+    return text

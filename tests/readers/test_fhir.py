@@ -1,0 +1,177 @@
+"""Code systems and value sets of FHIR."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Dictionary
+from linker.errors import InputError
+from linker.readers import dictionaries, fhir
+from linker.readers.languages import Languages
+from linker.types import Concept, Name
+
+from .conftest import refused
+
+SYSTEM: dict[str, Any] = {
+    "resourceType": "CodeSystem",
+    "url": "http://example.org/CodeSystem/sheep",
+    "version": "1.2",
+    "language": "en",
+    "content": "complete",
+    "hierarchyMeaning": "is-a",
+    "concept": [
+        {
+            "code": "d",
+            "display": "disease",
+            "concept": [
+                {
+                    "code": "f",
+                    "display": "sheep fever",
+                    "definition": "A hot sheep.",
+                    "designation": [
+                        {"value": "ovine fever", "use": {"code": "synonym"}},
+                        {"language": "de", "value": "Schaffieber", "use": {"code": "display"}},
+                        {"language": "de-AT", "value": "Schafbrand"},
+                    ],
+                    "property": [{"code": "parent", "valueCode": "i"}],
+                },
+                {
+                    "code": "o",
+                    "display": "old fever",
+                    "property": [{"code": "status", "valueCode": "retired"}],
+                    "concept": [{"code": "y", "display": "young fever"}],
+                },
+            ],
+        },
+        {
+            "code": "i",
+            "display": "infection",
+            "property": [
+                {"code": "child", "valueCode": "y"},
+                {"code": "inactive", "valueBoolean": False},
+            ],
+        },
+        {"code": "n"},
+    ],
+}
+
+
+def saved(path: Path, resource: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(resource, indent=1), encoding="utf-8")
+    return path
+
+
+def test_a_concept_whole(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.json", SYSTEM)
+    assert (dictionaries.detect(path), fhir.release(path)) == ("fhir", "1.2")
+    assert list(fhir.read(path))[1] == Concept(
+        "sheep:f",
+        "sheep fever",
+        (
+            Name("sheep fever", "sheep:f", "preferred", "en"),
+            Name("ovine fever", "sheep:f", "exact", "en"),
+        ),
+        parents=("sheep:d", "sheep:i"),
+        definition="A hot sheep.",
+        namespace="sheep",
+    )
+
+
+def test_the_tree_with_properties_and_obsolete_codes(tmp_path: Path) -> None:
+    dictionary = Dictionary.read(saved(tmp_path / "a.json", SYSTEM))
+    assert list(dictionary.ids) == ["sheep:d", "sheep:f", "sheep:y", "sheep:i"]
+    assert dictionary.concept(2).parents == ("sheep:d", "sheep:i")  # not the retired one between
+    assert dictionary.identify("sheep:o") == "sheep:o"
+    assert dictionary.rows("sheep:o") == ()
+    parts = Dictionary.read(saved(tmp_path / "b.json", {**SYSTEM, "hierarchyMeaning": "part-of"}))
+    assert [parts.concept(row).parents for row in range(4)] == [()] * 4
+
+
+def test_languages_and_a_supplement(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.json", SYSTEM)
+    german = list(fhir.read(path, languages=Languages(["de"])))[1]
+    assert [(name.text, name.kind) for name in german.names] == [
+        ("Schaffieber", "preferred"), ("Schafbrand", "exact"),
+    ]  # fmt: skip
+    supplement = {
+        "resourceType": "CodeSystem",
+        "content": "supplement",
+        "supplements": SYSTEM["url"],
+        "concept": [{"code": "i", "designation": [{"language": "fr", "value": "infection (fr)"}]}],
+    }
+    more = saved(tmp_path / "b.json", supplement)
+    both = Dictionary.read(path, more, languages=["en", "fr"])
+    assert [name.text for name in both.concept(3).names] == ["infection", "infection (fr)"]
+
+
+@pytest.mark.parametrize(
+    ("system", "code", "identifier"),
+    [
+        ("http://snomed.info/sct", "22298006", "SNOMEDCT:22298006"),
+        ("http://hl7.org/fhir/sid/icd-10-cm", "I21.9", "ICD10CM:I21.9"),
+        ("http://human-phenotype-ontology.org", "HP:0000001", "HP:0000001"),
+        ("urn:oid:2.16.840", "a", "2.16.840:a"),
+    ],
+)
+def test_prefixes(tmp_path: Path, system: str, code: str, identifier: str) -> None:
+    include = {"system": system, "concept": [{"code": code, "display": "a"}]}
+    value_set = {"resourceType": "ValueSet", "compose": {"include": [include]}}
+    assert [c.id for c in fhir.read(saved(tmp_path / "v.json", value_set))] == [identifier]
+
+
+def test_an_expansion(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    loinc = {"system": "http://loinc.org", "code": "1-8", "display": "Acyclovir"}
+    contains = [{"display": "drugs", "abstract": True, "contains": [loinc, {**loinc}]}]
+    contains += [{**loinc, "code": "2-7", "display": "Old", "inactive": True}]
+    value_set = {
+        "resourceType": "ValueSet",
+        "expansion": {"total": 3, "contains": contains},
+        "compose": {"include": [{"system": "http://loinc.org"}]},
+    }
+    path = saved(tmp_path / "v.json", value_set)
+    with caplog.at_level(logging.WARNING):
+        assert [(c.id, c.name, c.status) for c in fhir.read(path)] == [
+            ("LOINC:1-8", "Acyclovir", "current"), ("LOINC:2-7", "Old", "obsolete"),
+        ]  # fmt: skip
+    assert caplog.messages == [f"{path}: holds 2 of the 3 codes of the value set"]
+    del value_set["expansion"]
+    with pytest.raises(
+        InputError, match=r"says by rules which codes it holds; .*; have it expanded"
+    ):
+        list(fhir.read(saved(path, value_set)))
+
+
+def test_contents(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = saved(tmp_path / "a.json", {**SYSTEM, "content": "fragment"})
+    with caplog.at_level(logging.WARNING):
+        assert len(list(fhir.read(path))) == 6
+    assert caplog.messages == [f"{path}: holds a part of its concepts only (content: fragment)"]
+    with pytest.raises(InputError, match=r"does not hold its concepts \(content: not-present\)"):
+        list(fhir.read(saved(path, {**SYSTEM, "content": "not-present", "concept": []})))
+    with pytest.raises(
+        InputError, match=r"is no CodeSystem or ValueSet \(KeyError: 'content'\); e"
+    ):
+        list(fhir.read(saved(path, {"resourceType": "CodeSystem"})))
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (
+            {"code": " ", "display": "a"},
+            ": the code is empty: 'http://example.org/CodeSystem/sheep",
+        ),
+        ({"code": "x", "display": 7}, ": an object is not as its format has it (AttributeError: "),
+        ({"code": "x", "designation": [{}]}, ": an object is not as its format has it (KeyError"),
+    ],
+)
+def test_bad_concepts_stop_or_are_skipped(
+    tmp_path: Path, record: dict[str, Any], message: str
+) -> None:
+    path = saved(tmp_path / "a.json", {**SYSTEM, "concept": [*SYSTEM["concept"], record]})
+    assert len(refused(fhir.read, path, message)) == 6
