@@ -37,7 +37,7 @@ def mentions(tmp_path: Path) -> Path:
 
 
 GROUPS = {
-    "Use": ["link", "annotate", "explain", "serve"],
+    "Use": ["link", "annotate", "explain", "serve", "mcp"],
     "Review": ["decide", "decisions", "check", "compare"],
     "Build": ["get", "train", "index", "words", "encode"],
     "Inspect": ["dictionary", "evaluate", "verify", "encoders"],
@@ -152,7 +152,7 @@ def test_a_missing_model(
 def test_a_model_with_one_byte_changed(run: Run, mentions: Path, model: Path) -> None:
     paths = sorted(path for path in model.rglob("*") if path.is_file() and path.stat().st_size)
     assert len(paths) > 30
-    for path in paths:
+    for path in (path for path in paths if path.name != "README.md"):  # which people edit
         content = path.read_bytes()
         middle = len(content) // 2
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
