@@ -28,6 +28,7 @@ from linker.types import Document, Mention, Selection
 
 Item = Document | Mention
 
+_WITHOUT_ALSO = ("pubtator", "bioc", "sssom", "conceptmap")  # formats without ids of others
 _Item = TypeVar("_Item", bound=Item)
 Link = Callable[[Iterable[Any]], Iterator[Linked]]
 
@@ -146,7 +147,15 @@ def layout_of(
         linker: what they were linked by.
         decisions: whether decisions of people were applied.
         also: whether ids of other vocabularies were asked for.
+
+    Raises:
+        LinkerError: they were, and the format has no place for them.
     """
+    if also and form in _WITHOUT_ALSO:
+        raise LinkerError(
+            f"the format {form} has no place for the ids of other vocabularies (--also); "
+            "leave them out, or write tsv or jsonl"
+        )
     vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
     return Layout(documents, decisions or lends(linker), decisions, vocabulary, also)
 

@@ -124,6 +124,11 @@ class Request:
                 f"the threshold is {self.threshold}; expected: a confidence from 0 to 1 "
                 "(a raw score is given by min_score)"
             )
+        if not isinstance(self.within, Selection | None):
+            raise LinkerError(
+                f"within is a {type(self.within).__name__}; expected: a Selection, such as "
+                'linker.Selection(under=["MESH:D009369"])'
+            )
         if self.min_score != self.min_score:
             raise LinkerError("min_score is not a number; give one, or leave it out")
 
