@@ -120,7 +120,8 @@ class Web:
         if body and asked["If-None-Match"] == tag:
             status, body = 304, b""
         elif asked["Range"] and asked["If-Range"] == tag:
-            status, body = 206, body[int(asked["Range"][6:-1]) :]
+            rest = body[int(asked["Range"][6:-1]) :]
+            status, body = (206, rest) if rest else (416, b"")
         sent = body[: self.breaks_after]
         self.seen.append((handler.path, status, len(sent)))
         handler.send_response(status)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 
 from linker.cli import common
 from linker.cli import options as o
+from linker.cli.serve import check_free
 from linker.errors import LinkerError
+
+logger = logging.getLogger(__name__)
 
 
 @o.command(
@@ -33,6 +37,16 @@ def mcp(options: SimpleNamespace) -> None:
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
 
+    if options.http:
+        from linker.service.settings import is_loopback
+
+        if not is_loopback(options.host):
+            logger.warning(
+                "--host %s is reached from other computers, and from pages of the web that a user "
+                "opens; whoever reaches it may ask without a key, so let a proxy ask for one",
+                options.host,
+            )
+        check_free(options.host, options.port)
     linker = Linker.load(options.model)
     tools = server(linker, Decided.of_file(options.decisions, linker))
     if not options.http:

@@ -75,7 +75,7 @@ def serve(options: SimpleNamespace) -> None:
     rooms = [_imported(_TOOLS[tool], f"--with {tool}", tool) for tool in options.tools]
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
-    _check_free(host, port)
+    check_free(host, port)
     if not options.no_decisions:
         # not in the cache of the hub, which people empty
         beside = common.name_on_hub().replace("/", "--") or options.model
@@ -115,7 +115,7 @@ def _imported(module: str, what: str, extra: str) -> Any:
         raise LinkerError(f"{error.name} is not installed, which {what} needs: {hint}") from None
 
 
-def _check_free(host: str, port: int) -> None:
+def check_free(host: str, port: int) -> None:
     """Check, before the model is loaded, that the port can be listened on.
 
     Raises:

@@ -310,7 +310,8 @@ def references(columns: Columns, lenders: Iterable[Lender]) -> dict[int, list[Re
         inverse = [(b, _INVERSE[predicate], a) for a, predicate, b in said if predicate in _INVERSE]
         for own, predicate, other in (*said, *inverse):
             if (row := row_of.get(key(own))) is not None and not {own, other} & obsolete:
-                found[row].append(Reference(normalized(other), predicate, lender.source.file))
+                texts = normalized(other), predicate, lender.source.file
+                found[row].append(Reference(*(t.replace(XREF_SEPARATOR, " ") for t in texts)))
     return found
 
 

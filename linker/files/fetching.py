@@ -123,8 +123,9 @@ def _download(wanted: Wanted, before: Fetched | None, progress: bool) -> Mapping
         wishes |= {name: value for name, value in states.items() if value}
     try:
         with requests.get(wanted.address, headers=wishes, stream=True, timeout=_WAIT) as answer:
-            if answer.status_code == requests.codes.range_not_satisfiable:
-                state.unlink()  # so that the next run begins anew
+            if tag and answer.status_code == requests.codes.range_not_satisfiable:
+                state.unlink()  # the part has all bytes, or too many: begin anew
+                return _download(wanted, before, progress)
             if answer.status_code == requests.codes.not_modified:
                 return {}
             if not answer.ok:
@@ -200,6 +201,7 @@ def _keep(wanted: Wanted, headers: Mapping[str, str]) -> Fetched:
 def _unpack(archive: Path, name: str) -> None:
     """Put the file of this name, in whatever folder of a zip archive, in the archive's place."""
     import zipfile
+    import zlib
 
     try:
         with zipfile.ZipFile(archive) as packed, files.write_binary_aside(archive) as file:
@@ -208,3 +210,5 @@ def _unpack(archive: Path, name: str) -> None:
                 shutil.copyfileobj(source, file)
     except (zipfile.BadZipFile, StopIteration):
         raise LinkerError(f"it is no zip archive that holds {name}") from None
+    except (zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise LinkerError(f"{name} in it cannot be unpacked ({error})") from None

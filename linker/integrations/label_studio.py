@@ -111,13 +111,15 @@ class _Interface:
         """
         root = annotating.parse(config, "labeling interface")
         texts = {tag.get("name"): tag.get("value", "").lstrip("$") for tag in root.iter("Text")}
+        concepts: dict[str, Any] = {}  # the first of each text
+        for tag in root.iter(*_VALUES):
+            if tag.get("perRegion") == "true":
+                concepts.setdefault(tag.get("toName"), tag)
         for labels in root.iter("Labels"):
             text, label = labels.get("toName"), labels.find(".//Label")
-            for concept in root.iter(*_VALUES):
-                is_ours = concept.get("perRegion") == "true" and concept.get("toName") == text
-                if is_ours and text in texts and label is not None:
-                    names = labels.get("name", ""), label.get("value", "")
-                    return cls(text, texts[text], *names, concept.get("name", ""), concept.tag)
+            if text in texts and text in concepts and label is not None:
+                names, concept = (labels.get("name", ""), label.get("value", "")), concepts[text]
+                return cls(text, texts[text], *names, concept.get("name", ""), concept.tag)
         raise LinkerError(
             "the labeling interface lacks a tag; expected: a Text, Labels of it with a Label, and "
             'a TextArea, Choices or Taxonomy of it with perRegion="true" (see docs/label-studio.md)'
@@ -281,16 +283,27 @@ def _decisions(decision: Decision, before: str, service: Service) -> Iterator[De
 
 
 def _keep(store: DecisionStore, told: _Submitted, said: list[Decision]) -> tuple[int, int]:
-    """Store what an annotation says now, and withdraw what it said before; the counts of both."""
+    """Store what an annotation says now, and withdraw what it said before; the counts of both.
+
+    Tasks may be parts of one document: what was said of words that this task does not have was said
+    in another one, and stays.
+    """
+    text = _blanked(str(told.task.data.get(_Interface.read(told.label_config).field, "")))
 
     def key(decision: Decision) -> tuple[str, str, bool]:
         return form_of(decision.mention), decision.concept_id, decision.accepted
 
     reviewers, scope = _reviewers(told.annotation), told.task.document_id
-    before = [d for d in store.list(scope=scope) if d.reviewer in reviewers]
+    of_scope = [d for d in store.list(scope=scope) if d.reviewer in reviewers]
+    before = [d for d in of_scope if _blanked(d.mention) in text]
     there, now = set(map(key, before)), {key(d): d for d in said}
     withdrawn = store.withdraw([d.id or 0 for d in before if key(d) not in now], reviewers[0])
     return len(store.add([now[k] for k in now if k not in there])), withdrawn
+
+
+def _blanked(text: str) -> str:
+    """A text in which blanks and breaks of lines are single blanks."""
+    return " ".join(text.split())
 
 
 def _reviewers(annotation: _Annotation) -> list[str]:

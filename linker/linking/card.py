@@ -40,6 +40,8 @@ _HPO = "the HPO licence: acknowledge HPO, show its version, do not alter its con
 _OWN = "each user needs an own licence"
 _UMLS = "https://uts.nlm.nih.gov/uts/assets/LicenseAgreement.pdf"
 _SNOMED = "https://www.snomed.org/get-snomed"
+_EACH = "each has its own terms, and some may not be passed on, such as SNOMED CT and MedDRA"
+_ATHENA = "https://athena.ohdsi.org"
 _LICENCES = {  # by the format of the file, or the prefix of most of its ids
     "medic": Licence("MEDIC (CTD)", _CTD, "http://ctdbase.org/about/legal.jsp"),
     "MESH": Licence("MeSH", "NLM's terms: free, name NLM and the version", _MESH),
@@ -47,6 +49,8 @@ _LICENCES = {  # by the format of the file, or the prefix of most of its ids
     "HP": Licence("the Human Phenotype Ontology", _HPO, "https://hpo.jax.org/app/license"),
     "MONDO": Licence("MONDO", "CC BY 4.0", _CC_BY, "cc-by-4.0"),
     "UMLS": Licence("UMLS", _OWN, _UMLS, may_be_passed_on=False),
+    "OMOP": Licence("OMOP's vocabularies", _EACH, _ATHENA, may_be_passed_on=False),
+    "SNOMED": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
     "SNOMEDCT": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
     "SCTID": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
 }

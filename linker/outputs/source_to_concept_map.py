@@ -52,6 +52,11 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _vocabulary(answer: Candidate) -> str:
-    """OMOP's name of the vocabulary of a concept, where it was asked for; empty, if not."""
-    prefixes = (namespace(other.id) for other in answer.also)
+    """OMOP's name of the vocabulary of a concept, where it was asked for; empty, if not.
+
+    Only a concept of OMOP's own says it: beside another one, such as MESH:D006073, stand the ids of
+    further vocabularies, which the concept that OMOP has for it is not of.
+    """
+    is_own = namespace(answer.concept_id).upper() == "OMOP"
+    prefixes = (namespace(other.id) for other in answer.also if is_own)
     return next((p.replace("_", " ") for p in prefixes if p.upper() != "OMOP"), "")

@@ -12,7 +12,7 @@ import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linker.ids import namespace
 from linker.outputs import BREAKS, decision_cells, jsonl
@@ -57,9 +57,15 @@ class Term:
 
     @property
     def accepted_by(self) -> tuple[str, str]:
-        """Who accepted the answer, and when last; empty where it is not accepted."""
-        _, reviewers, time, _ = decision_cells(self.prediction)
-        return (reviewers, time) if self.is_accepted else ("", "")
+        """Who accepted the answer, and when last; empty where it is not accepted.
+
+        Who only rejected another concept is not among them.
+        """
+        if not self.is_accepted:
+            return "", ""
+        said = tuple(decision for decision in self.prediction.decisions if decision.accepted)
+        _, reviewers, time, _ = decision_cells(replace(self.prediction, decisions=said))
+        return reviewers, time
 
 
 def terms(texts: Iterable[str]) -> Iterator[Term]:
@@ -76,7 +82,8 @@ def terms(texts: Iterable[str]) -> Iterator[Term]:
         new = Term.of(jsonl.from_json(json.loads(line)))
         if new.text:
             answers = known.setdefault(new.text, {})
-            term = answers.setdefault(tuple(answer.concept_id for answer in new.answers), new)
+            ids = tuple(p.best.concept_id if p.best else "" for p in new.prediction.parts)
+            term = answers.setdefault(ids if any(ids) else (), new)
             if term is not new:
                 term.frequency += 1
                 term.is_accepted &= new.is_accepted

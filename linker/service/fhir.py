@@ -89,6 +89,8 @@ def router(service: Service) -> APIRouter:
         given = {parameter.name: parameter for parameter in parameters}
         if unknown := given.keys() - set(_TAKEN):
             raise Failure(422, f"{min(unknown)} is not supported; leave it out", "parameter")
+        if len(given) < len(parameters):
+            raise Failure(422, "a parameter is given twice; give it once", "parameter")
         sources = [name for name in given if name in _SOURCES]
         if len(sources) != 1:
             raise Failure(422, f"expected: one of {', '.join(_SOURCES)}", "parameter")

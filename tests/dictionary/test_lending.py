@@ -489,3 +489,17 @@ def test_real_vocabularies(data: Path) -> None:
         "Breast and Ovarian Cancer syndrome",
         "Hereditary breast and ovarian cancer",
     ]
+
+
+def test_signs_that_part_references_do_not_shift_them(tmp_path: Path) -> None:
+    ours, mappings = tmp_path / "ours.tsv", tmp_path / "map.sssom.tsv"
+    ours.write_text("id\tname\nA:1\tGout\n")
+    rows = "A:1\tskos:exact\x1fMatch\tOMIM:1\nA:1\tskos:exactMatch\tOMIM:2\n"
+    mappings.write_text("subject_id\tpredicate_id\tobject_id\n" + rows)
+    dictionary = Dictionary.read(ours)
+    account = lending.consider(dictionary.columns, dictionary.sources, [lending.read(mappings)])
+    also = dictionary.with_lent_names(account).also(0, ["OMIM"])
+    assert [(other.id, other.source) for other in also] == [
+        ("OMIM:1", mappings.name),
+        ("OMIM:2", mappings.name),
+    ]

@@ -58,6 +58,19 @@ def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching
     assert [answer[1:] for answer in web.seen] == [(200, 100_000), (206, 350_000 - 65_536)]
 
 
+def test_a_part_that_has_all_bytes_already_is_fetched_anew(
+    web: Any, wanted: fetching.Wanted
+) -> None:
+    """The program was stopped between the last byte and the record."""
+    web.breaks_after = 100_000
+    with pytest.raises(LinkerError):
+        fetching.fetch(wanted)
+    web.breaks_after = None
+    wanted.beside("part").write_bytes(TEXT)
+    assert fetching.fetch(wanted)[1].release == "049999"
+    assert [status for _, status, _ in web.seen] == [200, 416, 200]
+
+
 def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.Wanted) -> None:
     web.breaks_after = 100_000
     with pytest.raises(LinkerError):
@@ -123,3 +136,20 @@ def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Wanted)
     web.pages["/numbers"] = archive.getvalue()
     assert fetching.fetch(packed)[1].size == 350_000
     assert wanted.path.read_bytes() == TEXT
+
+
+@pytest.mark.parametrize("place", [8, 60], ids=["method", "content"])
+def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Wanted, place: int) -> None:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("numbers.txt", TEXT)
+    data = bytearray(archive.getvalue())
+    if place == 8:  # the kind of compression, which stands in the list at the end, too
+        data[data.rfind(b"PK\1\2") + 10] = data[place] = 99
+    else:
+        data[place:100] = b"\xff" * (100 - place)
+    web.pages["/numbers"] = bytes(data)
+    packed = fetching.Wanted(wanted.address, wanted.path, True, "", release, "")
+    with pytest.raises(LinkerError, match=r"numbers\.txt in it cannot be unpacked \("):
+        fetching.fetch(packed)
+    assert not wanted.beside("part").exists()

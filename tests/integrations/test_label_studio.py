@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,32 @@ def test_a_skipped_task_takes_back_what_was_said(client: TestClient) -> None:
     body["annotation"]["was_cancelled"] = True
     assert post(client, "webhook", body) == {"added": 0, "withdrawn": 2, "errors": []}
     assert decisions(client) == []
+
+
+def test_tasks_of_one_document_keep_what_was_said_in_the_others(client: TestClient) -> None:
+    before = submitted(client)
+    body = copy.deepcopy(SENT["created"])
+    body["task"] |= {"id": 44, "data": body["task"]["data"] | {"text": "The HBOC\nsyndrome."}}
+    place, concept = body["annotation"]["result"][:2]
+    place["value"]["text"], concept["value"]["text"] = "HBOC\\nsyndrome", ["MESH:D001943"]
+    del place["meta"]
+    body["annotation"]["result"] = [place, concept]
+    assert post(client, "webhook", body) == {"added": 1, "withdrawn": 0, "errors": []}
+    assert decisions(client) == [*before, ("HBOC syndrome", "MESH:D001943", True)]
+    body["annotation"]["result"] = []
+    assert post(client, "webhook", body) == {"added": 0, "withdrawn": 1, "errors": []}
+    assert decisions(client) == before
+
+
+def test_a_long_interface_holds_nobody_up(client: TestClient) -> None:
+    tags = "".join(
+        f'<Labels name="l{n}" toName="no"/><TextArea name="t{n}" toName="none"/>'
+        for n in range(10_000)
+    )
+    start = time.perf_counter()
+    answer = client.post("/label-studio/setup", json={"schema": f"<View>{tags}</View>"})
+    assert answer.status_code == 422
+    assert time.perf_counter() - start < 3  # each with each took ten
 
 
 @pytest.mark.parametrize(

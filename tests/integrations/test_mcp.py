@@ -169,3 +169,14 @@ def wait_for(ready: Callable[[], None], seconds: float = 60) -> None:
             if time.monotonic() > end:
                 raise
             time.sleep(0.05)
+
+
+def test_a_port_that_is_taken_and_a_host_for_all_are_told() -> None:
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "linker.cli", "mcp", "--model", "none", "--http"]
+        command += ["--host", "0.0.0.0", "--port", port]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"port {port} of 0.0.0.0 cannot be listened on" in done.stderr
+    assert "whoever reaches it may ask without a key" in " ".join(done.stderr.split())

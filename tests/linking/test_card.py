@@ -68,6 +68,8 @@ def test_names_that_may_not_be_passed_on(tfidf: Linker) -> None:
         LinkerError, match=r"META: the model holds names of UMLS, .*licence_allows=T"
     ):
         linker.push_to_hub("ann/sample")
-    snomed = replace(OURS, namespace="SNOMEDCT_US")
-    with pytest.raises(LinkerError, match="names of SNOMED CT"):
-        card.check_licences([snomed])
+    for prefix in ("SNOMEDCT_US", "SNOMED", "SNOMED_CT"):
+        with pytest.raises(LinkerError, match="names of SNOMED CT"):
+            card.check_licences([replace(OURS, namespace=prefix)])
+    with pytest.raises(LinkerError, match="names of OMOP's vocabularies"):
+        card.check_licences([replace(OURS, namespace="OMOP")])

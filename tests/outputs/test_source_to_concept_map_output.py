@@ -41,3 +41,10 @@ def test_concepts_without_a_number_of_omop_are_refused() -> None:
     message = "holds concept ids of OMOP, and MESH:D006073 has none; link with a dictionary of OMOP"
     with pytest.raises(LinkerError, match=message):
         written("source_to_concept_map", (None, [answered("gout", gout)]))
+
+
+def test_a_concept_of_another_vocabulary_says_none_of_its_match() -> None:
+    also = [Reference(i, "skos:exactMatch", "map.tsv") for i in ("MONDO:5", "OMOP:440674")]
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, also=tuple(also))
+    text = written("source_to_concept_map", (None, [answered("gout", gout)]))
+    assert text.splitlines()[1] == "gout,0,linker,gout,440674,,1970-01-01,2099-12-31,"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,12 @@ def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> No
     assert of(tea, gout) == [("x", 2, ["A:2"], False)]  # else the first
 
 
+def test_a_concept_of_one_part_is_no_answer_for_another() -> None:
+    first, last = (answered("x, y", *of, state="accepted") for of in ((GOUT, None), (None, GOUT)))
+    assert of(first, last) == [("x, y", 2, ["A:1"], False)]
+    assert of(answered("x", None), answered("x", None, None)) == [("x", 2, [], False)]
+
+
 def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     """A decision that holds in one document says nothing of the text in others."""
     accepted, model = answered("x", GOUT, state="accepted"), answered("x", GOUT)
@@ -61,6 +68,9 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     assert of(answered("x", GOUT, state="rejected")) == [("x", 1, ["A:1"], False)]
     who = [Term.of(prediction).accepted_by for prediction in (accepted, model)]
     assert who == [("Ada", "2026-11-23T10:00:00+00:00"), ("", "")]
+    rejected = Decision("x", "A:2", False, reviewer="Bob", time="2026-11-24T10:00:00+00:00")
+    both = replace(accepted, decisions=(*accepted.decisions, rejected))
+    assert Term.of(both).accepted_by == who[0]  # Bob accepted nothing
 
 
 def test_codes_have_fifty_characters_at_most() -> None:

@@ -92,6 +92,7 @@ def test_what_people_accepted_is_equivalent(client: Any) -> None:
     [
         ({}, "expected: one of code, coding, codeableConcept, sourceCode, "),
         ({"code": "a", "sourceCode": "b"}, "expected: one of code, "),
+        ({"code": ["a", "b"]}, "a parameter is given twice; give it once"),
         ({"code": " "}, "a mention is blank"),
         ({"code": "a", "reverse": "true"}, "reverse is not supported; leave it out"),
         ({"code": "D001260", "system": MESH}, f"a code of {MESH} is no text; give its display"),
@@ -101,7 +102,7 @@ def test_what_people_accepted_is_equivalent(client: Any) -> None:
         ),
     ],
 )
-def test_what_cannot_be_translated(client: Any, query: dict[str, str], message: str) -> None:
+def test_what_cannot_be_translated(client: Any, query: dict[str, Any], message: str) -> None:
     issue = refused(client.get(URL, params=query), 422)
     assert issue["code"] == "invalid"
     assert issue["diagnostics"].startswith(message)
