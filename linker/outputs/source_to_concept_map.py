@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 
 from linker.errors import LinkerError
@@ -9,6 +10,8 @@ from linker.ids import namespace
 from linker.outputs import Layout, jsonl
 from linker.outputs.terms import csv_of, omop_id, terms
 from linker.types import Candidate, Document, Prediction
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = (
     *("source_code", "source_concept_id", "source_vocabulary_id", "source_code_description"),
@@ -30,10 +33,10 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     """A line for each mention, of which `gather` makes the rows.
 
     Raises:
-        LinkerError: a concept has no concept id of OMOP.
+        LinkerError: a concept has no concept id of OMOP, and none of others were asked for.
     """
     for answer in (part.best for prediction in predictions for part in prediction.parts):
-        if answer and not omop_id(answer):
+        if answer and not omop_id(answer) and not layout.also:
             raise LinkerError(
                 f"source_to_concept_map holds concept ids of OMOP, and {answer.concept_id} has "
                 "none; link with a dictionary of OMOP (ids such as OMOP:312327), or add --also "
@@ -43,12 +46,21 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
 
 
 def gather(texts: Iterable[str]) -> Iterator[str]:
-    """A row for each concept of each term; one row with the concept 0 where a term has none."""
+    """A row for each concept of each term; one row with the concept 0 where a term has none.
+
+    So has a concept to which no number of OMOP is mapped; a warning counts these terms.
+    """
+    without = 0
     for term in terms(texts):
+        without += not all(map(omop_id, term.answers))
         source = term.code, 0, _VOCABULARY, term.text[:_LONGEST]
-        targets = [(omop_id(answer), _vocabulary(answer)) for answer in term.answers]
+        targets = [(n, _vocabulary(answer)) for answer in term.answers if (n := omop_id(answer))]
         for target in targets or [(0, "None")]:
             yield csv_of((*source, *target, _FROM, _TO, ""))
+    if without:
+        logger.warning(
+            "texts whose concepts have no concept id of OMOP: %d; they have the concept 0", without
+        )
 
 
 def _vocabulary(answer: Candidate) -> str:

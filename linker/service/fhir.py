@@ -80,6 +80,9 @@ class Parameters(_Element):
     parameter: Annotated[list[Parameter], Field(max_length=20)] = []
 
 
+_THRESHOLD = 0.5  # confidence of a match: clients act on `result`, and read no message
+
+
 def router(service: Service) -> APIRouter:
     """The routes of the operation."""
     routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
@@ -98,7 +101,9 @@ def router(service: Service) -> APIRouter:
         check_mention(text, service.limits, "parameter")
         systems = [given[name].text for name in _TARGETS if name in given]
         within = _within(systems, model.linker.dictionary)
-        ((_, (prediction,)),) = await service.answer(model, [LinkRequest(text, 1, within=within)])
+        threshold = _THRESHOLD if model.linker.ranker else None
+        asked = LinkRequest(text, 1, threshold, within=within)
+        ((_, (prediction,)),) = await service.answer(model, [asked])
         return JSONResponse(_matches(prediction, _SOURCES[sources[0]]), media_type=FHIR_MEDIA)
 
     @routes.post("/ConceptMap/$translate")
@@ -160,9 +165,16 @@ def _matches(prediction: Prediction, is_r5: bool) -> dict[str, Any]:
         concept = {"name": "concept", "valueCoding": {"system": system, **target}}
         matches.append({"name": "match", "part": [equivalence, concept]})
         said.append(said_of)
-    message = "; ".join(said) or f"no concept; {conceptmap.judgement(term)}"
+    message = "; ".join(said) or f"no concept{_guesses(prediction)}; {conceptmap.judgement(term)}"
     parameters: list[dict[str, Any]] = [
         {"name": "result", "valueBoolean": bool(matches)},
         {"name": "message", "valueString": message},
     ]
     return {"resourceType": "Parameters", "parameter": parameters + matches}
+
+
+def _guesses(prediction: Prediction) -> str:
+    """The concepts that were too unsure to be matches."""
+    rejected = (part.rejected for part in prediction.parts)
+    texts = (f"{c.concept_id} {c.name} ({c.confidence or 0:.4f})" for c in rejected if c)
+    return f" is sure enough ({_THRESHOLD}): {', '.join(guesses)}" if (guesses := [*texts]) else ""

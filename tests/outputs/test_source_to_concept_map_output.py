@@ -43,6 +43,19 @@ def test_concepts_without_a_number_of_omop_are_refused() -> None:
         written("source_to_concept_map", (None, [answered("gout", gout)]))
 
 
+def test_with_ids_of_others_what_has_no_number_has_the_concept_0(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0)
+    predictions = [answered("gout", gout), answered("cough", COUGH)]
+    text = written("source_to_concept_map", (None, predictions), also=True)
+    assert [line.split(",")[4:6] for line in text.splitlines()[1:]] == [
+        ["0", "None"],
+        ["254761", ""],
+    ]
+    assert "no concept id of OMOP: 1; they have the concept 0" in caplog.text
+
+
 def test_a_concept_of_another_vocabulary_says_none_of_its_match() -> None:
     also = [Reference(i, "skos:exactMatch", "map.tsv") for i in ("MONDO:5", "OMOP:440674")]
     gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, also=tuple(also))

@@ -67,7 +67,11 @@ def test_a_code_in_the_query(client: Any) -> None:
         match("equivalence", "relatedto", "D010051", "Ovarian Neoplasms"),
     ]
     assert message.startswith("part 1 of 2: breast cancer; not reviewed; confidence 0.")
-    assert answered(client.get(URL, params={"sourceCode": "A-T", "targetSystem": MESH}))[0]
+    params = {"sourceCode": "Louis-Bar syndrome", "targetSystem": MESH}
+    assert answered(client.get(URL, params=params))[0]
+    short = answered(client.get(URL, params={"code": "A-T"}))  # without a text that explains it
+    message = "no concept is sure enough (0.5): MESH:D001260 Ataxia Telangiectasia (0."
+    assert (short[0], short[1][: len(message)], short[2]) == (False, message, [])
     none = answered(client.get(URL, params={"code": "…"}))
     assert none == (False, "no concept; not reviewed", [])
 
