@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from os import PathLike
+
+from linker.version import install_hint
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
 _LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
@@ -18,6 +21,24 @@ logger = logging.getLogger(__name__)
 
 class LinkerError(Exception):
     """A failure that the user can mend; its text is the whole message (exit code 1)."""
+
+
+@contextlib.contextmanager
+def needing(what: str, extra: str) -> Iterator[None]:
+    """Import packages of an extra of setup.cfg inside; where one is missing, say how to install it.
+
+    Args:
+        what: needs them, for the message.
+        extra: the name of the extra.
+
+    Raises:
+        LinkerError: one is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing, hint = str(error.name).partition(".")[0], install_hint(extra)
+        raise LinkerError(f"{what} needs {missing}, which is not installed: {hint}") from None
 
 
 class UsageError(LinkerError):

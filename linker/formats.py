@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from linker.errors import LinkerError
-from linker.version import install_hint
+from linker.errors import needing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,7 @@ def pyarrow_for(path: object) -> tuple[Any, Any]:
     Raises:
         LinkerError: they are not installed.
     """
-    try:
+    with needing(f"{path}: Parquet", "ray"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError:
-        hint = install_hint("ray")
-        raise LinkerError(
-            f"{path}: Parquet needs pyarrow, which is not installed: {hint}"
-        ) from None
     return pyarrow, pyarrow.parquet

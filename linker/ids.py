@@ -13,20 +13,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 from linker.types import Gold, GoldGroup
+from linker.vocabularies import VOCABULARIES
 
 NO_CONCEPT = frozenset(
     {"", "-", "-1", "none", "null", "cui-less", "cuiless"}
 )  # how files write that there is none, in lower case
 
-_PREFIXES = {
-    "mesh": "MESH",
-    "msh": "MESH",
-    "omim": "OMIM",
-    "mim": "OMIM",
-    "umls": "UMLS",
-    "umls_cui": "UMLS",
-    "do": "DOID",
-}
+_PREFIXES = {text.lower(): known.prefix for known in VOCABULARIES for text in known.spellings}
 _REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),

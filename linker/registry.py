@@ -6,8 +6,7 @@ import importlib
 import importlib.metadata
 from typing import Any
 
-from linker.errors import LinkerError
-from linker.version import install_hint
+from linker.errors import LinkerError, needing
 
 ENCODERS = {
     "tfidf": "linker.encoders.tfidf:TfidfEncoder",
@@ -59,25 +58,20 @@ def load(name: str) -> Any:
             f"there is no encoder {name!r}; choose one of: {', '.join(sorted(encoders()))}"
         )
     module, _, attribute = where.partition(":")
+    if name in ENCODERS:
+        with needing(f"encoder {name!r}", "dense"):
+            return getattr(importlib.import_module(module), attribute)
     try:
         return getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if name in ENCODERS:
-            hint = install_hint("dense")
-            problem = f"needs {error.name}, which is not installed: {hint}"
-            raise LinkerError(f"encoder {name!r} {problem}") from error
-        reason: Exception = error
     except Exception as error:  # another package may raise anything
-        if name in ENCODERS:
-            raise
-        reason = error
-    points = importlib.metadata.entry_points(group="linker.encoders")
-    distribution = next((point.dist for point in points if point.name == name), None)
-    package = distribution.name if distribution else module.partition(".")[0]
-    raise LinkerError(
-        f"encoder {name!r}: {where} of the package {package} cannot be imported "
-        f"({type(reason).__name__}: {reason}); install what {package} asks for, or ask its authors"
-    ) from reason
+        points = importlib.metadata.entry_points(group="linker.encoders")
+        distribution = next((point.dist for point in points if point.name == name), None)
+        package = distribution.name if distribution else module.partition(".")[0]
+        raise LinkerError(
+            f"encoder {name!r}: {where} of the package {package} cannot be imported "
+            f"({type(error).__name__}: {error}); install what {package} asks for, or ask its "
+            "authors"
+        ) from error
 
 
 def options_group(name: str) -> str:

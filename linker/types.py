@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, SupportsIndex, get_args, overload
 
 from linker import views
 
@@ -478,6 +478,15 @@ class Reading:
 
 class Predictions(list[Prediction]):
     """The answers for a list of mentions, in their order: a list that shows itself as a table."""
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Prediction: ...
+    @overload
+    def __getitem__(self, place: slice) -> Predictions: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Prediction | Predictions:
+        """One answer, or those of a slice."""
+        found = super().__getitem__(place)
+        return Predictions(found) if isinstance(found, list) else found
 
     def to_dict(self) -> list[dict[str, Any]]:
         """An object for each answer, see `Prediction.to_dict`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +44,14 @@ def test_a_clause_that_quotes_a_file_at_length_is_cut() -> None:
 
 def test_an_input_error_shows_its_path() -> None:
     assert str(InputError("a\udcff", "is empty", line=1)) == r"a\xff, line 1: is empty"
+
+
+@pytest.mark.parametrize(
+    ("module", "package"),
+    [("mcp", "mcp"), ("label_studio", "fastapi"), ("inception", "cassis"), ("spacy", "spacy")],
+)
+def test_modules_of_extras_say_what_to_install(module: str, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; import linker.integrations.{module}"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    message = rf"LinkerError: .* needs {package}, which is not installed: pip install .*\n\Z"
+    assert re.search(message, done.stderr)

@@ -23,9 +23,8 @@ from linker.candidates.index import Floats, Hits, Integers, VectorIndex, is_fini
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.explanation import Share
-from linker.version import install_hint
 
 INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
@@ -95,13 +94,8 @@ class HybridGenerator(Generator):
         """
         dense = self.dense.on_cpu
         if device == "cuda":
-            try:
+            with needing("the device cuda", "dense"):
                 from linker.candidates import torch_index  # it imports torch, which takes seconds
-            except ModuleNotFoundError as error:
-                hint = install_hint("dense")
-                raise LinkerError(
-                    f"the device cuda needs {error.name}, which is not installed: {hint}"
-                ) from None
             dense = torch_index.on_gpu(dense)
         with ENCODING:
             self.encoder.move(device)

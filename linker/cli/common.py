@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import logging
+import os
+import re
+import socket
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from linker.errors import LinkerError, Skip, UsageError, shown
+from linker.integrations import HUB, fetched
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -21,15 +26,18 @@ if TYPE_CHECKING:
     from linker.linking.linker import Linker
 
 
-HUB = "hf:"  # before the name of a model on the Hugging Face hub
+def model_folder(model: str) -> str:
+    """The folder of a model, which is fetched where it is named as hf:USER/NAME[@REVISION].
 
-
-def fetched_model(text: str) -> str:
-    """The folder of a model that is named as hf:USER/NAME[@REVISION]."""
-    from linker.integrations import hub
-
-    name, _, revision = text.removeprefix(HUB).partition("@")
-    folder = hub.fetched(name, revision or None, token=None, cache=None)
+    Raises:
+        LinkerError: it cannot be fetched, or there is no such folder, but perhaps a model.
+    """
+    if not model.startswith(HUB):
+        if re.fullmatch(r"[\w.-]+/[\w.-]+", model) and not Path(model).exists():
+            hint = f"for a model of the Hugging Face hub give {HUB}{model}"
+            raise LinkerError(f"{model}: there is no such folder; {hint}")
+        return model
+    folder, name = fetched(model), model.removeprefix(HUB).partition("@")[0]
     click.get_current_context().meta["linker.hub"] = name
     say(f"{name}: commit {folder.name} of the Hugging Face hub, in {folder}")
     return str(folder)
@@ -189,3 +197,22 @@ def refuse_input(output: str, inputs: Iterable[str]) -> None:
                 raise LinkerError(
                     f"{output}: is read and would be replaced; name another output with -o"
                 )
+
+
+def check_free(host: str, port: int) -> None:
+    """Check, before the model is loaded, that the port can be listened on.
+
+    Raises:
+        LinkerError: something else listens, or this user may not.
+    """
+    places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
+    for family, _, _, _, place in places:
+        try:
+            socket.create_server(place, family=family).close()
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                reason = os.strerror(error.errno).lower()
+                raise LinkerError(
+                    f"port {port} of {host} cannot be listened on: {reason}; "
+                    "stop what uses it, or choose another --port (0: any that is free)"
+                ) from None

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.cli.serve import check_free
-from linker.errors import LinkerError
 
 logger = logging.getLogger(__name__)
 
@@ -26,15 +24,8 @@ def mcp(options: SimpleNamespace) -> None:
     An assistant starts it by itself; tell it the command: linker mcp --model DIR. Its tools link
     mentions, find them in texts, look concepts up and check labels.
     """
-    from linker.version import install_hint
-
-    try:
-        from linker.integrations.mcp import server
-    except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"{error.name} is not installed, which linker mcp needs: {install_hint('mcp')}"
-        ) from None
     from linker.decisions.applying import Decided
+    from linker.integrations.mcp import server
     from linker.linking.linker import Linker
 
     if options.http:
@@ -46,7 +37,7 @@ def mcp(options: SimpleNamespace) -> None:
                 "opens; whoever reaches it may ask without a key, so let a proxy ask for one",
                 options.host,
             )
-        check_free(options.host, options.port)
+        common.check_free(options.host, options.port)
     linker = Linker.load(options.model)
     tools = server(linker, Decided.of_file(options.decisions, linker))
     if not options.http:

@@ -159,8 +159,8 @@ def command(
         @functools.wraps(function)
         def run(**values: Any) -> None:
             try:
-                if (values.get("model") or "").startswith(common.HUB):
-                    values["model"] = common.fetched_model(values["model"])
+                if values.get("model"):
+                    values["model"] = common.model_folder(values["model"])
                 function(SimpleNamespace(**values))
             except UsageError as error:
                 raise click.UsageError(str(error)) from None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import logging
-import os
-import socket
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +12,7 @@ import click
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.errors import LinkerError
-from linker.version import install_hint
+from linker.errors import needing
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +59,8 @@ def serve(options: SimpleNamespace) -> None:
 
     SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew.
     """
-    serving = _imported("linker.service.serving", "linker serve", "serve")
+    with needing("linker serve", "serve"):
+        from linker.service import serving
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
@@ -72,10 +69,10 @@ def serve(options: SimpleNamespace) -> None:
         raise click.UsageError("give --decisions or --no-decisions, not both")
     if unknown := [tool for tool in options.tools if tool not in _TOOLS]:
         raise click.UsageError(f"--with {unknown[0]}: expected {' or '.join(_TOOLS)}")
-    rooms = [_imported(_TOOLS[tool], f"--with {tool}", tool) for tool in options.tools]
+    rooms = [importlib.import_module(_TOOLS[tool]) for tool in options.tools]
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
-    check_free(host, port)
+    common.check_free(host, port)
     if not options.no_decisions:
         # not in the cache of the hub, which people empty
         beside = common.name_on_hub().replace("/", "--") or options.model
@@ -100,35 +97,3 @@ def serve(options: SimpleNamespace) -> None:
             common.say(f"{tool} is to be given {base.format(chosen)}{tool}")
 
     serving.serve(service, host, port, started, rooms)
-
-
-def _imported(module: str, what: str, extra: str) -> Any:
-    """Import a module that needs the packages of an extra.
-
-    Raises:
-        LinkerError: one is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        hint = install_hint(extra)
-        raise LinkerError(f"{error.name} is not installed, which {what} needs: {hint}") from None
-
-
-def check_free(host: str, port: int) -> None:
-    """Check, before the model is loaded, that the port can be listened on.
-
-    Raises:
-        LinkerError: something else listens, or this user may not.
-    """
-    places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
-    for family, _, _, _, place in places:
-        try:
-            socket.create_server(place, family=family).close()
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
-                reason = os.strerror(error.errno).lower()
-                raise LinkerError(
-                    f"port {port} of {host} cannot be listened on: {reason}; "
-                    "stop what uses it, or choose another --port (0: any that is free)"
-                ) from None

@@ -3,7 +3,7 @@ it can train."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import os
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from linker.cli import common, progress, reading, settings
 from linker.cli import options as o
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.integrations import DEFAULT_MODEL
-from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -152,9 +151,8 @@ def _check_trained(checkpoints: Path, resume: bool) -> None:
     """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
     from linker.training.settings import check_folder
 
-    if importlib.util.find_spec("matplotlib") is None:
-        hint = install_hint("dense")
-        raise LinkerError(f"training needs matplotlib, which is not installed: {hint}")
+    with needing("training", "dense"):
+        importlib.import_module("matplotlib")
     if message := check_folder(checkpoints, resume):
         common.say(message)
 

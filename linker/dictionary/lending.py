@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from linker.ids import counted, namespace, normalized
 from linker.readers import dictionaries, known, sssom
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Reference, Source
+from linker.vocabularies import of_prefix
 
 logger = logging.getLogger(__name__)
 
@@ -49,19 +49,6 @@ _INVERSE = {  # what the object of a mapping is to its subject; of other predica
     "skos:narrowMatch": "skos:broadMatch",
 }
 
-# Prefixes of one vocabulary that `normalized` leaves apart, since users see them on output.
-_SAME = {
-    "ORDO": "ORPHANET",
-    "ORPHA": "ORPHANET",
-    "NCI": "NCIT",
-    "SNOMEDCT": "SNOMEDCT_US",
-    "SNOMED": "SNOMEDCT_US",
-    "SCTID": "SNOMEDCT_US",
-    "ICD-10": "ICD10",
-    "ICD-9": "ICD9",
-    "ICD-O": "ICDO",
-}
-_RELEASE = re.compile(r"_\d{4}_\d\d_\d\d\Z")  # DOID writes SNOMEDCT_US_2023_03_01
 _STEPS = 2  # from id to id between two concepts, at most
 _OBSOLETE = "obsolete "  # how the label of an obsolete term begins in OBO ontologies
 
@@ -149,14 +136,13 @@ def _labelled(mappings: Iterable[IdMapping]) -> list[Concept]:
 
 @lru_cache(maxsize=1 << 16)
 def key(identifier: str) -> str:
-    """Write a CURIE as it is compared: with one prefix, in upper case, for each vocabulary.
+    """Write a CURIE as it is compared: with one prefix, for each vocabulary.
 
     >>> key("ORDO:558"), key("Orphanet:558"), key("SNOMEDCT_US_2023_03_01:19346006")
-    ('ORPHANET:558', 'ORPHANET:558', 'SNOMEDCT_US:19346006')
+    ('Orphanet:558', 'Orphanet:558', 'SNOMEDCT:19346006')
     """
     prefix, colon, local = normalized(identifier).partition(":")
-    prefix = _RELEASE.sub("", prefix.upper())
-    return f"{_SAME.get(prefix, prefix)}:{local}" if colon else identifier
+    return f"{of_prefix(prefix).prefix}:{local}" if colon else identifier
 
 
 def vocabulary(identifier: str) -> str:

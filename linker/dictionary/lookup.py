@@ -10,23 +10,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from linker import ids
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError
 from linker.types import Concept
+from linker.vocabularies import of_prefix
 
-_PAGES = {  # public pages of concepts, by prefix; {} is the id without it, or with it: {curie}
-    "MESH": "https://meshb.nlm.nih.gov/record/ui?ui={}",
-    "OMIM": "https://www.omim.org/entry/{}",
-    "UMLS": "https://uts.nlm.nih.gov/uts/umls/concept/{}",
-    "DOID": "https://disease-ontology.org/term/{curie}",
-    "MONDO": "https://monarchinitiative.org/{curie}",
-    "HP": "https://hpo.jax.org/browse/term/{curie}",
-    "ORPHA": "https://www.orpha.net/en/disease/detail/{}",
-    "ORPHANET": "https://www.orpha.net/en/disease/detail/{}",
-}
 _STATUS = {ALTERNATIVE: "current", OBSOLETE: "obsolete", MERGED: "merged"}
 _WAYS = 3  # from a root to a concept that are shown
 _CHILDREN = 500  # that are shown
@@ -86,8 +76,9 @@ def _status(dictionary: Dictionary, identifier: str) -> str:
 
 def _public_page(identifier: str) -> str | None:
     """The public page of a concept; None where it is not known."""
-    page, local = _PAGES.get(ids.namespace(identifier).upper()), identifier.partition(":")[2]
-    return page and page.format(quote(local, safe=""), curie=quote(identifier, safe=":"))
+    prefix, _, local = identifier.partition(":")
+    page = of_prefix(prefix).page
+    return page.format(quote(local, safe=""), curie=quote(identifier, safe=":")) or None
 
 
 class Hit(NamedTuple):

@@ -27,10 +27,9 @@ from linker.dictionary import NameTable
 from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import unit
-from linker.errors import LinkerError, of_package
+from linker.errors import LinkerError, needing, of_package
 from linker.fields import OptionGroup, ZeroToOne
 from linker.persistence import Strings
-from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
@@ -265,13 +264,8 @@ class StaticEncoder(Encoder):
     def check(cls, options: StaticOptions) -> None:
         """Open the table; or load the transformer, which may be missing or broken."""
         if options.model:
-            try:
+            with needing("a table of static vectors of another transformer", "dense"):
                 from linker.encoders import pretrained
-            except ModuleNotFoundError as error:
-                raise LinkerError(
-                    "static vectors of another transformer are made by "
-                    f"{error.name}, which is not installed: {install_hint('dense')}"
-                ) from None
             folder, label = pretrained.find(options.model)
             pretrained.load(folder, label or options.model)
         else:

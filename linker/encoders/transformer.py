@@ -28,9 +28,8 @@ from linker import persistence
 from linker.encoders.base import Encoder, EncoderContext, Precision, Preset
 from linker.encoders.bert import Bert, Floats, Quantization
 from linker.encoders.words import unit
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.fields import OptionGroup
-from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.bert_openvino import OpenVinoBert
@@ -282,13 +281,8 @@ def openvino_module() -> Any:
     Raises:
         LinkerError: OpenVINO is not installed.
     """
-    try:
+    with needing("another precision than fp32", "fast"):
         from linker.encoders import bert_openvino
-    except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"other precisions than fp32 need {error.name}, which is not installed: "
-            f"{install_hint('fast')}"
-        ) from None
     return bert_openvino
 
 

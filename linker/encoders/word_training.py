@@ -22,12 +22,11 @@ from pydantic.dataclasses import dataclass
 from linker import files
 from linker.dictionary import Dictionary
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
-from linker.errors import InputError, LinkerError, OnError, shorten, stop
+from linker.errors import InputError, LinkerError, OnError, needing, shorten, stop
 from linker.fields import OptionGroup, Seed
 from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
-from linker.version import install_hint
 
 # the most components of all n-gram vectors, 2.4 GB: 2,000,000 of 300, the default of fastText
 _COMPONENTS = 600_000_000
@@ -123,13 +122,8 @@ def train(
 
 def _gensim_models() -> Any:
     """The models of gensim, whose import takes seconds."""
-    try:
+    with needing("training or converting word vectors", "dense"):
         import gensim.models
-    except ModuleNotFoundError:
-        raise LinkerError(
-            "word vectors are trained and converted by gensim, which is not installed: "
-            f"{install_hint('dense')}"
-        ) from None
     return gensim.models
 
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from linker import files
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, OnError, needing, stop
 from linker.files import OpenFile, Pathlike, encodings
 from linker.files.rows import Line, TableRow, delimiter_of, read_rows, titles_of
-from linker.version import install_hint
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
@@ -84,13 +83,8 @@ def read(
         LinkerError: it cannot be read, or is none.
     """
     if is_workbook(path):
-        try:
+        with needing(f"{path}: a workbook", "sheets"):
             from linker.files.workbooks import Workbook
-        except ImportError:
-            hint = install_hint("sheets")
-            raise LinkerError(
-                f"{path}: a workbook needs openpyxl, which is not installed: {hint}"
-            ) from None
         return Workbook(path, wanted, most)
     return TextTable(*encodings.as_utf8(path, encoding), wanted, on_error)
 

@@ -7,7 +7,6 @@ from typing import Any
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import LinkerError, shorten
-from linker.ids import join_ids
 from linker.types import Prediction
 
 
@@ -33,18 +32,6 @@ def parse(text: str, what: str) -> Any:
     return root
 
 
-def ids_of(prediction: Prediction) -> list[str]:
-    """The ids of an answer as decisions have them, one for each part; none without a concept."""
-    best = [part.best for part in prediction.parts]
-    return [join_ids([[b.concept_id] if b else []]) for b in best] if any(best) else []
-
-
 def names_of(prediction: Prediction) -> str:
     """The preferred names of an answer; empty without a concept."""
     return " | ".join(part.best.name for part in prediction.parts if part.best)
-
-
-def confidence_of(prediction: Prediction) -> float | None:
-    """The confidence of the least sure part; None without a ranker."""
-    known = [part.confidence for part in prediction.parts if part.confidence is not None]
-    return min(known, default=None)

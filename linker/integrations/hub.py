@@ -15,21 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linker import persistence
-from linker.errors import LinkerError, shown
+from linker.errors import LinkerError, needing, shown
 from linker.files import Pathlike
 from linker.linking.card import CARD, card
 from linker.persistence import MANIFEST
-from linker.version import VERSION, install_hint
+from linker.version import VERSION
 
-try:
+with needing("a model that is no folder, but one of the Hugging Face hub,", "hub"):
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
     from huggingface_hub.errors import RevisionNotFoundError
-except ModuleNotFoundError:
-    raise LinkerError(
-        "a model that is no folder is one of the Hugging Face hub, which needs huggingface_hub; "
-        f"it is not installed: {install_hint('hub')}"
-    ) from None
-from linker.files.hub import asking, quiet, reason
+
+    from linker.files.hub import asking, quiet, reason
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-import cassis
-from fastapi import APIRouter
 from lxml import etree  # type: ignore[import-untyped]
 from pydantic import BaseModel, Field
 
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError, needing, shorten
 from linker.integrations import annotating
 from linker.linking.requests import Request
-from linker.service.errors import ERRORS
-from linker.service.schemas import MarkedMention, TextDocument, to_documents
-from linker.service.state import Service
+from linker.outputs import joined_ids
 from linker.types import Document, Prediction
+
+with needing("the recommender of INCEpTION", "serve"):
+    from fastapi import APIRouter
+
+    from linker.service.errors import ERRORS
+    from linker.service.schemas import MarkedMention, TextDocument, to_documents
+    from linker.service.state import Service
+with needing("the recommender of INCEpTION", "inception"):
+    import cassis
 
 _PREDICTED = "inception_internal_predicted"  # the feature that tells suggestions from annotations
 _STRING, _ANNOTATION = "uima.cas.String", "uima.tcas.Annotation"
@@ -96,14 +101,18 @@ class _Opened:
 
     def answered(self, answers: list[Prediction]) -> str:
         """The XMI with a suggestion for each mention that has a concept."""
-        optional = {"score": annotating.confidence_of, "score_explanation": annotating.names_of}
-        known = {s: f for s, f in optional.items() if self.layer.get_feature(f"{self.feature}_{s}")}
+        feature = self.feature
         for answer in answers:
-            if ids := annotating.ids_of(answer):
+            if any(part.best for part in answer.parts):
                 ((start, end),) = answer.mention.spans
-                more = {f"{self.feature}_{suffix}": of(answer) for suffix, of in known.items()}
-                values = {self.feature: "|".join(ids), _PREDICTED: True, **more}
-                self.view.add(self.layer(begin=start, end=end, **values))
+                values = {
+                    feature: joined_ids(answer),
+                    f"{feature}_score": answer.confidence,
+                    f"{feature}_score_explanation": annotating.names_of(answer),
+                    _PREDICTED: True,
+                }
+                known = {name: v for name, v in values.items() if self.layer.get_feature(name)}
+                self.view.add(self.layer(begin=start, end=end, **known))
         return str(self.cas.to_xmi())
 
 

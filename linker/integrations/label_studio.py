@@ -15,20 +15,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Body
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from linker.decisions.records import concepts_of, disagree, form_of, identified, releases
 from linker.decisions.store import DecisionStore
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.ids import escaped, part_ids
 from linker.integrations import annotating
 from linker.linking.requests import Request
-from linker.service.decisions import store_of, stored
-from linker.service.errors import ERRORS, Failure, problem
-from linker.service.schemas import TextDocument, to_documents
-from linker.service.state import Service
+from linker.outputs import ids_of
 from linker.types import Decision, Prediction
+
+with needing("the backend of Label Studio", "serve"):
+    from fastapi import APIRouter, Body
+
+    from linker.service.decisions import store_of, stored
+    from linker.service.errors import ERRORS, Failure, problem
+    from linker.service.schemas import TextDocument, to_documents
+    from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +143,7 @@ class _Interface:
     def region(self, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
         """A predicted region: its place, and its concepts where it has some."""
         ((start, end),) = answer.mention.spans
-        ids, score = annotating.ids_of(answer), annotating.confidence_of(answer)
+        ids, score = ids_of(answer), answer.confidence
         shared = {"id": f"L{number}", "to_name": self.text, "score": score}
         place = {"start": start, "end": end, "text": answer.mention.text}
         meta = {
@@ -196,7 +200,7 @@ def router(service: Service) -> APIRouter:
         results = []
         for _, answers in linked:
             regions = (interface.region(n, a, model.fingerprint) for n, a in enumerate(answers, 1))
-            scores = [s for a in answers if (s := annotating.confidence_of(a)) is not None]
+            scores = [a.confidence for a in answers if a.confidence is not None]
             result = [part for region in regions for part in region]
             results.append(
                 {"result": result, "score": min(scores, default=None), "model_version": now}

@@ -12,20 +12,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from linker.decisions.applying import Decided
 from linker.dictionary import lookup
-from linker.errors import LinkerError, RecordError
+from linker.errors import LinkerError, RecordError, needing
 from linker.evaluation.pairs import PairChecker
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.readers.records import check_mention
 from linker.types import Document, Part, Passage, Prediction
 from linker.version import VERSION
+
+with needing("the Model Context Protocol", "mcp"):
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp_types import ToolAnnotations
 
 _MENTIONS, _TEXT, _FOUND = 1_000, 100_000, 50  # the most of a call, and of what it returns
 _INSTRUCTIONS = """Maps names of diseases and other concepts to identifiers of a dictionary

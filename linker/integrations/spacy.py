@@ -20,17 +20,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linker.errors import LinkerError
+from linker.errors import needing
+from linker.integrations import linker_of
 from linker.outputs import joined_ids, jsonl
 from linker.types import Document, Mention, Passage, Prediction, Selection
-from linker.version import install_hint
 
-try:
+with needing("the component linker", "spacy"):
     from spacy.language import Language
     from spacy.tokens import Doc, Span
     from spacy.util import filter_spans, raise_error
-except ModuleNotFoundError:
-    raise LinkerError(f"spacy is not installed: {install_hint('spacy')}") from None
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -62,7 +60,7 @@ class LinkerComponent:
 
     nlp: Language = field(repr=False)
     name: str
-    model: str = "linker-model"  # the model folder, which is read when the first text is linked
+    model: str = "linker-model"  # see `linker_of`; it is read when the first text is linked
     k: int = 5  # concepts for each part of a mention
     threshold: float | None = None  # the confidence that an answer needs, as for `Linker.link`
     ent_labels: list[str] | None = None  # link the entities with these labels only; None: all
@@ -96,14 +94,12 @@ class LinkerComponent:
 
     @cached_property
     def linker(self) -> "Linker":
-        """The linker of the model folder.
+        """The linker of the model.
 
         Raises:
-            LinkerError: as for `Linker.load`.
+            LinkerError: as for `linker_of`.
         """
-        from linker.linking.linker import Linker
-
-        return Linker.load(self.model)
+        return linker_of(self.model)
 
     def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
         """Set what is called with name, component, documents and error where linking fails."""

@@ -12,9 +12,8 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.jobs.machines import Machines, Make, cores, made_once
-from linker.version import install_hint
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -141,11 +140,8 @@ def _size(ray: Any, machines: Machines) -> int:
 def _imported() -> Any:
     """The module ray, which is not to report that it is used."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    try:
+    with needing("--engine ray", "ray"):
         import ray
-    except ImportError:
-        hint = install_hint("ray")
-        raise LinkerError(f"--engine ray needs ray, which is not installed: {hint}") from None
     return ray
 
 

@@ -15,13 +15,12 @@ from numpy.lib import format as npy
 from linker import files
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders.base import Precision
-from linker.errors import LinkerError, OnError
+from linker.errors import LinkerError, OnError, needing
 from linker.jobs.linking import check_model, model_hash
 from linker.jobs.parts import JobFile, Work
 from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.types import Document, Mention
-from linker.version import install_hint
 
 SUFFIXES = (".npy", ".safetensors")
 _NAMES = 10_000  # that are encoded together
@@ -115,14 +114,8 @@ def write_safetensors(linker: Linker, items: Iterable[Document | Mention], file:
     Raises:
         LinkerError: the package safetensors is not installed.
     """
-    try:
+    with needing("a file .safetensors, other than .npy,", "dense"):
         from safetensors.numpy import save
-    except ImportError:
-        hint = install_hint("dense")
-        raise LinkerError(
-            f".safetensors needs the package safetensors, which is not installed: {hint}; "
-            "or write .npy"
-        ) from None
     with tempfile.TemporaryFile() as matrix:
         count = write(linker, items, matrix)
         matrix.seek(0)

@@ -10,7 +10,7 @@ from linker.files import Pathlike
 from linker.files.rows import TableRow
 from linker.files.tables import Added
 from linker.linking.requests import Linked
-from linker.outputs import decimals, decision_cells, rejected_id, source_of
+from linker.outputs import also_text, decimals, decision_cells, rejected_id, source_of
 from linker.readers.records import check_mention
 from linker.types import Candidate, Mention, Prediction
 
@@ -110,7 +110,7 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
         state,
         _joined(source_of(prediction, part) for part in parts),
         *said,
-        of(lambda answer: "; ".join(f"{other.id} {other.predicate}" for other in answer.also)),
+        of(also_text),
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linker.errors import LinkerError
 from linker.types import Source
 from linker.version import VERSION
+from linker.vocabularies import Vocabulary, of_prefix
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -19,48 +20,11 @@ if TYPE_CHECKING:
 CARD = "README.md"
 
 
-class Licence(NamedTuple):
-    """Under which terms a vocabulary is given away, and where they stand."""
-
-    vocabulary: str
-    terms: str
-    address: str
-    on_hub: str = "other"  # the word of the Hugging Face hub for it
-    may_be_passed_on: bool = True
-
-
-_CTD = (
-    "CTD's own terms: cite CTD, link to it from applications that use its data, tell CTD of your "
-    "use, give it access for quality control"
-)
-_MESH = "https://www.nlm.nih.gov/databases/download/terms_and_conditions_mesh.html"
-_CC0 = "https://creativecommons.org/publicdomain/zero/1.0/"
-_CC_BY = "https://creativecommons.org/licenses/by/4.0/"
-_HPO = "the HPO licence: acknowledge HPO, show its version, do not alter its content"
-_OWN = "each user needs an own licence"
-_UMLS = "https://uts.nlm.nih.gov/uts/assets/LicenseAgreement.pdf"
-_SNOMED = "https://www.snomed.org/get-snomed"
-_EACH = "each has its own terms, and some may not be passed on, such as SNOMED CT and MedDRA"
-_ATHENA = "https://athena.ohdsi.org"
-_LICENCES = {  # by the format of the file, or the prefix of most of its ids
-    "medic": Licence("MEDIC (CTD)", _CTD, "http://ctdbase.org/about/legal.jsp"),
-    "MESH": Licence("MeSH", "NLM's terms: free, name NLM and the version", _MESH),
-    "DOID": Licence("the Disease Ontology", "CC0 1.0", _CC0, "cc0-1.0"),
-    "HP": Licence("the Human Phenotype Ontology", _HPO, "https://hpo.jax.org/app/license"),
-    "MONDO": Licence("MONDO", "CC BY 4.0", _CC_BY, "cc-by-4.0"),
-    "UMLS": Licence("UMLS", _OWN, _UMLS, may_be_passed_on=False),
-    "OMOP": Licence("OMOP's vocabularies", _EACH, _ATHENA, may_be_passed_on=False),
-    "SNOMED": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
-    "SNOMEDCT": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
-    "SCTID": Licence("SNOMED CT", _OWN, _SNOMED, may_be_passed_on=False),
-}
-
-
-def licence(source: Source) -> Licence | None:
-    """The licence of the vocabulary that a file holds; None where it is not known."""
+def licence(source: Source) -> Vocabulary | None:
+    """The vocabulary that a file holds; None where its licence is not known."""
     format, _, _ = source.format.partition(",")  # ", names only" or the like may follow
-    prefix, _, _ = source.namespace.upper().partition("_")  # SNOMEDCT_US
-    return _LICENCES.get(format) or _LICENCES.get(prefix)
+    known = map(of_prefix, (format, source.namespace))
+    return next((vocabulary for vocabulary in known if vocabulary.terms), None)
 
 
 def check_licences(sources: Iterable[Source]) -> None:
@@ -73,8 +37,8 @@ def check_licences(sources: Iterable[Source]) -> None:
         known = licence(source)
         if known and not known.may_be_passed_on:
             raise LinkerError(
-                f"{source.file}: the model holds names of {known.vocabulary}, which may not be "
-                f"passed on ({known.terms}: {known.address}); where you are allowed to, give "
+                f"{source.file}: the model holds names of {known.title}, which may not be "
+                f"passed on ({known.terms}: {known.licence}); where you are allowed to, give "
                 "licence_allows=True"
             )
 

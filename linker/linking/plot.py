@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linker.errors import LinkerError
-from linker.version import install_hint
+from linker.errors import needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,12 +46,8 @@ def plot(history: History, path: Path) -> None:
     Raises:
         LinkerError: matplotlib is not installed.
     """
-    try:
+    with needing("a plot", "dense"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise LinkerError(
-            f"a plot needs matplotlib, which is not installed: {install_hint('dense')}"
-        ) from None
     measured = {key for record in history for key in record}
     panels = [title for title, labels in _PANELS.items() if not measured.isdisjoint(labels)]
     panels = panels or ["no epochs"]

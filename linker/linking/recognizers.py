@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.linking.documents import FindSpans
 from linker.linking.requests import FoundSpan
-from linker.version import install_hint
 
 _LABELS = ("Disease",)  # what GLiNER looks for where nobody says
 _WINDOW = 1_000  # characters that GLiNER reads at once; it cuts off what is longer
@@ -35,12 +34,8 @@ def create(spec: str, labels: Sequence[str] = ()) -> FindSpans:
 
 
 def _package(name: str) -> ModuleType:
-    try:
+    with needing(f"the recogniser {name}", name):
         return importlib.import_module(name)
-    except ModuleNotFoundError:
-        raise LinkerError(
-            f"mentions are to be found by {name}, which is not installed: {install_hint(name)}"
-        ) from None
 
 
 def _spacy(model: str, labels: Sequence[str]) -> FindSpans:

@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
-from linker.types import Decision, Document, Mention, Part, Prediction
+from linker.ids import escaped
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Sequence[Prediction]]
 """A document with the predictions for its mentions; None with predictions for loose mentions."""
@@ -191,8 +192,18 @@ def spans_text(mention: Mention) -> str:
 
 def joined_ids(prediction: Prediction) -> str:
     """Join the ids of the parts with `|`; -1 is a part, or a whole mention, without a concept."""
-    ids = [part.best.concept_id if part.best else "-1" for part in prediction.parts]
-    return "|".join(ids) if set(ids) - {"-1"} else "-1"
+    return "|".join(ids_of(prediction)) or "-1"
+
+
+def ids_of(prediction: Prediction) -> list[str]:
+    """The ids of an answer as `split_ids` reads them, one for each part; none without a concept."""
+    best = [part.best for part in prediction.parts]
+    return [escaped(b.concept_id) if b else "-1" for b in best] if any(best) else []
+
+
+def also_text(candidate: Candidate) -> str:
+    """The ids of other vocabularies that a concept has, as tables write them."""
+    return "; ".join(f"{other.id} {other.predicate}" for other in candidate.also)
 
 
 def paired(

@@ -9,7 +9,6 @@ import json
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -18,14 +17,8 @@ from linker.outputs import Layout, jsonl
 from linker.outputs.terms import Term, terms
 from linker.types import Document
 from linker.version import NAME, VERSION
+from linker.vocabularies import of_prefix
 
-_SYSTEMS: dict[str, dict[str, str]] = json.loads(
-    Path(__file__).with_name("fhir_systems.json").read_bytes()
-)
-_WITHOUT, _WITH = _SYSTEMS["without_prefix"], _SYSTEMS["with_prefix"]
-"""The systems whose codes are ids without their prefix, as D001260, and with it, as HP:0001250."""
-SYSTEMS = frozenset((*_WITHOUT.values(), *_WITH.values()))
-"""The systems of FHIR that are known; HL7 Terminology (THO) or the ontologies name them so."""
 MENTIONS = "http://local.invalid/mentions"  # the system of what is no code, but a text
 _OTHER = "https://bioregistry.io/"  # and the prefix: a system that is not known
 FOOTER = "}\n"
@@ -40,10 +33,9 @@ def coding(identifier: str) -> tuple[str, str]:
     (('http://www.omim.org', '208900'), 'HP:0001250', ('https://bioregistry.io/XY', '1'))
     """
     prefix, code = namespace(identifier), " ".join(identifier.split())
-    if system := _WITH.get(prefix.upper()):
-        return system, code
-    system = _WITHOUT.get(prefix.upper(), f"{_OTHER}{quote(prefix, safe='')}")
-    return system, code.removeprefix(f"{prefix}:")
+    known = of_prefix(prefix)
+    system = known.system or f"{_OTHER}{quote(prefix, safe='')}"
+    return system, code if known.keeps_prefix else code.removeprefix(f"{prefix}:")
 
 
 def header(first: Document | None, layout: Layout) -> str:

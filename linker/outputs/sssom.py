@@ -19,6 +19,7 @@ from linker.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.outputs.tsv import text_of
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import NAME, VERSION
+from linker.vocabularies import VOCABULARIES, of_prefix
 
 COLUMNS = (
     "subject_label",
@@ -55,18 +56,9 @@ _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
 _LOCAL = "local"  # the prefix of ids that have none, or one that is no name
-_OBO = "http://purl.obolibrary.org/obo/"
-_IRIS = {
-    _LOCAL: "http://local.invalid/",
-    "MESH": "http://id.nlm.nih.gov/mesh/",
-    "OMIM": "https://omim.org/entry/",
-    "UMLS": "https://uts.nlm.nih.gov/uts/umls/concept/",
-    "ORPHA": "http://www.orpha.net/ORDO/Orphanet_",
-    "Orphanet": "http://www.orpha.net/ORDO/Orphanet_",
-    "SNOMEDCT": "http://snomed.info/id/",
-    **{name: f"{_OBO}{name}_" for name in ("DOID", "HP", "MONDO", "NCIT", "CHEBI", "GO", "MP")},
-}
-_UNKNOWN = ObjectSource(prefixes=tuple(_IRIS))
+_UNKNOWN = ObjectSource(
+    prefixes=tuple(name for v in VOCABULARIES if v.iri for name in (v.prefix, *v.aliases))
+)
 _PREFIX = re.compile(r"(?!https?\Z|urn\Z|file\Z)[A-Za-z_][\w.-]*", re.ASCII)
 _PLAIN = re.compile(  # what YAML reads as this very text without quotes
     r"(?!(?i:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_](?:[\w./#%+-]|:(?=\S))*", re.ASCII
@@ -163,8 +155,9 @@ def _curated_rows(
 
 def _metadata(vocabulary: ObjectSource) -> str:
     """The metadata. The id of the set depends on them alone, so that it can be repeated."""
-    declared = {_LOCAL, *filter(_PREFIX.fullmatch, vocabulary.prefixes)}
-    iris = {prefix: _IRIS.get(prefix, f"https://bioregistry.io/{prefix}:") for prefix in declared}
+    declared = filter(_PREFIX.fullmatch, vocabulary.prefixes)
+    iris = {p: of_prefix(p).iri or f"https://bioregistry.io/{p}:" for p in declared}
+    iris[_LOCAL] = "http://local.invalid/"
     lines = ["curie_map:"]
     lines += [f"  {_scalar(prefix)}: {_scalar(iri)}" for prefix, iri in sorted(iris.items())]
     source = []

@@ -17,6 +17,7 @@ from linker.outputs import (
     BREAKS,
     DECISION_COLUMNS,
     Layout,
+    also_text,
     decimals,
     decision_cells,
     owner_of,
@@ -78,7 +79,7 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     the column `source`: the file that lent the matched name, or "decision" where a person chose the
     concept, or rejected it; empty for the dictionary's own names. `Layout.decisions` adds
     `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`.
-    `Layout.also` adds `also`, ids with their predicates ("MONDO:0008840 skos:exactMatch|...").
+    `Layout.also` adds `also`, ids with their predicates ("MONDO:0008840 skos:exactMatch; ...").
     For the arguments see `linker.outputs.Writer`.
     """
     has_columns = _has_columns(layout)
@@ -100,8 +101,8 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
             continue
         for rank, c in enumerate(part.returned, 1):
             values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
-            also = "|".join(f"{other.id} {other.predicate}" for other in c.also) or None
-            yield mention.text, part.text, *values, *where, c.source or None, *said, also
+            source, also = c.source or None, also_text(c) or None
+            yield mention.text, part.text, *values, *where, source, *said, also
 
 
 def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any, ...]]]:

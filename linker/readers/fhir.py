@@ -13,10 +13,10 @@ from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_text
-from linker.readers import terms
 from linker.readers.languages import Languages
 from linker.readers.records import parse_objects, read_json
 from linker.types import Concept, Name, NameKind
+from linker.vocabularies import of_address
 
 logger = logging.getLogger(__name__)
 
@@ -187,8 +187,7 @@ def _is_obsolete(record: dict[str, Any]) -> bool:
 
 def _identifier(system: str, code: str) -> str:
     """The id of a code; one that has its prefix keeps it, as those of HPO."""
-    place = re.sub("^https?://", "", system).rstrip("/#")
-    prefix = terms.PREFIXES.get(place) or re.split("[/:]", place)[-1]
+    prefix = of_address(system).prefix or re.split("[/:]", system.rstrip("/#"))[-1]
     if not code.strip():
         raise RecordError("the code is empty", system, expected="a code", remedy="give one")
     return code if code.startswith(f"{prefix}:") or not prefix else f"{prefix}:{code}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from linker.errors import InputError, LinkerError
 from linker.files import Pathlike, fetching, head
 from linker.readers import dictionaries, sssom
+from linker.vocabularies import of_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,16 @@ class Known:
     file: str  # its name in the cache
     address: str  # of the current release
     size: int  # bytes to fetch, about
-    terms: str
+    vocabulary: str  # of which it has the terms
     packed: bool = False  # whether it is a file in a zip archive
     releases: str = ""  # address of a release, with {} for its name; empty: only the current one
     history: str = ""  # page that lists the releases
+
+    @property
+    def terms(self) -> str:
+        """Under which terms it is given away."""
+        known = of_prefix(self.vocabulary)
+        return f"{known.terms} ({known.licence})"
 
 
 KNOWN = {

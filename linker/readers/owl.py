@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from itertools import accumulate, groupby
 from typing import Any
 
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, OnError, needing, stop
 from linker.files import Pathlike
 from linker.readers import terms
 from linker.readers.languages import Languages
 from linker.readers.records import parse_each
 from linker.types import Concept
-from linker.version import install_hint
 
 logger = logging.getLogger(__name__)
 
@@ -83,13 +82,8 @@ def read(
 
 
 def _components(path: Pathlike, text: str) -> list[Any]:
-    try:
+    with needing(f"{path}: OWL", "owl"):
         import pyhornedowl
-    except ImportError:
-        hint = install_hint("owl")
-        raise LinkerError(
-            f"{path}: OWL needs py-horned-owl, which is not installed: {hint}"
-        ) from None
     form: Any = "rdf"
     if _FUNCTIONAL.match(text):
         form = "ofn"

@@ -7,13 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from linker.errors import InputError, LinkerError, OnError, stop
+from linker.errors import InputError, OnError, needing, stop
 from linker.files import Pathlike
 from linker.readers import terms
 from linker.readers.languages import Languages
 from linker.readers.records import parse_each
 from linker.types import Concept
-from linker.version import install_hint
 
 OPTIONS = ("languages",)
 _SKOS = re.compile(r"skos(?::|/core#)Concept(?:Scheme)?\b")
@@ -44,11 +43,8 @@ def read(
         InputError: the file is neither Turtle nor RDF/XML, or what `on_error` raises.
     """
     chosen = languages or Languages()
-    try:
+    with needing(f"{path}: SKOS", "skos"):
         from rdflib import RDF, SKOS, BNode
-    except ImportError:
-        hint = install_hint("skos")
-        raise LinkerError(f"{path}: SKOS needs rdflib, which is not installed: {hint}") from None
     text = terms.read_markup(path)
     declared, graph = terms.prefixes_of(text), _graph(path, text)
     del text

@@ -13,6 +13,7 @@ from linker.files import Pathlike, check_whole, head, read_text
 from linker.ids import normalized
 from linker.readers.languages import Languages
 from linker.types import Concept, Name, NameKind
+from linker.vocabularies import of_address
 
 Statement = tuple[str, str, str]
 """The local name of a predicate, a text or an IRI, and the tag of its language."""
@@ -41,16 +42,6 @@ _LAST = re.compile(r"[^/#]*\Z")
 _UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
 # where the last part of a namespace is the prefix
 _REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
-PREFIXES = {
-    **{"id.nlm.nih.gov/mesh": "MESH", "linkedlifedata.com/resource/umls/id": "UMLS"},
-    **{"www.nlm.nih.gov/research/umls": "UMLS", "www.nlm.nih.gov/research/umls/rxnorm": "RXNORM"},
-    **{"snomed.info/sct": "SNOMEDCT", "snomed.info/id": "SNOMEDCT", "loinc.org": "LOINC"},
-    **{"hl7.org/fhir/sid/icd-10": "ICD10", "hl7.org/fhir/sid/icd-10-cm": "ICD10CM"},
-    **{"hl7.org/fhir/sid/icd-9-cm": "ICD9CM", "www.whocc.no/atc": "ATC", "omim.org/entry": "OMIM"},
-    "human-phenotype-ontology.org": "HP",
-}
-"""The prefixes of ids in well-known namespaces, which are written without http:// and last sign."""
-
 _DECLARED = re.compile(
     r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*=?\s*<)([^"\'>]+)'
 )
@@ -125,7 +116,7 @@ def curie(iri: str, declared: Mapping[str, str]) -> str:
         prefix = local_name(namespace)
     else:
         whole = iri.removesuffix(local)
-        prefix = PREFIXES.get(namespace) or declared.get(whole, "")
+        prefix = of_address(namespace).prefix or declared.get(whole, "")
     return normalized(f"{prefix}:{local}") if prefix else iri
 
 

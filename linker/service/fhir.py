@@ -18,6 +18,7 @@ from linker.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_menti
 from linker.service.schemas import EXAMPLES, Text
 from linker.service.state import Service
 from linker.types import Prediction, Selection
+from linker.vocabularies import of_address
 
 _SOURCES = {  # the parameters that hold what is to be translated; whether they are R5's
     **dict.fromkeys(("code", "coding", "codeableConcept"), False),
@@ -126,15 +127,18 @@ def _text(source: Parameter, given: Mapping[str, Parameter]) -> str:
     """The text to link.
 
     Raises:
-        Failure: it is a code of a vocabulary, which no name of a concept is like.
+        Failure: it is a code of some system, which no name of a concept is like.
     """
     concept = source.value_codeable_concept or CodeableConcept()
     system = given["system"].text if "system" in given else ""
     code = source.value_coding or Coding(system=system, code=source.text)
     code = next(iter(concept.coding), code)
     text = concept.text or code.display
-    if not text and code.system in conceptmap.SYSTEMS:
-        reason = f"a code of {code.system} is no text; give its display, or a codeableConcept.text"
+    if not text and code.system not in ("", conceptmap.MENTIONS):
+        reason = (
+            f"a code of {code.system} is no text; give its display, or a codeableConcept.text, or "
+            f"a text as a code without a system, or of {conceptmap.MENTIONS}"
+        )
         raise Failure(422, reason, "parameter")
     return text or code.code
 
@@ -146,7 +150,8 @@ def _within(systems: Sequence[str], dictionary: Dictionary) -> Selection | None:
         Failure: no concept is of them.
     """
     of_prefix = {p: conceptmap.coding(f"{p}:")[0] for p in dictionary.vocabulary.prefixes}
-    prefixes = tuple(prefix for prefix, system in of_prefix.items() if system in systems)
+    asked = {of_address(system).system or system for system in systems}
+    prefixes = tuple(prefix for prefix, system in of_prefix.items() if system in asked)
     if systems and not prefixes:
         there = ", ".join(sorted(set(of_prefix.values())))
         reason = f"no concept is of {systems[0]}; the systems of the dictionary are: {there}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from linker import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.errors import LinkerError, UsageError
+from linker.errors import LinkerError, UsageError, needing
 from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
 from linker.text.spelling import normal_form, normalized
-from linker.version import install_hint
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
@@ -224,17 +223,9 @@ def _check_trained(plan: TrainingPlan) -> str:
             "the norm loss (training.hypernym_norm) needs vectors of any length; "
             f"add --set {group}.normalize=false"
         )
-    if importlib.util.find_spec("accelerate") is None:
-        raise LinkerError(
-            f"training needs accelerate, which is not installed: {install_hint('dense')}"
-        )
-    try:
+    with needing("training", "dense"):
+        importlib.import_module("accelerate")
         from linker.encoders.trainable import pick_device
-    except ModuleNotFoundError as error:
-        raise LinkerError(
-            f"encoder {plan.encoder!r} needs {error.name}, which is not installed: "
-            + install_hint("dense")
-        ) from error
 
     device = pick_device(options.training.device)
     plan.encoder_class.check(options.encoder)

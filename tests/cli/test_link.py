@@ -74,7 +74,7 @@ def test_jsonl(link: Run, mentions: Path) -> None:
 def test_other_ids(link: Run, annotate: Run, mentions: Path, tmp_path: Path) -> None:
     result = link(mentions, "-k", "1", "--also", "DOID,OMIM")
     also = [row["also"] for row in rows(result.out)]
-    ids = "DOID:12704 oboInOwl:hasAlternativeId|OMIM:208900 oboInOwl:hasAlternativeId"
+    ids = "DOID:12704 oboInOwl:hasAlternativeId; OMIM:208900 oboInOwl:hasAlternativeId"
     assert (also[2], also[3]) == (ids, "")
     table = tmp_path / "t.csv"
     table.write_text("no,name\n1,Louis-Bar syndrome\n2,\n3,breast and ovarian cancer\n")

@@ -67,7 +67,7 @@ def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "fastapi", None)
     result = run("serve", "--port", 0, "--model", trained, "--no-decisions")
     assert result.code == 1
-    assert "fastapi is not installed, which linker serve needs: pip install" in result.err
+    assert "linker serve needs fastapi, which is not installed: pip install" in result.err
 
 
 def test_annotation_tools_are_named_and_their_packages_looked_for(
@@ -83,7 +83,7 @@ def test_annotation_tools_are_named_and_their_packages_looked_for(
     monkeypatch.delitem(sys.modules, "linker.integrations.inception", raising=False)
     result = run("serve", *model, "--with", "label-studio,inception")
     assert result.code == 1
-    assert "cassis is not installed, which --with inception needs: pip install" in result.err
+    assert "INCEpTION needs cassis, which is not installed: pip install" in result.err
     assert not started
     run("serve", *model, "--with", "label-studio")
     assert len(started) == 1

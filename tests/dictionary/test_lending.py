@@ -355,9 +355,9 @@ def medic_like(tmp_path: Path) -> Dictionary:
         "MESH:D900001 MSH:D900001 mesh:D900001",
         "OMIM:900003 MIM:900003 omim:900003",
         "UMLS:C0000001 UMLS_CUI:C0000001",
-        "ORPHANET:3 ORDO:3 ORPHA:3 Orphanet:3",
+        "Orphanet:3 ORDO:3 ORPHA:3 ORPHANET:3",
         "NCIT:C3 NCI:C3",
-        "SNOMEDCT_US:3 SNOMEDCT_US_2023_03_01:3 SCTID:3",
+        "SNOMEDCT:3 SNOMEDCT_US:3 SNOMEDCT_US_2023_03_01:3 SCTID:3",
         "plain",
     ],
 )

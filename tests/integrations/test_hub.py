@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import json
 import logging
 import re
@@ -19,8 +20,9 @@ from urllib.parse import unquote
 import pytest
 from click.testing import CliRunner
 
-from linker import Dictionary, Linker, LinkerError
+from linker import Dictionary, Linker, LinkerError, link
 from linker.cli.commands import cli
+from linker.integrations import linker_of
 from linker.version import install_hint
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
@@ -334,7 +336,7 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     monkeypatch.delitem(sys.modules, "linker.integrations.hub", raising=False)
     monkeypatch.delattr("linker.integrations.hub", raising=False)
-    assert refused(NAME).endswith(f"huggingface_hub; it is not installed: {install_hint('hub')}")
+    assert refused(NAME).endswith(f"huggingface_hub, which is not installed: {install_hint('hub')}")
 
 
 def test_a_folder_needs_no_package(saved: Tree, tmp_path: Path) -> None:
@@ -364,7 +366,31 @@ def test_commands(
         f"{NAME}: commit {first} of the Hugging Face hub, in {tmp_path}"
     )
     assert "name a folder to write with -o" in run("index", "--set", "index.kind=exact").stderr
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path.parent)
+        missing = CliRunner().invoke(cli, ["explain", "PKU", "--model", NAME])
+    hint = f"there is no such folder; for a model of the Hugging Face hub give hf:{NAME}"
+    assert str(missing.exception) == f"{NAME}: {hint}"
     monkeypatch.setattr("linker.service.serving.serve", lambda service, *_: print(service.settings))
     served = run("serve", "--port", "0")
     assert f"decisions are kept in {tmp_path}/ann--sample.decisions.sqlite\n" in served.stderr
     assert f"snapshots/{first}'" in served.stdout  # which a reload loads again
+
+
+def test_python_takes_what_commands_take(
+    hub: type[Hub], saved: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.is_private = False
+    first = hub.add(saved)
+    hub.add({"README.md": b"no more"})
+    model = f"hf:{NAME}@{first}"
+    monkeypatch.setenv("LINKER_MODEL", model)
+    assert linker_of(None) is linker_of(model)
+    asked = len(hub.requests)
+    assert link("PKU").parts[0].best.concept_id == "MESH:D010661"  # type: ignore[union-attr]
+    assert len(hub.requests) == asked
+    spacy = pytest.importorskip("spacy")
+    importlib.import_module("linker.integrations.spacy")
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("linker", config={"model": model, "find": "DISEASE"})
+    assert pipeline("She has phenylketonuria.").ents[0].kb_id_ == "MESH:D010661"

@@ -244,7 +244,7 @@ def test_errors_can_be_mended(model: str) -> None:
 def test_spacy_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, module.__name__)
-    with pytest.raises(LinkerError, match="spacy is not installed: pip install"):
+    with pytest.raises(LinkerError, match="needs spacy, which is not installed: pip install"):
         importlib.import_module(module.__name__)
 
 

@@ -71,5 +71,8 @@ def test_names_that_may_not_be_passed_on(tfidf: Linker) -> None:
     for prefix in ("SNOMEDCT_US", "SNOMED", "SNOMED_CT"):
         with pytest.raises(LinkerError, match="names of SNOMED CT"):
             card.check_licences([replace(OURS, namespace=prefix)])
-    with pytest.raises(LinkerError, match="names of OMOP's vocabularies"):
-        card.check_licences([replace(OURS, namespace="OMOP")])
+    others = {"OMOP": "OMOP's vocabularies", "MEDDRA": "MedDRA", "ICD10": "WHO's ICD-10"}
+    for prefix, title in others.items():
+        with pytest.raises(LinkerError, match=f"names of {title}, which"):
+            card.check_licences([replace(OURS, namespace=prefix)])
+    card.check_licences([replace(OURS, namespace="ICD10CM")])

@@ -25,7 +25,9 @@ def test_no_such_recogniser(spec: str) -> None:
 @pytest.mark.parametrize("kind", ["spacy", "gliner"])
 def test_not_installed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, kind, None)
-    with pytest.raises(LinkerError, match=rf"{kind}, which is not installed: pip install .*{kind}"):
+    with pytest.raises(
+        LinkerError, match=rf"needs {kind}, which is not installed: pip install .*{kind}"
+    ):
         create(f"{kind}:model")
 
 

@@ -56,7 +56,7 @@ def test_ids_of_other_vocabularies_stand_last() -> None:
         Prediction(Mention("gout"), (part, Part("x", nil=True))), also=True, decisions=True
     )
     assert header.endswith("\tdecisions\talso")
-    assert one.endswith("\tMONDO:5 skos:exactMatch|OMIM:1 skos:closeMatch")
+    assert one.endswith("\tMONDO:5 skos:exactMatch; OMIM:1 skos:closeMatch")
     assert none.endswith("\t")
     assert len({line.count("\t") for line in (header, one, none)}) == 1
 

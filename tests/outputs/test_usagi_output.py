@@ -31,10 +31,10 @@ def test_the_whole_file() -> None:
         "conceptId,conceptName,domainId,mappingType,comment,createdBy,createdOn,assignedReviewer\n"
         '"""cough"", dry","""cough"", dry",2,,OMOP:254761,Cough,0.7500,UNCHECKED,UNREVIEWED,,0,'
         "254761,Cough,,MAPS_TO,,concept-linker,0,\n"
-        "cough and fever,cough and fever,1,,OMOP:254761,Cough,0.5000,UNCHECKED,UNREVIEWED,,0,"
+        "cough and fever,cough and fever,1,,OMOP:254761,Cough,0.3750,UNCHECKED,UNREVIEWED,,0,"
         "254761,Cough,,MAPS_TO,cough and fever: OMOP:254761; cough and fever: OMOP:437663,"
         "concept-linker,0,\n"
-        "cough and fever,cough and fever,1,,OMOP:437663,Fever,0.5000,UNCHECKED,UNREVIEWED,,0,"
+        "cough and fever,cough and fever,1,,OMOP:437663,Fever,0.3750,UNCHECKED,UNREVIEWED,,0,"
         "437663,Fever,,MAPS_TO,cough and fever: OMOP:254761; cough and fever: OMOP:437663,"
         "concept-linker,0,\n"
         "x,x,1,,,,0.0000,UNCHECKED,UNREVIEWED,,0,0,,,MAPS_TO,,concept-linker,0,\n"

@@ -40,7 +40,7 @@ def test_a_name_is_fetched_at_its_first_use_and_a_file_of_that_name_wins(
         assert (source.file, source.release) == ("doid.obo", "2024-02-29")
     assert len(site.seen) == 1
     assert caplog.messages == [
-        f"doid: the Disease Ontology; terms: CC0 1.0; fetching it (75 bytes) from {site.address}/doid"
+        f"doid: the Disease Ontology; terms: CC0 1.0 (https://creativecommons.org/publicdomain/zero/1.0/); fetching it (75 bytes) from {site.address}/doid"
     ]
     Path("doid").write_text("id,name\nX:1,gout\n")
     assert Dictionary.read("doid").ids[0] == "X:1"

@@ -67,8 +67,11 @@ def test_a_code_in_the_query(client: Any) -> None:
         match("equivalence", "relatedto", "D010051", "Ovarian Neoplasms"),
     ]
     assert message.startswith("part 1 of 2: breast cancer; not reviewed; confidence 0.")
-    params = {"sourceCode": "Louis-Bar syndrome", "targetSystem": MESH}
-    assert answered(client.get(URL, params=params))[0]
+    for system in (MESH, "https://www.nlm.nih.gov/mesh", "http://id.nlm.nih.gov/mesh"):
+        params = {"sourceCode": "Louis-Bar syndrome", "targetSystem": system}
+        assert answered(client.get(URL, params=params))[0]
+    texts = {"code": "Louis-Bar syndrome", "system": "http://local.invalid/mentions"}
+    assert answered(client.get(URL, params=texts))[0]
     short = answered(client.get(URL, params={"code": "A-T"}))  # without a text that explains it
     message = "no concept is sure enough (0.5): MESH:D001260 Ataxia Telangiectasia (0."
     assert (short[0], short[1][: len(message)], short[2]) == (False, message, [])
@@ -100,6 +103,7 @@ def test_what_people_accepted_is_equivalent(client: Any) -> None:
         ({"code": " "}, "a mention is blank"),
         ({"code": "a", "reverse": "true"}, "reverse is not supported; leave it out"),
         ({"code": "D001260", "system": MESH}, f"a code of {MESH} is no text; give its display"),
+        ({"code": "7", "system": "http://a"}, "a code of http://a is no text; give its display"),
         (
             {"code": "a", "targetsystem": "http://snomed.info/sct"},
             "no concept is of http://snomed.info/sct; the systems of the dictionary are: http",
