@@ -102,7 +102,7 @@ def test_without_openvino(encoder: TransformerEncoder, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "openvino", None)
     monkeypatch.delitem(sys.modules, "linker.encoders.bert_openvino")
     monkeypatch.delattr("linker.encoders.bert_openvino", raising=False)
-    with pytest.raises(LinkerError, match=r"need openvino, which is not installed: pip .*fast"):
+    with pytest.raises(LinkerError, match=r"needs openvino, which is not installed: pip .*fast"):
         encoder.use("bf16")
     assert encoder.precision == "fp32"
     encoder.encode(["fever"])
