@@ -114,7 +114,9 @@ class Tools:
         self,
         mentions: Annotated[list[str], Field(min_length=1, max_length=_MENTIONS)],
         k: Annotated[int, Field(ge=1, le=_FOUND, description="Concepts for each part.")] = 3,
-        threshold: Probability = None,
+        threshold: Annotated[
+            float, Field(ge=0, le=1, description="Confidence that an id needs; 0: always one.")
+        ] = 0.5,
     ) -> list[list[Linked]]:
         """Link names as people write them; each is answered by a list of its parts.
 
