@@ -120,7 +120,7 @@ class Languages:
             LinkerError: there are none in one of them.
         """
         tags = sorted(filter(None, self._places))
-        codes = {language_code(tag) for tag in tags}
+        codes = {language_code(tag or ENGLISH[0]) for tag in self._places}
         missing = [tag for tag in self.wanted if language_code(tag) not in codes]
         if missing and (tags or self.wanted != ENGLISH):
             there = f"the languages are {', '.join(tags)}" if tags else "no name says its language"

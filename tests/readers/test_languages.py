@@ -79,6 +79,10 @@ def test_a_language_that_is_not_there() -> None:
     Languages().check("untagged.json")
     with pytest.raises(LinkerError, match="no names in de; no name says its language"):
         Languages(["de"]).check("untagged.json")
+    english = Languages()
+    for tag in ("", "de"):  # displays of FHIR have no tag, and designations have one
+        english.place(tag)
+    english.check("codes.json")
 
 
 THESAURUS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
