@@ -17,21 +17,30 @@ class FileFormat:
     media_type: str = ""  # of what the service answers; empty: it does not answer so
     suffix: str = ""  # of files; empty: the name
     is_text: bool = True  # and a single file
+    has_also: bool = True  # whether there is a place for the ids of other vocabularies
 
 
 FORMATS = {
     "txt": FileFormat("linker.readers.lines"),
     "tsv": FileFormat("linker.readers.tsv", "linker.outputs.tsv", "text/tab-separated-values"),
     "jsonl": FileFormat("linker.readers.jsonl", "linker.outputs.jsonl", "application/x-ndjson"),
-    "pubtator": FileFormat("linker.readers.pubtator", "linker.outputs.pubtator", "text/plain"),
-    "bioc": FileFormat("linker.readers.bioc", "linker.outputs.bioc", "application/xml"),
+    "pubtator": FileFormat(
+        "linker.readers.pubtator", "linker.outputs.pubtator", "text/plain", has_also=False
+    ),
+    "bioc": FileFormat(
+        "linker.readers.bioc", "linker.outputs.bioc", "application/xml", has_also=False
+    ),
     "concept": FileFormat("linker.readers.concept", is_text=False),
     "parquet": FileFormat("linker.readers.parquet", "linker.outputs.parquet", is_text=False),
     "sssom": FileFormat(
-        "", "linker.outputs.sssom", "text/tab-separated-values", suffix=".sssom.tsv"
+        "", "linker.outputs.sssom", "text/tab-separated-values", suffix=".sssom.tsv", has_also=False
     ),
     "conceptmap": FileFormat(
-        "", "linker.outputs.conceptmap", "application/fhir+json", suffix=".conceptmap.json"
+        "",
+        "linker.outputs.conceptmap",
+        "application/fhir+json",
+        suffix=".conceptmap.json",
+        has_also=False,
     ),
     "usagi": FileFormat("", "linker.outputs.usagi", "text/csv", suffix=".usagi.csv"),
     "source_to_concept_map": FileFormat(

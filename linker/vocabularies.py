@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Vocabulary(NamedTuple):
+class KnownVocabulary(NamedTuple):
     """What is known of a vocabulary; fields that are empty are not known."""
 
     prefix: str  # of its ids
@@ -28,7 +28,7 @@ class Vocabulary(NamedTuple):
 
 
 VOCABULARIES = [
-    Vocabulary(prefix, **fields)
+    KnownVocabulary(prefix, **fields)
     for prefix, fields in json.loads(
         Path(__file__).with_name("vocabularies.json").read_bytes()
     ).items()
@@ -36,23 +36,23 @@ VOCABULARIES = [
 _RELEASE = re.compile(r"_\d{4}_\d\d_\d\d\Z")  # DOID writes SNOMEDCT_US_2023_03_01
 
 
-def of_prefix(prefix: str) -> Vocabulary:
+def of_prefix(prefix: str) -> KnownVocabulary:
     """The vocabulary that has a prefix, in any case; one with only this prefix if none has it.
 
     >>> of_prefix("SNOMEDCT_US_2023_03_01").title, of_prefix("Xy").prefix
     ('SNOMED CT', 'XY')
     """
     prefix = _RELEASE.sub("", prefix.upper())
-    return _BY_PREFIX.get(prefix) or Vocabulary(prefix)
+    return _BY_PREFIX.get(prefix) or KnownVocabulary(prefix)
 
 
-def of_address(address: str) -> Vocabulary:
+def of_address(address: str) -> KnownVocabulary:
     """The vocabulary that has an address, with http or https; one without a prefix if none has it.
 
     >>> of_address("https://snomed.info/sct").prefix, of_address("http://a").prefix
     ('SNOMEDCT', '')
     """
-    return _BY_ADDRESS.get(_place(address)) or Vocabulary("")
+    return _BY_ADDRESS.get(_place(address)) or KnownVocabulary("")
 
 
 def _place(address: str) -> str:

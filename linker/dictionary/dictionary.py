@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -310,6 +310,17 @@ class Dictionary:
         for identifier in self.alternative_ids(row):
             yield Reference(identifier, ALTERNATIVE_ID, file)
 
+    def _also_of_all(self, lent: Mapping[int, Sequence[Reference]]) -> Strings:
+        """The column `also`, with references that are lent behind those of earlier lenders."""
+        earlier = self.columns.also
+
+        def cell(row: int) -> str:
+            before = earlier[row] if earlier is not None else ""
+            said = itertools.chain(*map(dataclasses.astuple, lent.get(row, ())))
+            return XREF_SEPARATOR.join([*filter(None, [before]), *said])
+
+        return Strings.of(map(cell, range(len(self))))
+
     def check_also(self, vocabularies: Sequence[str]) -> None:
         """Check that there are references to each of some vocabularies.
 
@@ -429,19 +440,7 @@ class Dictionary:
             columns, labels = dataclasses.replace(columns, names=names), list(place)
         sources = [report.source for report in lending.lenders]
         if sources:
-            before = columns.also or [""] * len(self)
-            cells = (
-                [
-                    text,
-                    *(
-                        cell
-                        for r in lending.references.get(row, ())
-                        for cell in dataclasses.astuple(r)
-                    ),
-                ]
-                for row, text in enumerate(before)
-            )
-            also = Strings.of(XREF_SEPARATOR.join(filter(None, texts)) for texts in cells)
+            also = self._also_of_all(lending.references)
             columns = dataclasses.replace(columns, also=also)
         return Dictionary(columns, labels, (*self.sources, *sources))
 

@@ -41,7 +41,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Download:
     """A file to fetch.
 
     Args:
@@ -85,7 +85,7 @@ def is_intact(path: Path, fetched: Fetched) -> bool:
     return verified.has_checksum(path, fetched.sha256, trust=True)
 
 
-def fetch(wanted: Wanted, *, progress: bool = False) -> tuple[Fetched | None, Fetched]:
+def fetch(wanted: Download, *, progress: bool = False) -> tuple[Fetched | None, Fetched]:
     """Fetch a file, unless the server says that the one in the cache is still the same.
 
     Args:
@@ -109,7 +109,7 @@ def fetch(wanted: Wanted, *, progress: bool = False) -> tuple[Fetched | None, Fe
             return before, before if before and not headers else _keep(wanted, headers)
 
 
-def _download(wanted: Wanted, before: Fetched | None, progress: bool) -> Mapping[str, str]:
+def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mapping[str, str]:
     """Get a file, or what is missing of it; the headers, or none where it is still as `before`."""
     import requests
 
@@ -142,7 +142,7 @@ def _download(wanted: Wanted, before: Fetched | None, progress: bool) -> Mapping
     raise LinkerError(f"{wanted.address}: {why}; {wanted.remedy}")
 
 
-def _save(answer: Any, wanted: Wanted, part: Path, state: Path, progress: bool) -> None:
+def _save(answer: Any, wanted: Download, part: Path, state: Path, progress: bool) -> None:
     """Write what comes to `part`, and to `state` what the server calls it."""
     import requests
     from tqdm import tqdm
@@ -170,7 +170,7 @@ def _save(answer: Any, wanted: Wanted, part: Path, state: Path, progress: bool) 
         raise requests.ConnectionError
 
 
-def _keep(wanted: Wanted, headers: Mapping[str, str]) -> Fetched:
+def _keep(wanted: Download, headers: Mapping[str, str]) -> Fetched:
     """Give a finished download its name, and write its record."""
     part, note = wanted.beside("part"), wanted.beside("json")
     try:

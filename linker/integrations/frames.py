@@ -14,7 +14,7 @@ from linker.errors import LinkerError, shorten
 from linker.integrations import linker_of
 from linker.jobs import tables
 from linker.jobs.linking import lends
-from linker.linking.linker import Limits, Linker
+from linker.linking.linker import Keywords, Linker
 from linker.text.mentions import Item
 from linker.types import Document, Mention, Prediction, Predictions
 
@@ -28,16 +28,16 @@ _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as t
 
 
 @overload
-def link(items: str | Mention, model: Model = None, **limits: Unpack[Limits]) -> Prediction: ...  # type: ignore[overload-overlap]
+def link(items: str | Mention, model: Model = None, **limits: Unpack[Keywords]) -> Prediction: ...  # type: ignore[overload-overlap]
 @overload
 def link(  # type: ignore[overload-overlap]
-    items: Document | Collection[Item], model: Model = None, **limits: Unpack[Limits]
+    items: Document | Collection[Item], model: Model = None, **limits: Unpack[Keywords]
 ) -> Predictions: ...
 @overload
 def link(
-    items: Iterable[Item], model: Model = None, **limits: Unpack[Limits]
+    items: Iterable[Item], model: Model = None, **limits: Unpack[Keywords]
 ) -> Iterator[Prediction]: ...
-def link(items: Any, model: Model = None, **limits: Unpack[Limits]) -> Any:
+def link(items: Any, model: Model = None, **limits: Unpack[Keywords]) -> Any:
     """Link one mention, or many; see `Linker.link`.
 
     Args:
@@ -55,7 +55,7 @@ def link_column(
     model: Model = None,
     *,
     prefix: str = "",
-    **limits: Unpack[Limits],
+    **limits: Unpack[Keywords],
 ) -> _Frame:
     """Link the mentions in a column of a data frame.
 
@@ -153,7 +153,7 @@ def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:
 
 
 def linked(
-    linker: Linker, texts: Iterable[str | None], **limits: Unpack[Limits]
+    linker: Linker, texts: Iterable[str | None], **limits: Unpack[Keywords]
 ) -> Iterator[tuple[str, Prediction]]:
     """Yield each distinct text with its prediction."""
     distinct = list(dict.fromkeys(filter(None, texts)))

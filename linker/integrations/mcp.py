@@ -50,7 +50,7 @@ class Choice(BaseModel):
     confidence: float | None
 
 
-class Linked(BaseModel):
+class LinkedPart(BaseModel):
     """A mention, or a part of a composite one, and what it means."""
 
     text: str
@@ -61,21 +61,21 @@ class Linked(BaseModel):
     state: str  # what people said of the mention: model, accepted, rejected, no concept, ...
 
 
-class Found(Linked):
+class FoundPart(LinkedPart):
     """A mention in a text, at characters [start, end)."""
 
     start: int
     end: int
 
 
-class Reference(BaseModel):
+class NamedConcept(BaseModel):
     """A concept by its id and name."""
 
     id: str
     name: str
 
 
-class Hit(Reference):
+class SearchResult(NamedConcept):
     """A concept that a search found, and by which of its names."""
 
     matched_name: str
@@ -88,7 +88,7 @@ class Pair(BaseModel):
     label: str
 
 
-class Checked(Pair):
+class CheckedPair(Pair):
     """What is said of a pair: right, obsolete, mismatched, unsure or unknown."""
 
     verdict: str
@@ -117,7 +117,7 @@ class Tools:
         threshold: Annotated[
             float, Field(ge=0, le=1, description="Confidence that an id needs; 0: always one.")
         ] = 0.5,
-    ) -> list[list[Linked]]:
+    ) -> list[list[LinkedPart]]:
         """Link names as people write them; each is answered by a list of its parts.
 
         "breast and ovarian cancer" has two parts, most names have one.
@@ -130,7 +130,7 @@ class Tools:
         self,
         text: Annotated[str, Field(min_length=1, max_length=_TEXT)],
         threshold: Probability = None,
-    ) -> list[Found]:
+    ) -> list[FoundPart]:
         """Find the mentions in a text and link them, in the order of the text.
 
         A text may define its short forms: "familial adenomatous polyposis (FAP)".
@@ -138,7 +138,9 @@ class Tools:
         annotator, document = Annotator(self.linker), Document("text", (Passage(text),))
         linked = annotator.annotate([document], k=3, threshold=threshold, decisions=self.decisions)
         return [
-            Found(start=p.mention.spans[0][0], end=p.mention.spans[-1][1], **dict(_linked(part, p)))
+            FoundPart(
+                start=p.mention.spans[0][0], end=p.mention.spans[-1][1], **dict(_linked(part, p))
+            )
             for _, predictions in linked
             for p in predictions
             for part in p.parts
@@ -154,31 +156,33 @@ class Tools:
             raise ToolError(_unknown(id))
         return concept
 
-    def get_ancestors(self, id: Id) -> list[Reference]:
+    def get_ancestors(self, id: Id) -> list[NamedConcept]:
         """List the concepts above a concept, the most specific first."""
         dictionary, hierarchy = self.linker.dictionary, self.linker.dictionary.hierarchy
         if dictionary.identify(id) is None:
             raise ToolError(_unknown(id))
         above = {int(row) for rows in hierarchy.ancestors(dictionary.rows(id)) for row in rows}
         ordered = sorted(above, key=lambda row: (-int(hierarchy.depth[row]), row))
-        return [Reference(**lookup.reference(dictionary, row)) for row in ordered]
+        return [NamedConcept(**lookup.reference(dictionary, row)) for row in ordered]
 
     def search_concepts(
         self,
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
         limit: Annotated[int, Field(ge=1, le=_FOUND)] = 10,
-    ) -> list[Hit]:
+    ) -> list[SearchResult]:
         """Find concepts by a part of a name, or by an id. To link a name, use link_mentions."""
         linker = self.linker
         hits = lookup.search(linker.dictionary, linker.generator.table, linker.normalize, query)
         return [
-            Hit(matched_name=hit.matched_name, **lookup.reference(linker.dictionary, hit.row))
+            SearchResult(
+                matched_name=hit.matched_name, **lookup.reference(linker.dictionary, hit.row)
+            )
             for hit in itertools.islice(hits, limit)
         ]
 
     def check_labels(
         self, pairs: Annotated[list[Pair], Field(min_length=1, max_length=_MENTIONS)]
-    ) -> list[Checked]:
+    ) -> list[CheckedPair]:
         """Check ids with their labels, before they are written down.
 
         right: the label names the concept; obsolete: the id was replaced by current_id; mismatched:
@@ -187,7 +191,7 @@ class Tools:
         labels = [check_mention(pair.label) for pair in pairs]
         checker, predictions = PairChecker(self.linker), self.linker.link(iter(labels))
         return [
-            Checked(**dict(pair), **checker.check(pair.id, pair.label, prediction)._asdict())
+            CheckedPair(**dict(pair), **checker.check(pair.id, pair.label, prediction)._asdict())
             for pair, prediction in zip(pairs, predictions, strict=True)
         ]
 
@@ -234,13 +238,13 @@ def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
     return refusing
 
 
-def _linked(part: Part, prediction: Prediction) -> Linked:
+def _linked(part: Part, prediction: Prediction) -> LinkedPart:
     """A part of a mention with its answer."""
     best = part.best
     others = part.candidates[1:] if best else part.candidates
     if part.rejected and best is None:
         others = (part.rejected, *(c for c in others if c != part.rejected))
-    return Linked(
+    return LinkedPart(
         text=part.text,
         id=best.concept_id if best else None,
         name=best.name if best else None,

@@ -28,7 +28,6 @@ from linker.types import Document, Mention, Selection
 
 Item = Document | Mention
 
-_WITHOUT_ALSO = ("pubtator", "bioc", "sssom", "conceptmap")  # formats without ids of others
 _Item = TypeVar("_Item", bound=Item)
 Link = Callable[[Iterable[Any]], Iterator[Linked]]
 
@@ -151,7 +150,7 @@ def layout_of(
     Raises:
         LinkerError: they were, and the format has no place for them.
     """
-    if also and form in _WITHOUT_ALSO:
+    if also and form in FORMATS and not FORMATS[form].has_also:
         raise LinkerError(
             f"the format {form} has no place for the ids of other vocabularies (--also); "
             "leave them out, or write tsv or jsonl"

@@ -12,7 +12,7 @@ import numpy as np
 from linker.errors import LinkerError
 from linker.types import Source
 from linker.version import VERSION
-from linker.vocabularies import Vocabulary, of_prefix
+from linker.vocabularies import KnownVocabulary, of_prefix
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CARD = "README.md"
 
 
-def licence(source: Source) -> Vocabulary | None:
+def licence(source: Source) -> KnownVocabulary | None:
     """The vocabulary that a file holds; None where its licence is not known."""
     format, _, _ = source.format.partition(",")  # ", names only" or the like may follow
     known = map(of_prefix, (format, source.namespace))

@@ -322,7 +322,7 @@ def _answered(request: Request, part: Part, is_none: bool) -> Part:
     best, least = (*kept, *part.candidates, None)[0], request.threshold or 0.0
     is_unsure = bool(kept) and kept[0].confidence is not None and kept[0].confidence < least
     if kept and not is_none and not is_unsure:
-        return replace(part, candidates=kept)
+        return part if len(kept) == len(part.candidates) else replace(part, candidates=kept)
     return replace(part, candidates=(), nil=True, rejected=best)
 
 

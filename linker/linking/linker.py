@@ -61,7 +61,7 @@ _BATCH = 1024  # mentions that are linked together
 _NAMES = 100  # that are put in order by the ranker, where names are ranked
 
 
-class Limits(TypedDict, total=False):
+class Keywords(TypedDict, total=False):
     """The keywords of `Linker.link`, which says what they mean."""
 
     k: int
@@ -240,13 +240,13 @@ class Linker:
         return int(records[-1]["epoch"])
 
     @overload
-    def link(self, items: str | Mention, **limits: Unpack[Limits]) -> Prediction: ...  # type: ignore[overload-overlap]
+    def link(self, items: str | Mention, **limits: Unpack[Keywords]) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
     def link(  # type: ignore[overload-overlap]
-        self, items: Document | Collection[Item], **limits: Unpack[Limits]
+        self, items: Document | Collection[Item], **limits: Unpack[Keywords]
     ) -> Predictions: ...
     @overload
-    def link(self, items: Iterable[Item], **limits: Unpack[Limits]) -> Iterator[Prediction]: ...
+    def link(self, items: Iterable[Item], **limits: Unpack[Keywords]) -> Iterator[Prediction]: ...
     def link(
         self,
         items: Item | Iterable[Item],
@@ -295,7 +295,7 @@ class Linker:
         return Predictions(predictions) if isinstance(many, Collection) else predictions
 
     def link_column(
-        self, frame: Any, column: str, *, prefix: str = "", **limits: Unpack[Limits]
+        self, frame: Any, column: str, *, prefix: str = "", **limits: Unpack[Keywords]
     ) -> Any:
         """Link the mentions in a column of a data frame; see `linker.integrations.frames`."""
         from linker.integrations import frames

@@ -108,7 +108,7 @@ def get(
     if release and (record := fetching.record(path)) and fetching.is_intact(path, record):
         return str(path), record, record  # a release never changes
     title = f"{name}: {known.title}; terms: {known.terms}"
-    wanted = fetching.Wanted(address, path, known.packed, remedy, _release, title)
+    wanted = fetching.Download(address, path, known.packed, remedy, _release, title)
     return str(path), *fetching.fetch(wanted, progress=progress)
 
 

@@ -6,20 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary
 from linker.dictionary.lookup import search
 from linker.text.normalize import normalize
 
-HEADER = "id\tname\tsynonyms\tparents\talt_ids\tstatus\treplaced_by\n"
-NAMES = """A:1\tfever\tpyrexia\t\t\t\t
-A:2\tflu\tInfluenza|grippe\tA:1\tA:20|A:99\t\t
-A:3\tswine flu\tgrippe\tA:2|A:1\tA:99\t\t
-B:1\tcold\t\tB:2\t\t\t
-B:2\tcommon cold\tCOLD\tB:1\t\t\t
-A:4\told fever\t\t\t\tobsolete\tA:1|A:2
-A:5\tolder fever\t\t\t\tmerged\tA:4
-A:6\tdamp\t\t\t\tobsolete\t
-"""
+from .test_inspection import OLD, read
 
 
 @pytest.mark.parametrize(
@@ -38,7 +28,6 @@ A:6\tdamp\t\t\t\tobsolete\t
     ],
 )
 def test_search(tmp_path: Path, text: str, expected: list[tuple[str, str, float]]) -> None:
-    (tmp_path / "x.tsv").write_text(HEADER + NAMES)
-    dictionary = Dictionary.read(tmp_path / "x.tsv")
+    dictionary = read(tmp_path, OLD)
     hits = search(dictionary, dictionary.table(normalize), normalize, text)
     assert [(dictionary.ids[hit.row], *hit[1:]) for hit in hits] == expected

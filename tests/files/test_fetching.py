@@ -24,14 +24,16 @@ def release(path: Path) -> str:
 
 
 @pytest.fixture
-def wanted(web: Any, tmp_path: Path) -> fetching.Wanted:
+def wanted(web: Any, tmp_path: Path) -> fetching.Download:
     web.pages["/numbers"] = TEXT
     path = tmp_path / "cache" / "numbers" / "numbers.txt"
-    return fetching.Wanted(f"{web.address}/numbers", path, False, "give its path", release, "told")
+    return fetching.Download(
+        f"{web.address}/numbers", path, False, "give its path", release, "told"
+    )
 
 
 def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
-    web: Any, wanted: fetching.Wanted
+    web: Any, wanted: fetching.Download
 ) -> None:
     before, now = fetching.fetch(wanted)
     assert before is None
@@ -47,7 +49,7 @@ def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
     ]
 
 
-def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching.Wanted) -> None:
+def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching.Download) -> None:
     web.breaks_after = 100_000
     with pytest.raises(LinkerError, match="after 65,536 bytes, from which the same command can"):
         fetching.fetch(wanted)
@@ -59,7 +61,7 @@ def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching
 
 
 def test_a_part_that_has_all_bytes_already_is_fetched_anew(
-    web: Any, wanted: fetching.Wanted
+    web: Any, wanted: fetching.Download
 ) -> None:
     """The program was stopped between the last byte and the record."""
     web.breaks_after = 100_000
@@ -71,7 +73,7 @@ def test_a_part_that_has_all_bytes_already_is_fetched_anew(
     assert [status for _, status, _ in web.seen] == [200, 416, 200]
 
 
-def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.Wanted) -> None:
+def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.Download) -> None:
     web.breaks_after = 100_000
     with pytest.raises(LinkerError):
         fetching.fetch(wanted)
@@ -82,7 +84,7 @@ def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.W
 
 
 def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
-    web: Any, wanted: fetching.Wanted
+    web: Any, wanted: fetching.Download
 ) -> None:
     _, old = fetching.fetch(wanted)
     web.pages["/numbers"] = TEXT + b"050000\n"
@@ -92,7 +94,7 @@ def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
 
 
 def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(
-    web: Any, wanted: fetching.Wanted
+    web: Any, wanted: fetching.Download
 ) -> None:
     _, first = fetching.fetch(wanted)
     wanted.path.write_bytes(TEXT.replace(b"1", b"2"))
@@ -115,7 +117,7 @@ def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(
     ],
 )
 def test_what_is_not_the_file_is_refused_and_the_old_one_stays(
-    web: Any, wanted: fetching.Wanted, page: bytes, kind: str, message: str
+    web: Any, wanted: fetching.Download, page: bytes, kind: str, message: str
 ) -> None:
     _, now = fetching.fetch(wanted)
     web.pages["/numbers"], web.kind = page, kind
@@ -125,8 +127,8 @@ def test_what_is_not_the_file_is_refused_and_the_old_one_stays(
     assert fetching.is_intact(wanted.path, now)
 
 
-def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Wanted) -> None:
-    packed = fetching.Wanted(wanted.address, wanted.path, True, "", release, "")
+def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Download) -> None:
+    packed = fetching.Download(wanted.address, wanted.path, True, "", release, "")
     with pytest.raises(LinkerError, match=r"it is no zip archive that holds numbers\.txt"):
         fetching.fetch(packed)
     archive = io.BytesIO()
@@ -139,7 +141,7 @@ def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Wanted)
 
 
 @pytest.mark.parametrize("place", [8, 60], ids=["method", "content"])
-def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Wanted, place: int) -> None:
+def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Download, place: int) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("numbers.txt", TEXT)
@@ -149,7 +151,7 @@ def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Wanted, place: int
     else:
         data[place:100] = b"\xff" * (100 - place)
     web.pages["/numbers"] = bytes(data)
-    packed = fetching.Wanted(wanted.address, wanted.path, True, "", release, "")
+    packed = fetching.Download(wanted.address, wanted.path, True, "", release, "")
     with pytest.raises(LinkerError, match=r"numbers\.txt in it cannot be unpacked \("):
         fetching.fetch(packed)
     assert not wanted.beside("part").exists()

@@ -55,6 +55,14 @@ def test_chunks_join_to_what_one_process_writes(
         assert "".join(joined) == file.getvalue()
 
 
+@pytest.mark.parametrize("form", ["pubtator", "bioc", "sssom", "conceptmap"])
+def test_formats_without_a_place_for_other_ids_refuse_them(form: str, model: Path) -> None:
+    linker = Linker.load(model)
+    message = rf"the format {form} has no place for .* \(--also\); leave them out, or write tsv or"
+    with pytest.raises(LinkerError, match=message):
+        linking.layout_of(form, True, linker, False, True)
+
+
 def run(source: Path, output: Path, model: Path, **settings: Any) -> Summary:
     work = link_files(LinkSettings(str(model), **settings))
     return Job(str(source), str(output), work).run(Machines(1), lambda _: None)

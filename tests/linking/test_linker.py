@@ -242,15 +242,16 @@ def test_requests_in_a_batch_are_answered_like_each_alone(
     ("wrong", "message"),
     [
         ({"k": 0}, "k is 0; expected: 1 or more"),
+        ({"within": {"under": ["X:1"]}}, "within is a dict; expected: a Selection, such as"),
         ({"min_score": float("nan")}, "not a number"),
         ({"threshold": float("nan")}, "nan; expected: a confidence from 0 to 1"),
         ({"threshold": 1.1}, "1.1; expected: a confidence from 0 to 1"),
         ({"threshold": -0.1}, "-0.1; expected: a confidence from 0 to 1"),
     ],
 )
-def test_a_request_that_cannot_be_answered(wrong: dict[str, float], message: str) -> None:
+def test_a_request_that_cannot_be_answered(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(LinkerError, match=message):
-        Request("cancer", **wrong)  # type: ignore[arg-type]
+        Request("cancer", **wrong)
 
 
 def test_many_threads_link_like_one(model: Linker, items: list[Mention | Document]) -> None:
