@@ -378,6 +378,14 @@ ReadingKind = Literal["whole", "expanded", "split", "shortened"]
 """How a mention is read: as it is written, or in the way that `Reading` says."""
 
 
+Role = Literal["", "adjudicator"]
+"""In which role somebody decided; an adjudicator's decision stands above those of reviewers."""
+
+Predicate = Literal["", "broad", "narrow", "related"]
+"""What an accepted concept is to the mention, as SSSOM has it: empty is exact, `broad` a concept
+that is broader than the mention."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What one reviewer said of one mention."""
@@ -393,6 +401,9 @@ class Decision:
     model: str = ""  # fingerprint of the model whose answer was reviewed
     release: str = ""  # release of the dictionary that the id is of, or its checksum
     id: int | None = None  # given by the store; later decisions have larger ones
+    role: Role = ""
+    predicate: Predicate = ""
+    step: int | None = None  # what it was made together with, given by the store; see `steps` there
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""

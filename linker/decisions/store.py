@@ -19,10 +19,10 @@ from pathlib import Path
 from linker.decisions.records import checked, conflicts, form_of, in_force
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
-from linker.types import Decision
+from linker.types import Decision, Role
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
-SCHEMA = 1
+SCHEMA = 2
 PATIENCE = 60.0  # seconds to wait for other writers
 
 _TABLES = """
@@ -38,24 +38,102 @@ CREATE TABLE withdrawals (
     reviewer TEXT NOT NULL, time TEXT NOT NULL
 );
 """
+_MORE_TABLES = """
+CREATE TABLE steps (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER REFERENCES projects (id),
+    reviewer TEXT NOT NULL, role TEXT NOT NULL, time TEXT NOT NULL, words TEXT NOT NULL,
+    undone TEXT NOT NULL DEFAULT '', undone_by TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE details (
+    decision INTEGER PRIMARY KEY REFERENCES decisions (id),
+    role TEXT NOT NULL, predicate TEXT NOT NULL, step INTEGER REFERENCES steps (id)
+);
+CREATE TABLE projects (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+    options TEXT NOT NULL, created TEXT NOT NULL, reviewer TEXT NOT NULL,
+    model TEXT NOT NULL, release TEXT NOT NULL
+);
+CREATE TABLE sources (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL REFERENCES projects (id),
+    name TEXT NOT NULL, format TEXT NOT NULL, encoding TEXT NOT NULL, place TEXT NOT NULL,
+    content BLOB NOT NULL
+);
+CREATE TABLE documents (
+    project INTEGER NOT NULL REFERENCES projects (id), number INTEGER NOT NULL,
+    source INTEGER NOT NULL REFERENCES sources (id), id TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (project, number)
+);
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL REFERENCES projects (id),
+    prediction TEXT NOT NULL
+);
+CREATE TABLE mentions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL REFERENCES projects (id),
+    source INTEGER NOT NULL REFERENCES sources (id), document INTEGER, place INTEGER NOT NULL,
+    text TEXT NOT NULL, spans TEXT NOT NULL, type TEXT NOT NULL,
+    form TEXT NOT NULL, answer INTEGER REFERENCES answers (id)
+);
+CREATE INDEX mentions_of_project ON mentions (project, form);
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
+    document INTEGER NOT NULL, action TEXT NOT NULL,
+    before TEXT NOT NULL, spans TEXT NOT NULL, type TEXT NOT NULL
+);
+CREATE TABLE remarks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
+    form TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL
+);
+CREATE TABLE proposals (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
+    mention TEXT NOT NULL, label TEXT NOT NULL, definition TEXT NOT NULL, parent TEXT NOT NULL,
+    synonyms TEXT NOT NULL, note TEXT NOT NULL
+);
+"""
+_SINCE = {1: _TABLES, 2: _MORE_TABLES}
+"""The tables that each schema added; a file of an older one is given them."""
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
-    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id "
-    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id ORDER BY d.id"
+    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, {} "
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} ORDER BY d.id"
 )
+_DETAILED = (
+    "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step",
+    "LEFT JOIN details ON details.decision = d.id",
+)
+_NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step", ""  # a file of schema 1
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
     "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
+)
+_ADD_DETAILS = (
+    "INSERT INTO details (decision, role, predicate, step) VALUES (:id, :role, :predicate, :step)"
+)
+_ADD_STEP = (
+    "INSERT INTO steps (project, reviewer, role, time, words) "
+    "VALUES (:project, :reviewer, :role, :time, :words)"
 )
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
 
+_ID = -4  # the place of the id in a row of `_ALL`
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
 
 _Decisions = list[Decision]  # the method `list` hides the class
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What somebody did at once, and can undo at once."""
+
+    words: str  # what was done, in words
+    reviewer: str
+    project: int | None = None  # in which; None: in none
+    role: Role = ""
+    time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
+    id: int | None = None  # given by the store
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,32 +177,42 @@ class DecisionStore:
             opened.pop_all()  # it stays open
 
     def _open(self) -> None:
-        """Make the tables of a new file, and refuse a file of something else."""
-        tables = "SELECT count(*) FROM sqlite_master"
-        if not self._read_only and self._number(tables) == 0:
-            _until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
-            with self._transaction() as connection:
-                if self._number(tables) == 0:  # nobody was faster
-                    for statement in _TABLES.split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                    connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        if self._number("PRAGMA application_id") != APPLICATION:
+        """Make the tables of a new or older file, and refuse a file of something else."""
+        is_new = self._number("SELECT count(*) FROM sqlite_master") == 0 and not self._read_only
+        if not is_new and self._number("PRAGMA application_id") != APPLICATION:
             raise LinkerError(
                 f"{shown(self.path)}: is an SQLite file of something else; "
                 "name a file of decisions, or one that is not there yet"
             )
-        if (schema := self._number("PRAGMA user_version")) != SCHEMA:
+        self._schema = self._number("PRAGMA user_version")
+        if not is_new and not 1 <= self._schema <= SCHEMA:
             raise LinkerError(
-                f"{shown(self.path)}: has decisions of schema {schema}; "
-                f"this version of linker reads schema {SCHEMA}"
+                f"{shown(self.path)}: has decisions of schema {self._schema}; "
+                f"this version of linker reads schema 1 to {SCHEMA}"
             )
-        self._check()
+        if not is_new:
+            self._check(self._schema)
+        if self._schema < SCHEMA and not self._read_only:
+            self._make_tables(is_new)
 
-    def _check(self) -> None:
+    def _make_tables(self, is_new: bool) -> None:
+        """Make the tables that the file does not have yet."""
+        if is_new:
+            _until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
+        with self.transaction() as connection:
+            self._schema = self._number("PRAGMA user_version")  # perhaps somebody was faster
+            for schema in range(self._schema + 1, SCHEMA + 1):
+                for statement in _SINCE[schema].split(";"):
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        self._schema = SCHEMA
+
+    def _check(self, schema: int) -> None:
         """Refuse a file with more or other tables than ours, or whose pages are damaged."""
         with contextlib.closing(sqlite3.connect(":memory:")) as empty:
-            empty.executescript(_TABLES)
+            for version in range(1, schema + 1):
+                empty.executescript(_SINCE[version])
             ours = empty.execute(_SCHEMA).fetchall()
         with self._reading:
             there = self._reader.execute(_SCHEMA).fetchall()
@@ -140,16 +228,20 @@ class DecisionStore:
                 self._all()  # which says of which decision a value is damaged
                 raise self._damage(shorten(str(found).splitlines()[-1]))
             if lost := self._reader.execute("PRAGMA foreign_key_check").fetchone():
-                raise self._damage(f"withdrawal {lost[1]} is of a decision that is not there")
+                raise self._damage(f"row {lost[1]} of {lost[0]} is of a row that is not there")
 
     def _damage(self, what: str) -> LinkerError:
         """What is wrong with a damaged file, and what to do."""
         return LinkerError(f"{shown(self.path)}: {_DAMAGED.format(f' ({shown(what)})')}")
 
-    def add(self, decisions: Iterable[Decision]) -> list[Decision]:
+    def add(self, decisions: Iterable[Decision], step: Step | None = None) -> list[Decision]:
         """Write decisions in one transaction, and return them with their ids and times.
 
         They are on the disk when this returns.
+
+        Args:
+            decisions: what was said.
+            step: what they are made together as, so that they are undone together; None: nothing.
 
         Raises:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
@@ -157,10 +249,13 @@ class DecisionStore:
         """
         now = _now()
         added = [replace(d, time=d.time or now) for d in map(checked, decisions)]
-        with self._transaction() as connection:
-            for number, decision in enumerate(added):
+        with self.transaction() as connection:
+            number = None if step is None else add_step(connection, step)
+            for place, decision in enumerate(added):
                 row = connection.execute(_ADD, asdict(decision)).lastrowid
-                added[number] = replace(decision, id=row)
+                added[place] = decision = replace(decision, id=row, step=number)
+                if decision.role or decision.predicate or number is not None:
+                    connection.execute(_ADD_DETAILS, asdict(decision))
         return added
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
@@ -176,7 +271,7 @@ class DecisionStore:
             "SELECT id, ?, ? FROM decisions WHERE id = ?"
         )
         now = _now()
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return sum(
                 connection.execute(statement, (reviewer, now, identifier)).rowcount
                 for identifier in ids
@@ -218,13 +313,16 @@ class DecisionStore:
     def _all(self) -> Sequence[Past]:
         """All decisions in order of entry; `is_in_force` is not yet known."""
         with self._reporting(), self._reading:
-            cursor = self._reader.execute(_ALL)
+            details = _DETAILED if self._schema > 1 else _NOT_DETAILED
+            cursor = self._reader.execute(_ALL.format(*details))
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         for row in rows:
             for name, value in zip(names, row, strict=True):
-                kind = int if name in ("accepted", "id") else str
-                if type(value) is not kind or (name == "accepted" and value not in (0, 1)):
-                    wrong = f"{name} of decision {row[-1]} is {shorten(repr(value))}"
+                kind = int if name in ("accepted", "id", "step") else str
+                is_empty = name == "step" and value is None
+                is_wrong = type(value) is not kind or (name == "accepted" and value not in (0, 1))
+                if is_wrong and not is_empty:
+                    wrong = f"{name} of decision {row[_ID]} is {shorten(repr(value))}"
                     raise self._damage(f"{wrong}, expected {'a text' if kind is str else '0 or 1'}")
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
@@ -246,7 +344,7 @@ class DecisionStore:
             return int(self._reader.execute(statement).fetchone()[0])
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
         """The connection that writes; its changes are written together or not at all."""
         with self._reporting(), self._writing, self._writer:
             self._writer.execute("BEGIN IMMEDIATE")
@@ -273,6 +371,12 @@ class DecisionStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def add_step(connection: sqlite3.Connection, step: Step) -> int:
+    """Write a step in a transaction, and return its number."""
+    values = asdict(step) | {"time": step.time or _now()}
+    return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
 def _connection(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.store import DecisionStore
+from linker.decisions import store as store_module
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.types import Decision
 
@@ -41,6 +42,24 @@ def test_decisions_come_back(path: Path) -> None:
             store.add([one])
     with pytest.raises(LinkerError, match="there is no file of decisions"):
         DecisionStore(path.with_name("none"), read_only=True)
+
+
+def test_a_file_of_the_first_schema_is_read_and_given_the_further_tables(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(store_module._TABLES)
+    connection.execute(f"PRAGMA application_id = {store_module.APPLICATION}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.execute("INSERT INTO decisions VALUES (7, 'gout', 'A', 1, '', 'ann', '', '', '')")
+    connection.commit()
+    connection.close()
+    old = Decision("gout", "A", reviewer="ann", id=7)
+    with DecisionStore(path, read_only=True) as store:
+        assert store.list() == [old]
+    with DecisionStore(path) as store, DecisionStore(path) as other:
+        settled = Decision("gout", "B", reviewer="eve", role="adjudicator", predicate="broad")
+        (added,) = store.add([settled], Step("settled gout", "eve", role="adjudicator"))
+        assert (added.id, added.step) == (8, 1)
+        assert other.list() == [old, added]
 
 
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
@@ -109,12 +128,12 @@ def test_files_of_something_else(tmp_path: Path) -> None:
     before = other.read_bytes()
     DecisionStore(newer).close()
     connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
     for file, message in (
         (text, "is no file of decisions"),
         (other, "is an SQLite file of something else"),
-        (newer, "schema 2"),
+        (newer, "schema 3"),
         (tmp_path, "cannot be used"),
         (tmp_path / "no" / "folder.db", "cannot be used"),
     ):
@@ -188,7 +207,7 @@ DAMAGED = {
     "decisions SET reviewer = CAST(x'ff' AS TEXT)": r"reviewer of decision 1 is b'\xff', expected a text",
     "decisions SET accepted = 2 WHERE id = 2": "accepted of decision 2 is 2, expected 0 or 1",
     "withdrawals SET time = x''": "withdrawn of decision 2 is b'', expected a text",
-    "withdrawals SET decision = x'02'": "withdrawal 1 is of a decision that is not there",
+    "withdrawals SET decision = x'02'": "row 1 of withdrawals is of a row that is not there",
 }
 
 
