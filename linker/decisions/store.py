@@ -77,8 +77,9 @@ CREATE INDEX mentions_of_project ON mentions (project, form);
 CREATE TABLE marks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
     document INTEGER NOT NULL, action TEXT NOT NULL,
-    before TEXT NOT NULL, spans TEXT NOT NULL, type TEXT NOT NULL
+    before TEXT NOT NULL, spans TEXT NOT NULL, type TEXT NOT NULL, text TEXT NOT NULL
 );
+CREATE INDEX marks_of_step ON marks (step);
 CREATE TABLE remarks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
     form TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL

@@ -1,0 +1,344 @@
+"""Marks: what people change in the mentions of documents, and say of whole documents.
+
+A mark is never changed: those of steps that were not undone are applied one after another to the
+mentions that a document had when it came in. A mark that cannot be applied does not count: somebody
+undid what it was made on, or the text is another one now.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from linker.decisions.records import form_of
+from linker.decisions.store import Step, add_step
+from linker.errors import LinkerError, shorten
+from linker.readers.records import MENTION_LIMIT
+from linker.types import Document, Mention, Span, parse_spans
+
+Action = Literal["add", "change", "delete", "done", "reopen"]
+"""Of a mention: it is added, gets other spans or another type, or is deleted. Of a document: all of
+its mentions are marked, so that texts without a mark teach too; or they are not yet."""
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+_OF_PROJECT = "FROM marks JOIN steps ON steps.id = marks.step WHERE steps.project = ?"
+_OF_DOCUMENT = f"{_OF_PROJECT} AND marks.document = ?"
+_COLUMNS = "marks.document, action, before, spans, type, text"
+_ADD = (
+    "INSERT INTO marks (step, document, action, before, spans, type, text) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_ADD_MENTION = (
+    "INSERT INTO mentions (source, place, text, spans, type, form, project, document) "
+    "SELECT source, ?, ?, ?, ?, ?, project, number FROM documents WHERE project = ? AND number = ?"
+)
+_VERBS = {
+    "add": "marked {}",
+    "change": "changed {}",
+    "delete": "removed {}",
+    "done": "said that all is marked",
+    "reopen": "said that not all is marked",
+}
+_TOLD = 3  # marks of a step that its words tell
+
+
+class Outdated(LinkerError):
+    """What was marked has changed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """What tells a mention from the others of its document."""
+
+    spans: tuple[Span, ...]
+    type: str = ""
+
+    @classmethod
+    def of(cls, mention: Mention) -> Place:
+        """The place of a mention."""
+        return cls(mention.spans, mention.type)
+
+    def text(self, whole: str) -> str:
+        """What stands there in the text of the document; blanks are between its pieces."""
+        return " ".join(whole[start:end] for start, end in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What somebody did to one mention, or said of its document."""
+
+    action: Action
+    before: Place | None = None  # the mention that is changed or deleted
+    after: Place | None = None  # what is added, or what the mention becomes
+    text: str = ""  # what stood at the later of the two when the mark was made
+
+
+def marked(document: Document, marks: Iterable[Mark]) -> Document:
+    """The document with the mentions that it has by marks, in the order of the text.
+
+    Args:
+        document: with the mentions of its file, and those found in it.
+        marks: that count, in order of entry.
+    """
+    mentions = _Mentions(document)
+    for mark in marks:
+        if mentions.problem(mark) is None:
+            mentions.apply(mark)
+    return mentions.document()
+
+
+def by_hand(marks: Iterable[Mark]) -> frozenset[Place]:
+    """The places of mentions that marks made."""
+    return frozenset(mark.after for mark in marks if mark.after)
+
+
+def is_done(marks: Iterable[Mark]) -> bool:
+    """Whether somebody said that all mentions of the document are marked."""
+    said = [mark.action for mark in marks if mark.action in ("done", "reopen")]
+    return said[-1:] == ["done"]
+
+
+class _Mentions:
+    """The mentions of a document while marks are applied to them."""
+
+    def __init__(self, document: Document) -> None:
+        self._document, self._text = document, document.text
+        self._mentions: dict[Place, list[Mention]] = {}  # a file may repeat a mention
+        for mention in document.mentions:
+            self._mentions.setdefault(Place.of(mention), []).append(mention)
+        self._is_changed = False
+
+    def document(self) -> Document:
+        """The document with its mentions; as it is where nothing was changed."""
+        if not self._is_changed:
+            return self._document
+        mentions = (m for of_place in self._mentions.values() for m in of_place)
+        ordered = sorted(mentions, key=lambda m: (m.spans, m.type))
+        return dataclasses.replace(self._document, mentions=tuple(ordered))
+
+    def made(self, mark: Mark) -> Mark:
+        """A new mark with the text that it is on; its spans are in order, and none touch."""
+        after = mark.after and dataclasses.replace(mark.after, spans=_joined(mark.after.spans))
+        place = after or mark.before
+        return dataclasses.replace(mark, after=after, text=place.text(self._text) if place else "")
+
+    def problem(self, mark: Mark) -> str | None:
+        """Why a mark cannot be applied; None where it can."""
+        before, after = mark.before, mark.after
+        if before is not None and before not in self._mentions:
+            return f"there is no mention at {_words(before)} any more; open the document again"
+        if after is None:
+            return self._other_text(before, mark.text) if before else None
+        return self._misplaced(after) or self._other_text(after, mark.text)
+
+    def _misplaced(self, place: Place) -> str | None:
+        """Why no mention can be made at a place; None where one can."""
+        where, text = _words(place), self._text
+        if not place.spans or any(start >= end for start, end in place.spans):
+            return f"the mention at {where} is empty; expected: spans that end behind their start"
+        if not all(0 <= start < end <= len(text) for start, end in place.spans):
+            return f"the text has {len(text):,} characters, and no mention at {where}"
+        if not all(text[start:end].strip() for start, end in place.spans):
+            return f"a piece of the mention at {where} is blank; mark words"
+        if (length := sum(end - start for start, end in place.spans)) > MENTION_LIMIT:
+            return (
+                f"the mention at {where} has {length:,} characters; mark {MENTION_LIMIT:,} at most"
+            )
+        first, last = place.spans[0][0], place.spans[-1][1]
+        if not any(
+            passage.offset <= first and last <= passage.offset + len(passage.text)
+            for passage in self._document.passages
+        ):
+            return f"the mention at {where} goes across passages; mark each passage by itself"
+        if place in self._mentions:
+            return f"{shorten(place.text(text))!r} is marked at {where} already"
+        return None
+
+    def _other_text(self, place: Place, expected: str) -> str | None:
+        if (there := place.text(self._text)) == expected:
+            return None
+        return (
+            f"the text at {_words(place)} is {shorten(there)!r} now, and was "
+            f"{shorten(expected)!r}; mark the mention anew"
+        )
+
+    def apply(self, mark: Mark) -> None:
+        """Change the mentions by a mark that fits."""
+        old = self._mentions.pop(mark.before, [])[:1] if mark.before else []
+        if mark.after:
+            self._mentions[mark.after] = [
+                Mention(
+                    mark.text,
+                    mark.after.spans,
+                    type=mark.after.type,
+                    document_id=self._document.id,
+                    # relations name it; what else was said, was said of the old place
+                    annotation_id=old[0].annotation_id if old else self._free_id(),
+                )
+            ]
+        self._is_changed = self._is_changed or bool(mark.before or mark.after)
+
+    def _free_id(self) -> str:
+        taken = {m.annotation_id for of_place in self._mentions.values() for m in of_place}
+        taken |= {m.annotation_id for m in self._document.mentions}
+        return next(name for n in itertools.count(1) if (name := f"H{n}") not in taken)
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Spans in order, of which those that overlap or touch are one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start < end and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+def _words(place: Place) -> str:
+    """Where a place is, as messages say it: "3-9, 12-18"."""
+    return shorten(", ".join(f"{start}-{end}" for start, end in place.spans))
+
+
+def of_project(connection: sqlite3.Connection, project: int) -> dict[int, list[Mark]]:
+    """The marks of a project that count, in order of entry, by the numbers of its documents."""
+    return _read(connection, _OF_PROJECT, [project])
+
+
+def of_document(connection: sqlite3.Connection, project: int, number: int) -> list[Mark]:
+    """The marks of a document that count, in order of entry."""
+    return _read(connection, _OF_DOCUMENT, [project, number]).get(number, [])
+
+
+def _read(
+    connection: sqlite3.Connection, where: str, values: Sequence[int]
+) -> dict[int, list[Mark]]:
+    marks: dict[int, list[Mark]] = {}
+    statement = f"SELECT {_COLUMNS} {where} AND undone = '' ORDER BY marks.id"
+    for number, action, before, spans, kind, text in connection.execute(statement, values):
+        after = Place(_spans(spans), kind) if spans else None
+        marks.setdefault(number, []).append(Mark(action, _place(before), after, text))
+    return marks
+
+
+def version_of(
+    connection: sqlite3.Connection, project: int, number: int, document: Document
+) -> str:
+    """What changes whenever the text of a document or its marks do, also by an undo.
+
+    Args:
+        connection: to the file of the project.
+        project: its number.
+        number: of the document.
+        document: as it came in.
+    """
+    changes = f"SELECT count(*) + count(nullif(undone, '')) {_OF_DOCUMENT}"
+    ((count,),) = connection.execute(changes, [project, number])
+    return f"{zlib.crc32(document.text.encode('utf-8', 'surrogatepass')):08x}-{count}"
+
+
+def add(
+    connection: sqlite3.Connection,
+    step: Step,
+    number: int,
+    document: Document,
+    marks: Sequence[Mark],
+    version: str,
+) -> int:
+    """Write marks in a transaction as one step, and return its number.
+
+    Args:
+        connection: of `DecisionStore.transaction`.
+        step: by whom, and in which project; its words are made here.
+        number: of the document.
+        document: as it came in.
+        marks: what to do, in this order.
+        version: of `version_of`, as it was when this was decided.
+
+    Raises:
+        Outdated: text or marks have changed since.
+        LinkerError: a mark does not fit the document; then none is written.
+    """
+    project = step.project or 0
+    if version != version_of(connection, project, number, document):
+        raise Outdated("the document was changed meanwhile; look at it again, and mark once more")
+    mentions, made = _Mentions(document), []
+    for mark in of_document(connection, project, number):
+        if mentions.problem(mark) is None:
+            mentions.apply(mark)
+    for mark in marks:
+        made.append(mark := mentions.made(mark))
+        if problem := mentions.problem(mark):
+            raise LinkerError(problem)
+        mentions.apply(mark)
+    step_id = add_step(connection, dataclasses.replace(step, words=_told(made)))
+    for mark in made:
+        after = (_json(mark.after.spans), mark.after.type) if mark.after else ("", "")
+        before = json.dumps([mark.before.spans, mark.before.type]) if mark.before else ""
+        row = (step_id, number, mark.action, before, *after, mark.text)
+        connection.execute(_ADD, row)
+    return step_id
+
+
+def of_step(connection: sqlite3.Connection, step: int) -> list[int]:
+    """The numbers of the documents that a step marked."""
+    rows = connection.execute("SELECT DISTINCT document FROM marks WHERE step = ?", [step])
+    return [number for (number,) in rows]
+
+
+def refresh(connection: sqlite3.Connection, project: int, number: int, document: Document) -> None:
+    """Make the kept mentions of a document those that marks make, in a transaction.
+
+    Those that stay keep their answers; those that are new have none, until they are linked.
+
+    Args:
+        connection: of `DecisionStore.transaction`.
+        project: its number.
+        number: of the document.
+        document: as it came in.
+    """
+    now = marked(document, of_document(connection, project, number))
+    wanted = {Place.of(mention): mention for mention in now.mentions}
+    rows = connection.execute(
+        "SELECT id, spans, type FROM mentions WHERE project = ? AND document = ?", [project, number]
+    ).fetchall()
+    there = set()
+    for row, spans, kind in rows:
+        if (place := Place(_spans(spans), kind)) in wanted:
+            there.add(place)
+        else:
+            connection.execute("DELETE FROM mentions WHERE id = ?", [row])
+    for place, mention in wanted.items():
+        if place not in there:
+            start = place.spans[0][0] if place.spans else 0
+            values = (start, mention.text, _json(place.spans), place.type, form_of(mention.text))
+            connection.execute(_ADD_MENTION, [*values, project, number])
+
+
+def _told(marks: Sequence[Mark]) -> str:
+    """What marks do, in words."""
+    told = [_VERBS[mark.action].format(f"“{shorten(mark.text)}”") for mark in marks[:_TOLD]]
+    more = len(marks) - len(told)
+    return ", ".join(told) + (f", and {more:,} more" if more else "")
+
+
+def _place(text: str) -> Place | None:
+    """The place that JSON in the table says; None for none."""
+    if not text:
+        return None
+    spans, kind = json.loads(text)
+    return Place(parse_spans(spans), kind)
+
+
+def _spans(text: str) -> tuple[Span, ...]:
+    return parse_spans(json.loads(text))
+
+
+def _json(spans: Sequence[Span]) -> str:
+    return json.dumps(spans)
