@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from fastapi import APIRouter, FastAPI, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
@@ -132,7 +132,15 @@ def _router(service: Service) -> APIRouter:
         return {"status": "reloaded"}
 
     @routes.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(_PAGE / "index.html", headers={"Content-Security-Policy": _POLICY})
+    async def page() -> HTMLResponse:
+        return _page("index")
 
     return routes
+
+
+def _page(name: str) -> HTMLResponse:
+    """A page, with the parts that it shares with others in their places."""
+    text = (_PAGE / f"{name}.html").read_text("utf-8")
+    for part in (_PAGE / "parts").glob("*.html"):
+        text = text.replace(f"<!-- part: {part.stem} -->", part.read_text("utf-8").rstrip())
+    return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY})

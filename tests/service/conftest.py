@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from fastapi.testclient import TestClient
 from linker.service.app import create
 from linker.service.settings import Limits, Settings
 from linker.service.state import Service
+
+from .browser import BROWSER, SWITCHES
 
 Start = Callable[..., TestClient]
 
@@ -55,3 +58,26 @@ def start(linker: Linker, tmp_path: Path) -> Iterator[Start]:
 @pytest.fixture
 def client(start: Start) -> TestClient:
     return start()
+
+
+@pytest.fixture(scope="module")  # no longer: its loop of events stops other tests from having one
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser; pages are opened in it."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="the extra test is not installed"
+    )
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("browser"),
+            executable_path=BROWSER,
+            args=[f"--{switch}" for switch in SWITCHES],
+            viewport={"width": 1280, "height": 900},
+        )
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for screenshots."""
+    folder = Path(os.environ.get("LINKER_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -5,34 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Linker
 from linker.outputs import jsonl
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
-uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-
 from starlette.responses import JSONResponse  # noqa: E402
 
+from .browser import drop, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
 from .fake import Fake  # noqa: E402
 
 expect = playwright.expect
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason=f"no browser is there: none of {', '.join(BROWSERS)}"
-)
-SWITCHES = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
-SWITCHES += ["disable-background-networking", "disable-component-update", "disable-sync"]
+pytestmark = needs_browser
 TEXT = "Sisters with ataxia telangiectasia (A-T) and breast and ovarian cancer had leukaemia."
 NESTED = (
     "7|t|Breast and ovarian cancer\n7|a|\n7\t0\t25\tBreast and ovarian cancer\tDisease\n"
@@ -41,33 +30,10 @@ NESTED = (
 
 
 @pytest.fixture(scope="module")
-def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
-
-
-@pytest.fixture(scope="module")
 def server(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fake, str]]:
     fake = Fake(linker, tmp_path_factory.mktemp("decisions") / "decisions.sqlite")
-    config = uvicorn.Config(fake, port=0, log_level="error", ws="none", lifespan="on")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield fake, f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture(scope="module")
-def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        yield driver.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("browser"),
-            executable_path=BROWSER,
-            args=[f"--{switch}" for switch in SWITCHES],
-            viewport={"width": 1280, "height": 900},
-        )
+    with serving(fake) as address:
+        yield fake, address
 
 
 @pytest.fixture
@@ -78,23 +44,9 @@ def fake(server: tuple[Fake, str]) -> Fake:
 
 @pytest.fixture
 def page(server: tuple[Fake, str], fake: Fake, context: Any) -> Iterator[Any]:
-    """The page, opened anew; nothing breaks its policy, fails, or asks another host."""
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    said: list[Any] = []
-    urls: list[str] = []
-    page.on("console", lambda message: said.append(message))
-    page.on("pageerror", lambda error: urls.append(str(error)))
-    page.on("request", lambda request: urls.append(request.url))
-    page.add_init_script("sessionStorage.length || localStorage.clear(); sessionStorage.test = 1;")
-    page.goto(server[1])
-    expect(page.locator("#model")).to_contain_text("346 concepts")
-    yield page
-    page.close()
-    # a request that is refused on purpose is logged as "Failed to load resource"
-    logged = [message.text for message in said if message.type in ("error", "warning")]
-    assert [text for text in logged if "Failed to load" not in text] == []
-    assert [url for url in urls if not url.startswith((server[1], "blob:"))] == []
+    with opened(context, server[1]) as page:
+        expect(page.locator("#model")).to_contain_text("346 concepts")
+        yield page
 
 
 def link(page: Any, text: str) -> None:
@@ -111,19 +63,6 @@ def status(page: Any, text: str) -> None:
 
 def heading(page: Any, mention: str) -> None:
     expect(page.locator("#answer")).to_have_text(f"“{mention}”")
-
-
-def drop(page: Any, name: str, content: str) -> None:
-    page.evaluate(
-        """([name, content]) => {
-            const dataTransfer = new DataTransfer();
-            dataTransfer.items.add(new File([content], name));
-            for (const kind of ["dragover", "drop"])
-                document.body.dispatchEvent(
-                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
-        }""",
-        [name, content],
-    )
 
 
 def search(page: Any, query: str, name: str) -> None:
@@ -193,17 +132,6 @@ def focused(page: Any) -> str:
 def marked(page: Any) -> list[str]:
     """The texts of the mentions' links, in order."""
     return page.locator("#results a[data-anchor]").all_text_contents()
-
-
-def problems(page: Any) -> str:
-    """What axe-core finds wrong."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    results = axe.run(page)
-    return "" if results.violations_count == 0 else results.generate_report()
-
-
-def is_too_wide(page: Any) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
 # what curators do
@@ -318,38 +246,31 @@ def test_single_keys_can_be_switched_off(page: Any) -> None:
     heading(page, "ataxia telangiectasia")
 
 
-def test_conflicts_are_shown_at_their_mentions_and_in_a_list(page: Any, fake: Fake) -> None:
+def test_conflicts_are_shown_at_their_mentions(page: Any, fake: Fake) -> None:
     disagree(fake)
     link(page, "Lymphoma, then leukaemia, a tumour of the breast, and Leukaemia.")
     inside = page.locator("#results [data-state=disputed]")
     expect(inside).to_have_text(["leukaemia", "Leukaemia"])
     said = "Leukemia MESH:D007938 by Ada; no concept by Bob"
     assert f"; disputed: {said}" in inside.first.get_attribute("aria-label")
-    expect(page.locator("#conflicts-title")).to_have_text("Reviewers disagree on 1 mention")
-    expect(page.locator("#conflict-list li li")).to_have_text(
+    expect(page.locator("#legend")).to_contain_text("disputed: 2")
+    page.keyboard.press("c")
+    expect(inside.first).to_be_focused()
+    status(page, f"reviewers disagree: {said}")
+    expect(page.locator("#decisions li")).to_contain_text(
         [
             "Leukemia MESH:D007938 by Ada, 2026-01-02 03:04 UTC, everywhere",
             "no concept by Bob, 2026-01-02 03:04 UTC, everywhere",
         ]
     )
-    expect(page.locator("#legend")).to_contain_text("disputed: 2")
     page.keyboard.press("c")
-    expect(inside.first).to_be_focused()
-    status(page, f"reviewers disagree: {said}")
-    page.click("#next-conflict")
     expect(inside.nth(1)).to_be_focused()
     page.keyboard.press("c")  # from the last one to the first
     expect(inside.first).to_be_focused()
-    page.keyboard.press("k")
-    heading(page, "Lymphoma")
-    page.click("#conflict-list button")
-    heading(page, "leukaemia")
-    expect(page.locator("#answer")).to_be_focused()
     page.fill("#reviewer", "Ada")
     page.get_by_role("button", name="Withdraw no concept of Bob").click()
-    expect(page.locator("#conflicts")).to_be_hidden()
     expect(page.locator("#results [data-state=accepted]")).to_have_count(2)
-    page.keyboard.press("c")
+    page.locator("#answer").press("c")
     status(page, "No mention is in conflict.")
 
 
@@ -371,10 +292,6 @@ def test_what_was_decided_is_seen_in_the_list(page: Any) -> None:
     expect(rows.nth(1)).to_contain_text("Reviewed: no concept by Ada")
     expect(rows.nth(1).locator(".state")).to_have_text("no concept")  # no confidence of the model
     expect(rows.nth(2)).to_contain_text("Reviewed: not Breast Neoplasms MESH:D001943 by Ada")
-    expect(page.locator("#decided-title")).to_have_text("3 decided mentions")
-    page.click("#decided-title")
-    page.locator("#decided-list").get_by_role("button", name="lymphoma").click()
-    heading(page, "lymphoma")
 
 
 def test_a_decision_is_withdrawn_in_the_name_of_who_does_it(page: Any, fake: Fake) -> None:
@@ -901,13 +818,6 @@ def test_offline(page: Any, context: Any) -> None:
 # looks
 
 
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("LINKER_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @pytest.mark.parametrize("look", ["light", "dark", "narrow", "names"])
 def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: str) -> None:
     page.emulate_media(color_scheme="light" if look == "light" else "dark")
@@ -922,7 +832,6 @@ def test_looks_and_accessibility(page: Any, fake: Fake, pictures: Path, look: st
     status(page, "linked")
     if look == "names":
         expect(page.locator("#results [data-state='no concept']")).to_have_text("tall stature")
-        page.click("#decided-title")
     else:
         page.locator("#results").get_by_text("hereditary breast and ovarian cancer").click()
         page.click("#reasons > summary")

@@ -18,9 +18,13 @@ export class AnswerView {
     fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
     byId("reasons").hidden = !entry;
-    const parts = entry?.prediction.parts ?? [];
+    this.draw();
+  }
+
+  /** Draw the candidates of the entry. */
+  draw() {
+    const { parts = [], rivals = [] } = this.entry?.prediction ?? {};
     this.part = Math.min(this.part, Math.max(parts.length - 1, 0));
-    const rivals = entry?.prediction.rivals ?? [];
     fill(
       byId("candidates"),
       parts.map((part, place) => this.partOf(part, place, parts.length > 1)),

@@ -108,3 +108,16 @@ export function table(name, header, rows) {
   const cells = (row) => row.map((cell) => (cell instanceof Element ? cell : make("td", cell)));
   return make(name, make("thead", head), make("tbody", rows.map((row) => make("tr", cells(row)))));
 }
+
+/** Do something; where it fails, say so, with a button that does it again. */
+export async function attempt(action) {
+  clearProblem();
+  try {
+    return await action();
+  } catch (error) {
+    if (error.name === "AbortError") return undefined;
+    announce("");
+    showProblem(error, () => attempt(action));
+    return undefined;
+  }
+}

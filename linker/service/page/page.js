@@ -1,9 +1,6 @@
 /* The page: knows the session, the selected mention and the model, and calls the other modules for
    what is typed, dropped, clicked, or pressed. */
 
-import { AnswerView, foundOf } from "./answer.js";
-import { getJson, hooks } from "./api.js";
-import { forgetConcepts, showConcept } from "./concept.js";
 import { Decisions } from "./decisions.js";
 import { download } from "./downloads.js";
 import * as elements from "./elements.js";
@@ -11,40 +8,25 @@ import * as files from "./files.js";
 import * as keeping from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
-import { showReasons } from "./reasons.js";
-import { Session, answersOf, isSame, longForm, noneOf, scopeOf } from "./session.js";
+import { readModel } from "./model.js";
+import { Panel } from "./panel.js";
+import * as reviewer from "./reviewer.js";
+import { Session, answersOf, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
+import { readNames, said } from "./verdicts.js";
 
-const { announce, byId, count, fill, make, plural } = elements;
+const { announce, attempt, byId, plural } = elements;
 const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
 
 const OPTIONS = ["read-as", "document-id", "scope", "format"]; // kept with what was entered
 
 // `files` are those that are linked, [] for what is in the box, null where nothing is
 const view = { model: null, session: null, entries: [], current: -1, running: null, files: null };
-let [typing, writing] = [null, null]; // timers of a search, and of keeping what is typed
+let writing = null; // the timer of keeping what is typed
 const idsOfTexts = new Map(); // the ids of the documents that were linked, by their texts
-const reject = (id) => decide({ ids: [id], accepted: false });
-const chooseReading = (ids) => decide({ ids, asWritten: true });
-const candidateActions = { about, choose, chooseReading, reject, more: () => attempt(more) };
-const conceptActions = { about, choose, whyNot };
-const answerView = new AnswerView(candidateActions);
-const toAnswer = (number) => select(number, { toAnswer: true });
-const mentionsView = new MentionsView(toAnswer);
-const decisions = new Decisions({ changed, select: toAnswer, attempt });
-
-/** Do something; where it fails, say so, with a button that does it again. */
-async function attempt(action) {
-  elements.clearProblem();
-  try {
-    return await action();
-  } catch (error) {
-    if (error.name === "AbortError") return undefined;
-    announce("");
-    elements.showProblem(error, () => attempt(action));
-    return undefined;
-  }
-}
+const panel = new Panel({ decide, withdraw });
+const mentionsView = new MentionsView((number) => select(number, { toAnswer: true }));
+const decisions = new Decisions(changed);
 
 // what is linked
 
@@ -173,9 +155,8 @@ async function takeUp() {
 
 function redraw() {
   const entries = view.session?.entries() ?? [];
-  view.entries = entries.map((entry) => ({ ...entry, said: decisions.said(entry) }));
+  view.entries = entries.map((entry) => ({ ...entry, said: said(entry.prediction) }));
   byId("output").hidden = !view.session;
-  decisions.list(view.entries);
   const focused = document.activeElement?.closest("#results");
   mentionsView.show(view.session, view.entries, view.current);
   select(Math.min(Math.max(view.current, 0), view.entries.length - 1), { toText: focused });
@@ -184,32 +165,13 @@ function redraw() {
 function select(number, { toText = false, toAnswer = false } = {}) {
   const entry = view.entries[number];
   view.current = entry ? number : -1;
-  if (!isSame(entry, answerView.entry)) leaveMention();
   const link = mentionsView.select(view.current);
-  answerView.show(entry, number, view.entries.length);
-  for (const id of ["accept", "reject", "none"])
-    byId(id).disabled = !entry || !view.model?.decisions;
-  const offer = answerView.offered(1);
-  about(offer?.concept_id);
-  if (byId("reasons").open && entry) showReasons(entry);
-  decisions.show(entry);
-  byId("in-document").disabled = !entry || !scopeOf(entry);
-  if (byId("in-document").disabled) byId("scope").value = "";
+  panel.show(entry, number, view.entries.length);
   keepPlace(view.current);
   if (toText && link) link.focus();
   if (toAnswer) byId("answer").focus();
   if (toAnswer && byId("back").offsetParent) byId("answer").scrollIntoView(); // one column
   return link;
-}
-
-/** Empty what belongs to the mention that was selected, and drop the answers that are to come. */
-function leaveMention() {
-  clearTimeout(typing);
-  searching++;
-  byId("query").value = "";
-  for (const id of ["found", "concept"]) fill(byId(id));
-  showReasons(null);
-  announce("");
 }
 
 function move(step) {
@@ -232,31 +194,10 @@ function nextConflict() {
   return announce(`${prediction.mention}: reviewers disagree: ${said}.`);
 }
 
-function about(id) {
-  showConcept(id, conceptActions);
-}
-
-async function more() {
-  const entry = view.entries[view.current];
-  announce("Asking for more candidates …");
-  const added = await view.session.more(entry);
-  if (entry.prediction !== view.entries[view.current]?.prediction) return;
-  select(view.current);
-  announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
-}
-
-function whyNot(id) {
-  const entry = view.entries[view.current];
-  if (!entry) return announce("Select a mention first.");
-  byId("reasons").open = true;
-  showReasons(entry, id);
-  return byId("reasons").scrollIntoView({ block: "nearest" });
-}
-
 // what is decided
 
 async function showDecisions() {
-  await decisions.readNames(view.session?.entries() ?? []);
+  await readNames((view.session?.entries() ?? []).map(({ prediction }) => prediction));
   redraw();
 }
 
@@ -265,63 +206,26 @@ async function changed(mention) {
   await showDecisions();
 }
 
-function decide({ ids, accepted = true, asWritten = answerView.asWritten }) {
-  const entry = view.entries[view.current];
-  if (!entry) return announce("Select a mention first.");
-  if (!view.model?.decisions) return announce("This service keeps no decisions.");
-  const long = longForm(entry.prediction);
-  const mention = (!asWritten && long) || entry.prediction.mention;
-  const isHere = byId("scope").value === "document" || (asWritten && long);
+function decide(entry, { mention, ids, accepted, isHere }, words) {
   const scope = isHere ? scopeOf(entry) : "";
-  const what = ids.length ? ids.join(" and ") : "no concept";
-  const words = `${mention}: ${accepted ? "" : "not "}${what}.`;
-  const decision = { mention, ids, accepted, scope };
-  return attempt(() => decisions.make(decision, words));
+  return decisions.make({ mention, ids, accepted, scope }, words);
 }
 
-/** Choose a concept for the part in use. */
-function choose(id) {
-  if (!view.entries[view.current]) return announce("Select a mention first.");
-  return decide({ ids: answerView.idsWith(id) });
+function withdraw({ id, mention }) {
+  return attempt(() => decisions.withdraw([id], mention, "The decision was withdrawn."));
 }
 
 const actions = {
+  ...panel.actions,
   next: () => move(1),
   previous: () => move(-1),
-  accept: () => choose(answerView.best?.concept_id),
-  reject: () =>
-    answerView.best
-      ? reject(answerView.best.concept_id)
-      : announce("There is no concept to reject."),
-  none: () => decide({ ids: [] }),
   undo: () => attempt(() => decisions.undo()),
   conflict: nextConflict,
-  choose: (number) => {
-    const offer = answerView.offered(Number(number));
-    return offer ? choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
-  },
-  more: () => (byId("more") ? attempt(more) : announce("There are no more candidates.")),
-  part: () => answerView.nextPart()?.focus(),
-  search: () => byId("query").focus(),
-  explain: () => byId("reasons").querySelector("summary").click(),
   help: () => byId("help").showModal(),
   back: () => select(view.current, { toText: true }) ?? false,
 };
 
 // what else can be done
-
-let searching = 0;
-
-async function search() {
-  const number = ++searching;
-  const query = byId("query").value.trim();
-  const asked = query && (await getJson(`search?${new URLSearchParams({ q: query, limit: 10 })}`));
-  if (number !== searching) return;
-  const concepts = asked ? asked.concepts : [];
-  const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
-  fill(byId("found"), concepts.map((concept) => foundOf(concept, candidateActions)), nothing);
-  if (query) announce(`${plural(concepts.length, "concept")} found.`);
-}
 
 async function save() {
   announce("Writing the file …");
@@ -351,19 +255,9 @@ function replaceText(text) {
 }
 
 async function start() {
-  view.model = await getJson("model");
-  forgetConcepts(); // the model may be another one
-  const { sources = [], concepts } = view.model.dictionary ?? {};
-  const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
-  byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
-  byId("no-decisions").hidden = view.model.decisions;
+  view.model = await readModel();
+  panel.canDecide = view.model.decisions;
 }
-
-hooks.waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} s.`);
-hooks.askKey = (wrong) => {
-  byId("wrong-key").hidden = !wrong;
-  return elements.ask("which-key");
-};
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 const texts = {
@@ -393,30 +287,11 @@ on("input", "paste", (event) => {
 on("input", "keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(() => linkTyped());
 });
-for (const name of ["accept", "reject", "none", "undo"]) on(name, "click", actions[name]);
+on("undo", "click", actions.undo);
 on("download", "click", () => attempt(save));
-on("next-conflict", "click", nextConflict);
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
-on("reasons", "toggle", ({ target }) => {
-  const entry = view.entries[view.current];
-  if (target.open && entry && !byId("reasons-body").hasChildNodes()) showReasons(entry);
-});
-on("query", "input", () => {
-  clearTimeout(typing);
-  typing = setTimeout(() => attempt(search), 200);
-});
-on("search", "submit", (event) => {
-  event.preventDefault();
-  attempt(search);
-});
-on("search", "keydown", (event) => {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  const places = [byId("query"), ...byId("found").querySelectorAll(".choose")];
-  places[places.indexOf(document.activeElement) + step]?.focus();
-  event.preventDefault();
-});
+reviewer.listen();
 files.listen((chosen) => attempt(() => takeFiles(chosen)));
 keyboard.listen(actions);
 attempt(takeUp);

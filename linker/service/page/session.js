@@ -52,22 +52,6 @@ export class Session {
     await this.link(this.items.filter((item) => few || item.predictions.some(same)));
   }
 
-  /** Add further candidates to those of an entry, whose answer stays; tell how many. */
-  async more({ item, prediction }) {
-    const { mention: text, spans, parts } = prediction;
-    const document = item.document && { ...item.document, mentions: [{ text, spans }] };
-    const { path, body } = requestOf([document ? { document } : item]);
-    const { predictions } = await postJson(path, { ...body, k: MOST });
-    let added = 0;
-    for (const part of parts) {
-      const known = new Set(part.candidates.map((candidate) => candidate.concept_id));
-      const same = predictions[0].parts.find((other) => other.text === part.text);
-      const others = same?.candidates.filter(({ concept_id: id }) => !known.has(id)) ?? [];
-      added += part.candidates.push(...others) - known.size;
-    }
-    return added;
-  }
-
   /** The mentions with their predictions, in order; spans are in units of UTF-16. */
   entries() {
     return this.items.flatMap((item) => {
@@ -117,7 +101,8 @@ export function* batchesOf(items, limits = {}) {
 const kindOf = (item) =>
   item.mention ? "mentions" : item.document.mentions?.length ? "documents" : "texts";
 
-function requestOf(items) {
+/** The request that links items of one kind: {path, items, body}. */
+export function requestOf(items) {
   const kind = kindOf(items[0]);
   if (kind === "mentions")
     return { path: "link", items, body: { mentions: items.map((item) => item.mention) } };

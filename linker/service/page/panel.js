@@ -1,0 +1,175 @@
+/* The panel of the answer: what is shown for the selected mention, and what can be done with it. */
+
+import { AnswerView, foundOf } from "./answer.js";
+import { getJson, postJson } from "./api.js";
+import { showConcept } from "./concept.js";
+import { announce, attempt, byId, fill, make, plural } from "./elements.js";
+import { showReasons } from "./reasons.js";
+import { MOST, isSame, longForm, requestOf, scopeOf } from "./session.js";
+import { showDecisions } from "./verdicts.js";
+
+export class Panel {
+  /** `page` has {decide, withdraw}: `decide` is called with an entry, a decision {ids, accepted,
+   * asWritten, isHere} on it, and the decision in words; `withdraw` with a decision.
+   */
+  constructor(page) {
+    this.page = page;
+    this.canDecide = false; // whether the service keeps decisions
+    this.typing = null; // the timer of a search
+    this.searching = 0;
+    const choose = (id) => this.choose(id);
+    const about = (id) => this.about(id);
+    this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
+    this.candidateActions = {
+      about,
+      choose,
+      chooseReading: (ids) => this.decide({ ids, asWritten: true }),
+      reject: (id) => this.reject(id),
+      more: () => attempt(() => this.more()),
+    };
+    this.view = new AnswerView(this.candidateActions);
+    this.listen();
+  }
+
+  listen() {
+    const on = (id, event, listener) => byId(id).addEventListener(event, listener);
+    for (const name of ["accept", "reject", "none"]) on(name, "click", () => this.actions[name]());
+    on("reasons", "toggle", ({ target }) => {
+      if (target.open && this.entry && !byId("reasons-body").hasChildNodes())
+        showReasons(this.entry);
+    });
+    on("query", "input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => attempt(() => this.search()), 200);
+    });
+    on("search", "submit", (event) => {
+      event.preventDefault();
+      attempt(() => this.search());
+    });
+    on("search", "keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      const places = [byId("query"), ...byId("found").querySelectorAll(".choose")];
+      places[places.indexOf(document.activeElement) + step]?.focus();
+      event.preventDefault();
+    });
+  }
+
+  /** The entry that is shown. */
+  get entry() {
+    return this.view.entry;
+  }
+
+  /** What the keys and the buttons of the panel do. */
+  actions = {
+    accept: () => this.choose(this.view.best?.concept_id),
+    reject: () =>
+      this.view.best
+        ? this.reject(this.view.best.concept_id)
+        : announce("There is no concept to reject."),
+    none: () => this.decide({ ids: [] }),
+    choose: (number) => {
+      const offer = this.view.offered(Number(number));
+      return offer ? this.choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
+    },
+    more: () =>
+      byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
+    part: () => this.view.nextPart()?.focus(),
+    search: () => byId("query").focus(),
+    explain: () => byId("reasons").querySelector("summary").click(),
+  };
+
+  /** Show an entry, the n-th of so many. */
+  show(entry, number, total) {
+    if (!isSame(entry, this.entry)) this.leave();
+    this.view.show(entry, number, total);
+    for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
+    this.about(this.view.offered(1)?.concept_id);
+    if (byId("reasons").open && entry) showReasons(entry);
+    showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
+    byId("in-document").disabled = !entry || !scopeOf(entry);
+    if (byId("in-document").disabled) byId("scope").value = "";
+  }
+
+  /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
+  leave() {
+    clearTimeout(this.typing);
+    this.searching++;
+    byId("query").value = "";
+    for (const id of ["found", "concept"]) fill(byId(id));
+    showReasons(null);
+    announce("");
+  }
+
+  about(id) {
+    showConcept(id, this.conceptActions);
+  }
+
+  whyNot(id) {
+    if (!this.entry) return announce("Select a mention first.");
+    byId("reasons").open = true;
+    showReasons(this.entry, id);
+    return byId("reasons").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Choose a concept for the part in use. */
+  choose(id) {
+    if (!this.entry) return announce("Select a mention first.");
+    return this.decide({ ids: this.view.idsWith(id) });
+  }
+
+  reject(id) {
+    return this.decide({ ids: [id], accepted: false });
+  }
+
+  decide({ ids, accepted = true, asWritten = this.view.asWritten }) {
+    const { entry } = this;
+    if (!entry) return announce("Select a mention first.");
+    if (!this.canDecide) return announce("This service keeps no decisions.");
+    const long = longForm(entry.prediction);
+    const mention = (!asWritten && long) || entry.prediction.mention;
+    const isHere = byId("scope").value === "document" || Boolean(asWritten && long);
+    const what = ids.length ? ids.join(" and ") : "no concept";
+    const words = `${mention}: ${accepted ? "" : "not "}${what}.`;
+    const decision = { mention, ids, accepted, asWritten, isHere };
+    return attempt(() => this.page.decide(entry, decision, words));
+  }
+
+  /** Add further candidates to those of the entry, whose answer stays. */
+  async more() {
+    const { entry } = this;
+    announce("Asking for more candidates …");
+    const added = await moreOf(entry);
+    if (entry.prediction !== this.entry?.prediction) return;
+    this.view.draw();
+    announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
+  }
+
+  async search() {
+    const number = ++this.searching;
+    const query = byId("query").value.trim();
+    const asked = query && (await getJson(`search?${new URLSearchParams({ q: query, limit: 10 })}`));
+    if (number !== this.searching) return;
+    const concepts = asked ? asked.concepts : [];
+    const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
+    const rows = concepts.map((concept) => foundOf(concept, this.candidateActions));
+    fill(byId("found"), rows, nothing);
+    if (query) announce(`${plural(concepts.length, "concept")} found.`);
+  }
+}
+
+/** Add further candidates to the parts of an entry; tell how many. */
+async function moreOf({ item, prediction }) {
+  const { mention: text, spans, parts } = prediction;
+  const document = item.document && { ...item.document, mentions: [{ text, spans }] };
+  const { path, body } = requestOf([document ? { document } : item]);
+  const { predictions } = await postJson(path, { ...body, k: MOST });
+  let added = 0;
+  for (const part of parts) {
+    const known = new Set(part.candidates.map((candidate) => candidate.concept_id));
+    const same = predictions[0].parts.find((other) => other.text === part.text);
+    const others = same?.candidates.filter(({ concept_id: id }) => !known.has(id)) ?? [];
+    added += part.candidates.push(...others) - known.size;
+  }
+  return added;
+}

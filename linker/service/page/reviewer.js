@@ -1,0 +1,24 @@
+/* Who decides: a name, which this browser keeps. */
+
+import { announce, ask, byId } from "./elements.js";
+import { browser } from "./keeping.js";
+
+const REVIEWER = "linker.reviewer"; // where the name is kept
+
+/** Take up the name that was kept, and keep what is typed. */
+export function listen() {
+  byId("reviewer").value = browser.get(REVIEWER) ?? "";
+  byId("reviewer").addEventListener("change", (event) => rename(event.target.value));
+}
+
+function rename(name) {
+  browser.set(REVIEWER, (byId("reviewer").value = name.trim()));
+}
+
+/** The name of who decides, asked for where it is not known; null where none was given. */
+export async function reviewer() {
+  const name = byId("reviewer").value.trim() || (await ask("who"));
+  if (name) rename(name);
+  else announce("Nothing was changed: the name of the reviewer is missing.");
+  return name;
+}

@@ -1,0 +1,74 @@
+/* What reviewers decided, in words, and shown for a mention with buttons that withdraw it. */
+
+import { nameOf } from "./concept.js";
+import { button, byId, fill, make } from "./elements.js";
+import { NO_CONCEPT } from "./session.js";
+
+const READ_AT_ONCE = 50; // names of concepts
+const names = new Map(); // of concepts, by id
+
+/** Read the names of the concepts that predictions were decided to be. */
+export async function readNames(predictions) {
+  const ids = new Set(predictions.flatMap(({ decisions }) => decisions.flatMap(idsOf)));
+  const unknown = [...ids].filter((id) => !names.has(id)).slice(0, READ_AT_ONCE);
+  await Promise.all(unknown.map(async (id) => names.set(id, await nameOf(id))));
+}
+
+/** What was decided on a mention, in words. */
+export const said = ({ decisions }) =>
+  decisions.map((decision) => `${verdict(decision)} by ${whoOf(decision)}`).join("; ");
+
+/** Show the decisions on a mention; `withdraw` is called with one whose button is clicked. */
+export function showDecisions(prediction, withdraw) {
+  const row = (decision) => {
+    const label = `Withdraw ${verdict(decision)} of ${whoOf(decision)} for ${decision.mention}`;
+    const attributes = { "aria-label": label };
+    return [sentence(decision), " ", button("Withdraw", () => withdraw(decision), attributes)];
+  };
+  const { state, decisions = [] } = prediction ?? {};
+  fill(
+    byId("decisions"),
+    state === "disputed" && make("p.conflict", DISAGREE),
+    decisions.length > 0 && make("h3", "Decisions"),
+    decisions.length > 0 && make("ul", decisions.map((decision) => make("li", row(decision)))),
+  );
+}
+
+/** What was decided, by whom, when and where. */
+export function sentence(decision) {
+  const { scope, time } = decision;
+  const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
+  const where = scope ? `in document ${scope}` : "everywhere";
+  const facts = ` by ${whoOf(decision)}${when}, ${where}`;
+  return [make("strong", verdict(decision)), make("span.note", facts)];
+}
+
+/** What a reviewer said earlier, to the same one. */
+export function sentenceToItsReviewer(decision) {
+  const when = decision.time ? ` on ${decision.time.slice(0, 10)}` : "";
+  return `You ${decision.accepted ? "accepted" : "rejected"} ${conceptsOf(decision)}${when}`;
+}
+
+export const verdict = (decision) => (decision.accepted ? "" : "not ") + conceptsOf(decision);
+
+function conceptsOf(decision) {
+  const named = (id) => `${names.get(id) ?? ""} ${id}`.trim();
+  const inWords = (part) => part.map(named).join(" with ") || "no concept";
+  return partsOf(decision.concept_id).map(inWords).join(" and ") || "no concept";
+}
+
+/** Ids of parts as one text; as linker/ids.py writes them: a backslash stands before a sign that
+ * is part of an id. */
+export const joined = (ids) =>
+  ids.map((id) => (id === NO_CONCEPT ? id : id.replace(/[\\|,;]|^\+|\+(?!$)/g, "\\$&"))).join("|");
+const partsOf = (text) =>
+  (text?.match(/(?:\\.|[^|\\])+/g) ?? []).map((part) =>
+    part === NO_CONCEPT
+      ? []
+      : part.match(/(?:\\.|\+$|[^+\\])+/g).map((id) => id.replace(/\\(.)/g, "$1")),
+  );
+const idsOf = ({ concept_id: ids }) => partsOf(ids).flat();
+export const whoOf = ({ reviewer }) => reviewer || "nobody named";
+
+const DISAGREE =
+  "Reviewers disagree on this mention. Until they agree, the answer is that of the model.";

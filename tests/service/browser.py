@@ -1,0 +1,80 @@
+"""A real browser for the tests of the pages, which watches what a page says and asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason=f"no browser is there: none of {', '.join(BROWSERS)}"
+)
+SWITCHES = ["no-sandbox", "disable-gpu", "disable-quic", "no-first-run"]
+SWITCHES += ["disable-background-networking", "disable-component-update", "disable-sync"]
+
+
+@contextlib.contextmanager
+def serving(app: Any) -> Iterator[str]:
+    """Serve an application; gives its address."""
+    uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+    config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+    server.should_exit = True
+    thread.join()
+
+
+@contextlib.contextmanager
+def opened(context: Any, address: str, path: str = "") -> Iterator[Any]:
+    """A page, opened anew; nothing breaks its policy, fails, or asks another host."""
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    said: list[Any] = []
+    urls: list[str] = []
+    page.on("console", lambda message: said.append(message))
+    page.on("pageerror", lambda error: urls.append(str(error)))
+    page.on("request", lambda request: urls.append(request.url))
+    page.add_init_script("sessionStorage.length || localStorage.clear(); sessionStorage.test = 1;")
+    page.goto(address + path)
+    yield page
+    page.close()
+    # a request that is refused on purpose is logged as "Failed to load resource"
+    logged = [message.text for message in said if message.type in ("error", "warning")]
+    assert [text for text in logged if "Failed to load" not in text] == []
+    assert [url for url in urls if not url.startswith((address, "blob:"))] == []
+
+
+def drop(page: Any, name: str, content: str) -> None:
+    """Drop a file on the page."""
+    page.evaluate(
+        """([name, content]) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([content], name));
+            for (const kind of ["dragover", "drop"])
+                document.body.dispatchEvent(
+                    new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }));
+        }""",
+        [name, content],
+    )
+
+
+def problems(page: Any) -> str:
+    """What axe-core finds wrong."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    results = axe.run(page)
+    return "" if results.violations_count == 0 else results.generate_report()
+
+
+def is_too_wide(page: Any) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth > innerWidth")
