@@ -154,7 +154,7 @@ class DictionaryNames:
                 permuted=self._options.permuted,
                 languages=languages.named(self._options.language),
             )
-        words = TokenizedText.of(text)
+        words = TokenizedText.of(text, self._finder.is_word)
         matches = self._finder.find(words, definitions)
         defined = {text[match.start : match.end] for match in matches if match.kind == "short"}
         others = frozenset(definition.short for definition in definitions) - defined

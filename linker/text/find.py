@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from ahocorasick_rs import MatchKind as Kind
 
 from linker.text.abbreviations import Definition
 from linker.text.layout import is_balanced
-from linker.text.normalize import normalize
+from linker.text.normalize import BROKEN, normalize
 from linker.types import Document, Span
 
 # letters and digits, with accents that are characters of their own
@@ -97,14 +97,26 @@ class TokenizedText:
     text: str
 
     @classmethod
-    def of(cls, text: str) -> TokenizedText:
-        """Cut a text into words."""
+    def of(cls, text: str, is_word: Callable[[str], bool] | None = None) -> TokenizedText:
+        """Cut a text into words.
+
+        Args:
+            text: the text.
+            is_word: tells the forms of words that names have. Two pieces with a hyphen and a line
+                end between them ("leuk-" and "aemia") are such a word, if together they have its
+                form. None: they never are.
+        """
         forms: list[str] = []
         starts, ends, joined = array("q"), array("q"), bytearray()
         end = 0
         for match in _WORD.finditer(text):
             start = match.start()
             gap = text[end:start]
+            if is_word and "\n" in gap and forms and BROKEN.fullmatch(gap):
+                whole = fold(text[starts[-1] : end] + match[0])
+                if is_word(whole):
+                    forms[-1], ends[-1] = whole, (end := match.end())
+                    continue
             joined.append(gap in _JOINING or not _END.search(gap))
             end = match.end()
             forms.append(fold(match[0]))
@@ -239,6 +251,14 @@ class Finder:
             self.rows.setdefault(key(name), []).append(row)
         self.rows.pop("", None)
         self._search = Gazetteer(self.rows, overlapping=True)
+
+    def is_word(self, form: str) -> bool:
+        """Whether a form is that of a word that names have."""
+        return form in self._words
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word for form in self.rows for word in form.split())
 
     def find(self, words: TokenizedText, definitions: Iterable[Definition] = ()) -> list[Match]:
         """All names in a text, also those inside others, in the order of the text.

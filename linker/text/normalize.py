@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 import unicodedata
 from functools import lru_cache
@@ -10,6 +11,9 @@ from typing import ClassVar, Literal
 from pydantic.dataclasses import dataclass
 
 from linker.fields import OptionGroup
+
+BROKEN = re.compile(r"[-\u00ad\u2010]\s*\n\s*")
+"""Where a line ends inside a word, with a hyphen that is perhaps none of the word's own."""
 
 _COMBINING = dict.fromkeys(range(768, 880))
 _HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293), "-")

@@ -10,6 +10,7 @@ from typing import Any
 from linker.text import abbreviations, composites, languages
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
+from linker.text.normalize import BROKEN
 from linker.types import ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
@@ -80,6 +81,10 @@ def of_mention(
 def _wordings(
     mention: str, definitions: Definitions, is_name: IsName, options: TextOptions
 ) -> Iterator[Wording]:
+    if (unbroken := BROKEN.sub("", mention)) != mention:
+        yield from _wordings(unbroken, definitions, is_name, options)
+        if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
+            return
     if not options.abbreviations:
         definitions = Definitions()
     spoken = languages.named(options.language)

@@ -130,6 +130,19 @@ def test_other_spellings_are_linked_by_the_name_of_the_dictionary(tfidf: Linker)
     assert (part.best.matched_name, part.best.score) == ("haemoglobin S disease", 1.0)
 
 
+def test_a_name_that_a_line_end_breaks_is_found_and_linked(tfidf: Linker) -> None:
+    source = text("with haemo-\nglobin S diseases")
+    (prediction,) = annotated(Annotator(tfidf), source, k=1)
+    (part,) = prediction.parts
+    assert part.best is not None
+    assert (prediction.mention.text, part.best.score) == ("haemo-\nglobin S diseases", 1.0)
+    marked = dataclasses.replace(
+        source, mentions=(Mention("haemo-\nglobin S disease", ((5, 28),)),)
+    )
+    (answer,) = tfidf.link([marked])
+    assert answer.parts[0].best and answer.parts[0].best.score == 1.0
+
+
 def test_what_annotated_documents_teach(taught: Linker) -> None:
     source = text("A leukaemia, no lymphoma either.")
     (prediction,) = annotated(Annotator(taught), source)

@@ -103,6 +103,22 @@ def test_names(text: str, expected: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("acute leuk-\naemia.", ["leuk-\naemia"]),
+        ("the ovar-\r\n  ian can\u00ad\ncer", ["ovar-\r\n  ian can\u00ad\ncer", "can\u00ad\ncer"]),
+        ("non-\nHodgkin lymphoma", ["non-\nHodgkin lymphoma"]),  # "nonhodgkin" is no word of a name
+        ("the can-\ncerous", []),
+        ("a can- cer, a can\ncer", []),
+        ("-\ncancer", ["cancer"]),
+    ],
+)
+def test_words_that_a_line_end_breaks(text: str, expected: list[str]) -> None:
+    matches = FINDER.find(TokenizedText.of(text, FINDER.is_word))
+    assert [text[match.start : match.end] for match in matches] == expected
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "breast and ovarian cancer",

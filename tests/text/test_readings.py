@@ -55,6 +55,15 @@ def test_readings(line: str) -> None:
     assert ways(mention) == readings
 
 
+def test_words_that_a_line_end_breaks_are_joined() -> None:
+    assert ways("heredi-\ntary deaf-\n  ness") == ("whole hereditary deafness; shortened deafness")
+    # a hyphen that a name has stays, too
+    names = NameForms(NAMES.forms | {"post partum cancer"}, normalize)
+    assert ways("post-\npartum cancer", names=names) == (
+        "whole postpartum cancer; shortened cancer; whole post partum cancer"
+    )
+
+
 def test_a_coordination_that_is_a_name_is_whole_or_split() -> None:
     names = NameForms(NAMES.forms | {"breast and ovarian cancer"}, normalize)
     assert ways("breast and ovarian cancer", names=names) == (
