@@ -383,7 +383,8 @@ Role = Literal["", "adjudicator"]
 
 Predicate = Literal["", "broad", "narrow", "related"]
 """What an accepted concept is to the mention, as SSSOM has it: empty is exact, `broad` a concept
-that is broader than the mention."""
+that is broader than the mention. Of several parts it is what each concept is to the whole."""
+PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +412,7 @@ class Decision:
             "mention": self.mention,
             "concept_id": self.concept_id or None,
             "accepted": self.accepted,
+            "predicate": self.predicate,
             "scope": self.scope,
             "reviewer": self.reviewer,
             "time": self.time,

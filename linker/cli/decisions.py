@@ -37,7 +37,8 @@ def decide(options: SimpleNamespace) -> None:
 
     A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
     mention, -1 for no concept. It may have further columns: accepted (false: the concept is wrong),
-    scope (the only document in which it holds), reviewer, time.
+    scope (the only document in which it holds), predicate (broad, narrow or related: what the
+    concept is to the mention), reviewer, time.
 
     What linker link wrote is taken, too, as a table, SSSOM, PubTator, BioC or JSON lines: the
     decisions that stand in it, and in a table those of rows whose state a person set to accepted,

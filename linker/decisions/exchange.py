@@ -26,7 +26,7 @@ from linker.files.rows import TableRow
 from linker.outputs import sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
-from linker.types import Decision
+from linker.types import PREDICATES, Decision, Predicate
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
-    *("scope", "reviewer", "time", "model", "release"),
+    *("scope", "reviewer", "time", "model", "release", "predicate"),
 )
 HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
 """No column is named concept_id, so that no reader takes decisions that hold no more."""
@@ -99,7 +99,7 @@ def _cells(d: Decision) -> tuple[str, ...]:
     """The cells of `COLUMNS`."""
     accepted = "true" if d.accepted else "false"
     number = "" if d.id is None else str(d.id)
-    texts = (d.scope, d.reviewer, d.time, d.model, d.release)
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
@@ -242,8 +242,22 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
         raise ValueError("the column accepted is neither true nor false")
     who, when = cells["reviewer"] or reviewer, (cells["time"], cells["model"], cells["release"])
     yield Decision(
-        cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when
+        *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
+        predicate=_predicate(cells["predicate"]),
     )
+
+
+def _predicate(cell: str) -> Predicate:
+    """The predicate in a cell, which may also be written as SSSOM has it; empty is exact.
+
+    Raises:
+        ValueError: it is none.
+    """
+    written: dict[str, Predicate] = {kind or "exact": kind for kind in PREDICATES}
+    text = cell.lower().removeprefix("skos:").removesuffix("match") or "exact"
+    if text not in written:
+        raise ValueError(f"the predicate is {cell!r}; expected one of {', '.join(written)}")
+    return written[text]
 
 
 def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
@@ -268,15 +282,16 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time
+    return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     """Write accepted decisions as annotated mentions, which `linker train --mentions` reads.
 
     Left out are those on which reviewers disagree, rejections, those that hold in one document
-    only, since training would take them for names that hold everywhere, and those by which a part
-    of a mention has no concept, which an annotation cannot say.
+    only, and those that somebody calls broader, narrower or related, since training would take them
+    for names of the concept that hold everywhere; and those by which a part of a mention has no
+    concept, which an annotation cannot say.
 
     Returns:
         The number of decisions that were left out.
@@ -286,7 +301,7 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     left_out = 0
     for of_place in in_force(decisions).values():
         kept = [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
-        if disagree(of_place):
+        if disagree(of_place) or any(d.predicate for d in of_place):
             kept = []
         for decision in kept[:1]:  # the others agree with it
             write_row((decision.mention, decision.concept_id or "-1"))

@@ -13,7 +13,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
-from linker.types import Decision
+from linker.types import PREDICATES, Decision
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -48,8 +48,8 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
         identify: see `linker.ids.split_ids`.
 
     Raises:
-        LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, or a
-            rejection does not name one concept.
+        LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, a
+            rejection does not name one concept, or a predicate is unknown or of none accepted.
     """
     mention, reviewer = decision.mention.strip(), decision.reviewer.strip()
     if not mention or len(mention) > MENTION_LIMIT:
@@ -68,6 +68,12 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
             "expected one concept (accept another one, or no concept, instead)"
+        )
+    if decision.predicate and not (decision.predicate in PREDICATES and decision.accepted and ids):
+        raise LinkerError(
+            f"the predicate {shorten(repr(decision.predicate))} of the decision on "
+            f"{shorten(mention)!r}; expected one of {', '.join(filter(None, PREDICATES))}, and an "
+            "accepted concept"
         )
     texts = (mention, ids, decision.scope, reviewer, decision.time, decision.model)
     if _NO_TEXT.search("".join((*texts, decision.release))):
@@ -143,7 +149,8 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
     """
 
     def said(d: Decision) -> tuple[str | bool, ...]:
-        return d.reviewer, d.scope, form_of(d.mention), d.accepted, *parts_of(d)
+        said = d.reviewer, d.scope, form_of(d.mention), d.accepted, d.predicate
+        return *said, *parts_of(d)
 
     after = [d for of_place in in_force([*before, *added]).values() for d in of_place]
     numbers, still_said = {d.id for d in after}, set(map(said, after))

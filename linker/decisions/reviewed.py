@@ -17,7 +17,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from linker.decisions.records import disagree, parts_of
@@ -26,8 +26,9 @@ from linker.files import Pathlike, parse_json
 from linker.files.rows import Line, TableRow, read_rows
 from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
+from linker.outputs.sssom import PREDICATES
 from linker.readers import mentions, sssom
-from linker.types import Decision, Mention, State
+from linker.types import Decision, Mention, Predicate, State
 
 logger = logging.getLogger(__name__)
 
@@ -47,12 +48,12 @@ _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
-_ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
+_PREDICATES = {name: predicate for predicate, name in PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
-_PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(?:; |\Z)", re.ASCII)
+_PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
-    f"a mention in subject_label, {_ONE} (or {_ONE_OF_SEVERAL} for each of several parts), a "
+    f"a mention in subject_label, one of {', '.join(_PREDICATES)} in predicate_id, a "
     f"concept or {_NOTHING} in object_id, and mapping_justification"
 )
 _ESCAPED = re.compile(r"\\([\\|])")  # in a column of lists
@@ -269,7 +270,7 @@ class _CuratedMapping:
         cells = self.cells
         if cells["subject_id"]:
             return "the subject is a concept, not a mention"
-        if cells["predicate_id"] not in (_ONE, _ONE_OF_SEVERAL):
+        if cells["predicate_id"] not in _PREDICATES:
             return f"the predicate is {cells['predicate_id'] or 'missing'}"
         if cells["predicate_modifier"] not in ("", _NOT):
             return f"the predicate_modifier is {cells['predicate_modifier']!r}, and not {_NOT}"
@@ -277,19 +278,26 @@ class _CuratedMapping:
         return "" if is_known else f"the object is {cells['object_id'] or 'missing'}"
 
     @property
+    def predicate(self) -> Predicate:
+        """What the concept is to the whole mention."""
+        return _PREDICATES.get(self.cells["predicate_id"], "")
+
+    @property
     def is_part(self) -> bool:
-        """Whether it is of one of several parts of a mention."""
-        return self.cells["predicate_id"] == _ONE_OF_SEVERAL and not self.problem
+        """Whether it can be of one of several parts of a mention."""
+        can_be = self.place[1] > 1 or (self.predicate == "related" and not self.place[1])
+        return bool(self.predicate) and can_be and not self.problem
 
     @property
     def place(self) -> tuple[int, int]:
         """Which part it is of, and of how many; (0, 0) where it does not say."""
         match = _PART.match(self.cells["comment"])
-        return (int(match[1]), int(match[2])) if match else (0, 0)
+        return (int(match[1]), int(match[2])) if match and self.predicate else (0, 0)
 
     def goes_with(self, others: Sequence[_CuratedMapping]) -> bool:
         """Whether it is of the same mention as the mappings before it."""
-        if not (self.is_part and others[0].is_part and self.decision("") == others[0].decision("")):
+        first = others[0]
+        if not (self.is_part and first.is_part and self.decision("") == first.decision("")):
             return False
         number, count = self.place
         if number:
@@ -308,6 +316,7 @@ class _CuratedMapping:
             _ESCAPED.sub(r"\1", cells["author_label"] or cells["reviewer_label"]) or reviewer,
             cells["mapping_date"],
             release=cells["object_source_version"],
+            predicate=self.predicate,
         )
 
 
@@ -317,8 +326,9 @@ def of_mappings(
     """Yield the decision of each mapping.
 
     `skos:exactMatch` is a decision by itself. Mappings by `skos:relatedMatch` that follow each
-    other, and differ in their objects alone, are of the parts of one mention. Mappings that no
-    person curated are passed over, and a warning counts them.
+    other, and differ in their objects alone, are of the parts of one mention, and so are those by
+    `skos:broadMatch` and `skos:narrowMatch` whose comments say which part they are of. Mappings
+    that no person curated are passed over, and a warning counts them.
 
     Args:
         path: the file, for messages.
@@ -345,12 +355,15 @@ def _decided(of_mention: Sequence[_CuratedMapping], reviewer: str) -> Iterator[D
         RecordError: they are none.
     """
     first, problem = of_mention[0], of_mention[0].problem
-    if first.is_part and len(of_mention) < max(2, first.place[1]):
+    if first.is_part and len(of_mention) < first.place[1]:
         problem = "no other part of the mention stands beside it"
     if problem:
         raise RecordError(problem, first.row.line, expected=_EXPECTED)
     ids = (escaped(sssom.concept_id(mapping.cells["object_id"])) for mapping in of_mention)
-    yield first.decision("|".join(identifier or "-1" for identifier in ids), reviewer)
+    decision = first.decision("|".join(identifier or "-1" for identifier in ids), reviewer)
+    place = _PART.match(first.cells["comment"])
+    is_usual = first.predicate == "related" and len(of_mention) > 1 and not (place and place[3])
+    yield replace(decision, predicate="") if is_usual else decision
 
 
 def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterator[_CuratedMapping]:

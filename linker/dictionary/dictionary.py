@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -284,31 +284,32 @@ class Dictionary:
         return self._alternatives.get(row, [])
 
     def also(self, row: int, vocabularies: Sequence[str]) -> tuple[Reference, ...]:
-        """The ids that some other vocabularies have for a concept, each once.
-
-        What lent files say comes first, then cross-references, then alternative ids, which are
-        weaker, as they are often those of broader concepts.
+        """The ids that some other vocabularies have for a concept, each once; see `references`.
 
         Args:
             row: of the concept.
             vocabularies: by their prefixes, as `check_also` takes them.
         """
         wanted = {vocabulary(f"{name}:") for name in vocabularies} - {vocabulary(self.ids[row])}
-        found: dict[str, Reference] = {}
-        for reference in self._references(row):
-            if vocabulary(reference.id) in wanted:
-                found.setdefault(key(reference.id), reference)
-        return tuple(found.values())
+        return tuple(r for r in self.references(row) if vocabulary(r.id) in wanted)
 
-    def _references(self, row: int) -> Iterator[Reference]:
-        """All that is known of other ids of a concept, the best first."""
+    def references(self, row: int) -> Sequence[Reference]:
+        """All other ids of a concept, each once, the best first.
+
+        What lent files say comes first, then cross-references, then alternative ids, which are
+        weaker, as they are often those of broader concepts.
+        """
         lent, file = self.columns.also, self.vocabulary.name
         cells = iter(lent[row].split(XREF_SEPARATOR) if lent is not None and lent[row] else ())
-        yield from map(Reference, cells, cells, cells)
-        for xref in filter(None, self.columns.xrefs[row].split(XREF_SEPARATOR)):
-            yield Reference(normalized(xref), XREF, file)
-        for identifier in self.alternative_ids(row):
-            yield Reference(identifier, ALTERNATIVE_ID, file)
+        xrefs = filter(None, self.columns.xrefs[row].split(XREF_SEPARATOR))
+        found: dict[str, Reference] = {}
+        for reference in itertools.chain(
+            map(Reference, cells, cells, cells),
+            (Reference(normalized(xref), XREF, file) for xref in xrefs),
+            (Reference(other, ALTERNATIVE_ID, file) for other in self.alternative_ids(row)),
+        ):
+            found.setdefault(key(reference.id), reference)
+        return tuple(found.values())
 
     def _also_of_all(self, lent: Mapping[int, Sequence[Reference]]) -> Strings:
         """The column `also`, with references that are lent behind those of earlier lenders."""

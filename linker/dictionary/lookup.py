@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError
-from linker.types import Concept
+from linker.types import Concept, Reference
 from linker.vocabularies import of_prefix
 
 _STATUS = {ALTERNATIVE: "current", OBSOLETE: "obsolete", MERGED: "merged"}
@@ -29,12 +30,18 @@ def reference(dictionary: Dictionary, row: int) -> dict[str, str]:
 
 
 def described(dictionary: Dictionary, asked: str) -> dict[str, Any] | None:
-    """A concept, its names and its place in the hierarchy, for JSON; None for an unknown id.
+    """A concept, its names, its place in the hierarchy and its other ids, for JSON.
+
+    Of a name that another vocabulary lent, `source` is the file that lent it. `also` are all other
+    ids that are known, with their public pages; `xrefs` and `alt_ids` those of its own file.
 
     Args:
         dictionary: which has the concept.
         asked: its id, or an old or alternative one; one that no concept has taken the place of has
             an id and a status alone.
+
+    Returns:
+        The record; None for an unknown id.
 
     Raises:
         LinkerError: the id stands for several concepts.
@@ -54,7 +61,7 @@ def described(dictionary: Dictionary, asked: str) -> dict[str, Any] | None:
     return {
         "id": concept.id,
         "name": concept.name,
-        "names": [{"text": n.text, "kind": n.kind, "source": n.source} for n in concept.names],
+        "names": _names(dictionary, rows[0]) if rows else [],
         "definition": concept.definition,
         "parents": [reference(dictionary, row) for row in parents],
         "children": [reference(dictionary, row) for row in children[:_CHILDREN]],
@@ -62,10 +69,25 @@ def described(dictionary: Dictionary, asked: str) -> dict[str, Any] | None:
         "types": list(concept.types),
         "xrefs": list(concept.xrefs),
         "alt_ids": list(concept.alt_ids),
+        "also": [_other_id(other) for other in dictionary.references(rows[0])] if rows else [],
         "url": _public_page(concept.id),
         "asked": asked,
         "status": "current" if is_current else _status(dictionary, identifier),
     }
+
+
+def _names(dictionary: Dictionary, row: int) -> list[dict[str, Any]]:
+    """The names of a concept, the preferred one first."""
+    names = sorted(dictionary.name_rows(row).tolist(), key=lambda n: n != dictionary.preferred[row])
+    return [
+        {"text": n.text, "kind": n.kind, "source": n.source, "lent": bool(dictionary.lender(name))}
+        for name, n in zip(names, map(dictionary.name, names), strict=True)
+    ]
+
+
+def _other_id(reference: Reference) -> dict[str, str | None]:
+    """An id of another vocabulary, who says it, and the public page that it has."""
+    return dataclasses.asdict(reference) | {"url": _public_page(reference.id)}
 
 
 def _status(dictionary: Dictionary, identifier: str) -> str:
@@ -75,7 +97,9 @@ def _status(dictionary: Dictionary, identifier: str) -> str:
 
 
 def _public_page(identifier: str) -> str | None:
-    """The public page of a concept; None where it is not known."""
+    """The public page of a concept, or of a reference, which may be one; None for none known."""
+    if identifier.startswith(("https://", "http://")):
+        return identifier
     prefix, _, local = identifier.partition(":")
     page = of_prefix(prefix).page
     return page.format(quote(local, safe=""), curie=quote(identifier, safe=":")) or None

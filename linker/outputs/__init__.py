@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TextIO, cast
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Sequence[Prediction]]
 """A document with the predictions for its mentions; None with predictions for loose mentions."""
@@ -170,9 +170,10 @@ def decision_from_json(record: Any) -> Decision:
         raise ValueError(f"a decision is no object with {', '.join(kinds)}")
     if not isinstance(identifier := record.get("concept_id", False), str | None):
         raise ValueError("the concept_id of a decision is neither a text nor null")
-    return Decision(
-        record["mention"], identifier or "", **{key: record[key] for key in [*kinds][1:]}
-    )
+    if (predicate := record.get("predicate", "")) not in PREDICATES:
+        raise ValueError(f"the predicate of a decision is {predicate!r}")
+    values = {key: record[key] for key in [*kinds][1:]}
+    return Decision(record["mention"], identifier or "", **values, predicate=predicate)
 
 
 def decimals(value: float | None) -> str:

@@ -20,6 +20,7 @@ from linker.version import NAME, VERSION
 from linker.vocabularies import of_prefix
 
 MENTIONS = "http://local.invalid/mentions"  # the system of what is no code, but a text
+_EQUIVALENCES = {"": "equivalent", "broad": "wider", "narrow": "narrower", "related": "relatedto"}
 _OTHER = "https://bioregistry.io/"  # and the prefix: a system that is not known
 FOOTER = "}\n"
 
@@ -89,8 +90,9 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
     """The systems and the targets of a term, one for each part with a concept.
 
-    A target is `equivalent` where a person accepted it, and else `relatedto`, which says that
-    nobody knows how. So it is with the parts of a composite, of which the comment says which.
+    A target is `equivalent` where a person accepted it, or `wider` or `narrower` than the text, as
+    the person said; else it is `relatedto`, which says that nobody knows how. So it is with the
+    parts of a composite, of which the comment says which.
     """
     parts = term.prediction.parts
     for number, part in enumerate(parts, 1):
@@ -103,7 +105,7 @@ def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
                 {
                     "code": code,
                     "display": part.best.name,
-                    "equivalence": "equivalent" if is_known else "relatedto",
+                    "equivalence": _EQUIVALENCES[term.predicate if is_known else "related"],
                     "comment": place + judgement(term, part.confidence),
                 },
             )

@@ -49,6 +49,12 @@ _DOUBTS = {  # of a text
     "although it was annotated with the first candidate",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
 }
+_PREDICATES = {
+    "": "",
+    "broad": " as a broader concept",
+    "narrow": " as a narrower concept",
+    "related": " as a related concept",
+}
 _STATES = {
     "rejected": ", and the model is sure enough of the next concept",
     "open": ", since the model is not sure enough of any other concept",
@@ -159,7 +165,8 @@ def decided(explanation: Explanation) -> list[str]:
     return [
         *(
             f"By a decision: {d.concept_id or 'no concept'} was "
-            f"{'accepted' if d.accepted else 'rejected'} by {d.reviewer or 'somebody'}, {d.time}"
+            f"{'accepted' if d.accepted else 'rejected'}{_PREDICATES[d.predicate]} "
+            f"by {d.reviewer or 'somebody'}, {d.time}"
             + (f", for document {d.scope}" if d.scope else "")
             for d in by.decisions
         ),

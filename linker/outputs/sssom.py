@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TextIO
 from urllib.parse import quote
@@ -17,7 +17,15 @@ from urllib.parse import quote
 from linker.ids import namespace, part_ids
 from linker.outputs import BREAKS, Layout, ObjectSource, owner_of, spans_text
 from linker.outputs.tsv import text_of
-from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import (
+    Candidate,
+    Decision,
+    Document,
+    Mention,
+    Part,
+    Predicate,
+    Prediction,
+)
 from linker.version import NAME, VERSION
 from linker.vocabularies import VOCABULARIES, of_prefix
 
@@ -50,7 +58,14 @@ MIXED_COLUMNS = (*CURATED_COLUMNS[:-1], *COLUMNS[-4:])
 """Of a file in which people decided about some mentions, and the model about others."""
 _LITERAL = "rdfs literal"
 _NOTHING = "sssom:NoTermFound"
-_ONE, _ONE_OF_SEVERAL = "skos:exactMatch", "skos:relatedMatch"
+PREDICATES: Mapping[Predicate, str] = {
+    "": "skos:exactMatch",
+    "broad": "skos:broadMatch",
+    "narrow": "skos:narrowMatch",
+    "related": "skos:relatedMatch",
+}
+"""What SSSOM calls the predicates of decisions: the mention is the subject."""
+_ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _BY_HAND = "semapv:ManualMappingCuration"
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
@@ -104,7 +119,9 @@ def write_curated(
     """Write a mapping for each concept that people accepted or rejected.
 
     A rejected concept has the predicate modifier `Not`; a mention, or a part of one, that has no
-    concept is mapped to `sssom:NoTermFound`.
+    concept is mapped to `sssom:NoTermFound`. The predicate is what the person said; the whole is
+    `skos:relatedMatch` to the concept of a part of it where that was just right. Whether a person
+    called the concepts related says the comment, for one of them by "part 1 of 1".
 
     Args:
         rows: what was decided.
@@ -133,6 +150,7 @@ def _curated_rows(
         where: where the mention stands to which the decision was applied, for the comment.
     """
     ids = part_ids(row.concept_id)
+    default: Predicate = "related" if len(ids) > 1 else ""
     match = _DATE.match(row.time)
     scope = f"document {row.scope}" if row.scope else ""
     if _CHARACTERS.search(scope):
@@ -140,7 +158,7 @@ def _curated_rows(
     for number, identifier in enumerate(ids, 1):
         yield {
             "subject_label": row.mention,
-            "predicate_id": _ONE_OF_SEVERAL if len(ids) > 1 else _ONE,
+            "predicate_id": PREDICATES[row.predicate or default],
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
@@ -149,7 +167,7 @@ def _curated_rows(
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
-            "comment": "; ".join(filter(None, (_place(number, len(ids)), where, scope))),
+            "comment": "; ".join(filter(None, (_place_of(row, number, len(ids)), where, scope))),
         }
 
 
@@ -231,6 +249,13 @@ def _where(document: Document | None, prediction: Prediction, decision: Decision
 def _place(number: int, count: int) -> str:
     """Which of several parts a mapping is of, so that those of one mention are known."""
     return f"part {number} of {count}" if count > 1 else ""
+
+
+def _place_of(row: Decision, number: int, count: int) -> str:
+    """As `_place`; and whether a person called the concepts related."""
+    if row.predicate != "related":
+        return _place(number, count)
+    return f"part {number} of {count}" + ", related" * (count > 1)
 
 
 def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from linker.ids import namespace
 from linker.outputs import BREAKS, decision_cells, jsonl
-from linker.types import Candidate, Prediction
+from linker.types import Candidate, Predicate, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class Term:
     """A distinct text of mentions, in which blanks are single, and their answer."""
 
     prediction: Prediction  # of the first mention with this answer
-    is_accepted: bool  # whether people accepted this answer for all mentions of the text
+    is_accepted: bool  # whether people accepted this answer alike for all mentions of the text
     frequency: int = 1  # mentions
 
     @classmethod
@@ -54,6 +54,12 @@ class Term:
     def answers(self) -> list[Candidate]:
         """The concepts of its parts."""
         return [part.best for part in self.prediction.parts if part.best]
+
+    @property
+    def predicate(self) -> Predicate:
+        """What people said that the answer is to the text; related where they differ."""
+        said = {decision.predicate for decision in self.prediction.decisions if decision.accepted}
+        return said.pop() if len(said) == 1 else "related" if said else ""
 
     @property
     def accepted_by(self) -> tuple[str, str]:
@@ -86,7 +92,7 @@ def terms(texts: Iterable[str]) -> Iterator[Term]:
             term = answers.setdefault(ids if any(ids) else (), new)
             if term is not new:
                 term.frequency += 1
-                term.is_accepted &= new.is_accepted
+                term.is_accepted &= new.is_accepted and new.predicate == term.predicate
     several = 0
     for answers in known.values():
         term = max(answers.values(), key=lambda term: term.frequency)

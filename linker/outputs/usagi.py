@@ -53,7 +53,8 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 def _rows(term: Term) -> Iterator[Sequence[object]]:
     """The rows of a term."""
     parts = [f"{p.text}: {p.best.concept_id if p.best else ''}" for p in term.prediction.parts]
-    comment = "; ".join(parts) if len(parts) > 1 else ""
+    said = [f"{term.predicate} match"] if term.predicate else []
+    comment = "; ".join((parts if len(parts) > 1 else []) + said)
     score = (term.answers and term.prediction.confidence) or 0.0
     status: tuple[object, ...] = "UNCHECKED", "UNREVIEWED", "", 0
     if term.is_accepted and all(map(omop_id, term.answers)):

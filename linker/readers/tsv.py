@@ -11,7 +11,7 @@ from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers import sssom
 from linker.readers.records import check_mention, parse_each
-from linker.types import Mention
+from linker.types import PREDICATES, Mention
 
 _MENTION = "mention"
 _ID_COLUMNS = ("id", "concept_id", "gold")
@@ -24,8 +24,9 @@ def read(
 
     Ids are `A|B` for parts, `A+B` for ids that are all meant, and -1 or empty for no concept. In
     tables of decisions, rows that say nothing of the mention as a name are passed over: those with
-    "false" in a column `accepted`, whose ids are wrong, and those with a document in a column
-    `scope`, whose ids are right there only. Mentions in tables of answers that linker wrote are not
+    "false" in a column `accepted`, whose ids are wrong, those with a document in a column `scope`,
+    whose ids are right there only, and those whose `predicate` says that the concept is broader,
+    narrower or related. Mentions in tables of answers that linker wrote are not
     annotated: nobody said that their ids are right.
 
     For `identify` see `linker.ids.split_ids`.
@@ -75,7 +76,7 @@ def _is_header(line: str) -> bool:
 
 
 def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention | None:
-    """The mention of a row; None for one whose ids are wrong, or right in one document only."""
+    """The mention of a row; None where it is no name of its ids that holds everywhere."""
     named = zip(columns or (_MENTION, "id"), row.cells, strict=False)
     cells = dict(reversed([*named]))  # of two columns of a name the first one counts
     ids = next(name for name in _ID_COLUMNS if name in (columns or ["id"]))
@@ -93,7 +94,8 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
             expected="mention<TAB>id",
             remedy="put a header line that names the columns, such as document<TAB>mention<TAB>id",
         )
-    if cells.get("accepted") == "false" or cells.get("scope", "").strip():
+    is_other = cells.get("predicate", "").strip() in PREDICATES[1:]
+    if cells.get("accepted") == "false" or cells.get("scope", "").strip() or is_other:
         return None
     gold = None if "matched_name" in columns else parse_gold(cells[ids], identify)
     return Mention(check_mention(cells[_MENTION]), gold=gold)

@@ -20,7 +20,7 @@ from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
-from linker.types import Decision
+from linker.types import Decision, Predicate
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
@@ -34,6 +34,11 @@ class NewDecision(Strict):
         description='null: no concept; "A|B": of each part.'
     )
     accepted: bool = Field(True, description="false: this concept is rejected.")
+    predicate: Predicate = Field(
+        "",
+        description='What an accepted concept is to the mention; empty: exactly it; "broad": '
+        "broader than it.",
+    )
     scope: _Text = Field("", description="The id of a document; empty: everywhere.")
     reviewer: _Text = ""
 

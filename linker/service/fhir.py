@@ -26,7 +26,12 @@ _SOURCES = {  # the parameters that hold what is to be translated; whether they 
 }
 _TARGETS = ("targetsystem", "targetSystem")  # of R4 and of R5
 _TAKEN = ("system", "version", *_TARGETS, *_SOURCES)
-_R5 = {"equivalent": "equivalent", "relatedto": "related-to"}  # its words for those of R4
+_R5 = {  # its words for those of R4, which say what the target is to the source
+    "equivalent": "equivalent",
+    "wider": "source-is-narrower-than-target",
+    "narrower": "source-is-broader-than-target",
+    "relatedto": "related-to",
+}
 _OUTCOMES: dict[int | str, dict[str, Any]] = {
     status: {"description": described["description"], "content": {FHIR_MEDIA: {}}}
     for status, described in ERRORS.items()

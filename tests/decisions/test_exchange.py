@@ -17,7 +17,7 @@ from linker.decisions.store import DecisionStore
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
-from linker.types import Decision
+from linker.types import PREDICATES, Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -33,6 +33,9 @@ ONE = st.builds(
 )
 
 
+KINDS = {"": "", "exact": "", "Broad": "broad", "skos:narrowMatch": "narrow", "related": "related"}
+
+
 def table(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "d.tsv"
     path.write_text(text, "utf-8")
@@ -43,6 +46,7 @@ def table(tmp_path: Path, text: str) -> Path:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_table_is_read_as_it_was_written(tmp_path: Path, decisions: list[Decision]) -> None:
     decisions.append(Decision("m", "X", accepted=False))
+    decisions.append(Decision("m", "X", predicate="broad"))
     file = io.StringIO()
     exchange.write(decisions, file)
     assert list(exchange.read(table(tmp_path, file.getvalue()))) == decisions
@@ -54,19 +58,23 @@ def test_tables_of_curators(tmp_path: Path) -> None:
     named = table(tmp_path, "Document_ID\tid\tmention\tACCEPTED\n7\tD1\tm\tNo\n7\tD1\tm\n")
     said = [Decision("m", "D1", accepted, "7") for accepted in (False, True)]
     assert list(exchange.read(named)) == said
+    kinds = table(tmp_path, "mention\tid\tpredicate\n" + "".join(f"m\tA\t{k}\n" for k in KINDS))
+    assert [decision.predicate for decision in exchange.read(kinds)] == [*KINDS.values()]
 
 
 def test_bad_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = (
-        "mention\tid\taccepted\nm\tA\tmaybe\nonly\n\tA\ngood\tA\nm\t\tno\n" + "x" * 1001 + "\tA\n"
+        "mention\tid\taccepted\tpredicate\nm\tA\tmaybe\nonly\n\tA\ngood\tA\nm\t\tno\n"
+        + "x" * 1001
+        + "\tA\nm\tA\tyes\tclose\nm\tA\tno\tbroad\n"
     )
     path = table(tmp_path, rows)
     with pytest.raises(InputError, match=r"line 2: the column accepted is neither true nor false"):
         list(exchange.read(path))
     skip = Skip()
     assert list(exchange.read(path, on_error=skip)) == [Decision("good", "A")]
-    assert skip.count == 5
-    assert [f"line {n}" in caplog.text for n in range(2, 8)] == [True] * 3 + [False] + [True] * 2
+    assert skip.count == 7
+    assert [f"line {n}" in caplog.text for n in range(2, 10)] == [True] * 3 + [False] + [True] * 4
 
 
 def test_an_import_may_be_repeated(tmp_path: Path) -> None:
@@ -89,12 +97,14 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         Decision("wrong", "A", accepted=False),
         Decision("part", "A|-1"),
         Decision("of one document", "A", scope="7"),
+        Decision("broader", "A", reviewer="ann"),
+        Decision("broader", "A", reviewer="bob", predicate="broad"),
         Decision("a", "B", scope="7"),
         Decision("disputed", "A", reviewer="ann"),
         Decision("disputed", "B", reviewer="bob"),
     ]
     file = io.StringIO()
-    assert exchange.write_mentions(decisions, file) == 6
+    assert exchange.write_mentions(decisions, file) == 8
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in mentions.read(path)] == [
         ("a", parse_gold("A")),
@@ -106,6 +116,7 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
 def test_readers_of_mentions_pass_over_what_is_no_name(tmp_path: Path) -> None:
     file = io.StringIO()
     decisions = [Decision("a", "A", accepted=False, id=1), Decision("b", "B", id=2)]
+    decisions += [Decision("c", "C", predicate=kind, id=4) for kind in PREDICATES[1:]]
     exchange.write([*decisions, Decision("b", "C", scope="7", id=3)], file)
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in tsv.read(path)] == [("b", parse_gold("B"))]

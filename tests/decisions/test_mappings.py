@@ -16,7 +16,7 @@ from linker.decisions import exchange
 from linker.decisions.records import checked
 from linker.errors import InputError, Skip
 from linker.outputs import sssom
-from linker.types import Candidate, Decision, Mention, Part, Prediction
+from linker.types import PREDICATES, Candidate, Decision, Mention, Part, Prediction
 
 TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
 DECISIONS = st.builds(
@@ -29,7 +29,8 @@ DECISIONS = st.builds(
     st.sampled_from(["", "2026-11-23"]),
     st.just(""),
     TEXT,
-)
+    predicate=st.sampled_from(PREDICATES),
+).map(lambda decision: decision if decision.concept_id else replace(decision, predicate=""))
 HEADER = "subject_label\tpredicate_id\tobject_id\tmapping_justification\tcomment\n"
 HAND = "semapv:ManualMappingCuration"
 
@@ -84,6 +85,22 @@ def test_what_link_writes_comes_back_where_people_decided(
     assert "4 mappings were passed over, which no person curated" in caplog.text
 
 
+def test_the_kind_of_a_mapping_is_read(tmp_path: Path) -> None:
+    rows = (
+        "broad\tA:1",
+        "narrow\tA:1",
+        "related\tA:1",
+        "exact\tA:1",
+        "related\tA:2",
+        "related\tA:3",
+    )
+    kinds = ["broad", "narrow", "related", "", ""]  # the last two are the parts of one mention
+    text = "".join(f"a\tskos:{row.replace(chr(9), 'Match' + chr(9))}\t{HAND}\t\n" for row in rows)
+    decisions = list(read(tmp_path, HEADER + text))
+    assert [decision.predicate for decision in decisions] == kinds
+    assert decisions[-1].concept_id == "A:2|A:3"
+
+
 def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
     text = (
         "object_id\treviewer_label\tmapping_justification\tpredicate_id\tsubject_label\n"
@@ -95,8 +112,9 @@ def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        (f"a\tskos:broadMatch\tA:1\t{HAND}", "line 3: the predicate is skos:broadMatch"),
-        (f"a\tskos:relatedMatch\tA:1\t{HAND}", "line 3: no other part of the mention"),
+        (f"a\tskos:closeMatch\tA:1\t{HAND}", "line 3: the predicate is skos:closeMatch"),
+        (f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 1 of 2", "line 3: no other part of the mention"),
+        (f"a\tskos:broadMatch\tA:1\t{HAND}\t\t\tNot", "line 3: the predicate 'broad' of the dec"),
         (f"a\tskos:exactMatch\tA:1\t{HAND}\t\t\tnot", "line 3: the predicate_modifier is 'not'"),
         (f"a\tskos:exactMatch\t\t{HAND}", "line 3: the object is missing"),
         (f"\tskos:exactMatch\tA:1\t{HAND}", "line 3: the mention of a decision has 0 char"),

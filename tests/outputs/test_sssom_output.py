@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.outputs import ObjectSource, sssom
-from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
 
 from . import conftest
@@ -202,6 +202,26 @@ def test_rejected_and_accepted_decisions() -> None:
     assert [rows[1]["comment"], rows[1]["object_source_version"]] == ["document 7", "2017"]
     assert [row["object_label"] for row in rows] == ["Gout", "Gout", "", "", ""]
     assert "local:CTD_diseases.tsv.gz" in curated(*CURATED)
+
+
+def test_the_predicate_is_what_a_person_said() -> None:
+    rows = table(
+        curated(
+            *(Decision("a", "A:1", predicate=kind) for kind in PREDICATES),
+            Decision("a and b", "A:1|B:1", predicate="narrow"),
+            Decision("a and b", "A:1|B:1", predicate="related"),
+        )
+    )
+    assert [(row["predicate_id"].removeprefix("skos:"), row["comment"]) for row in rows] == [
+        ("exactMatch", ""),
+        ("broadMatch", ""),
+        ("narrowMatch", ""),
+        ("relatedMatch", "part 1 of 1"),
+        ("narrowMatch", "part 1 of 2"),
+        ("narrowMatch", "part 2 of 2"),
+        ("relatedMatch", "part 1 of 2, related"),
+        ("relatedMatch", "part 2 of 2, related"),
+    ]
 
 
 def metadata(text: str) -> dict[str, Any]:

@@ -43,6 +43,29 @@ def test_a_decision_wins_until_it_is_withdrawn(client: Any) -> None:
     assert "by_decision" not in client.post("/explain", json={"mention": "A-T"}).json()
 
 
+def test_a_broader_concept_answers_and_is_exported_as_such(client: Any) -> None:
+    decide(client, "odd cough", "MESH:D001943", predicate="broad")
+    part = first(client, "odd cough")
+    assert part["candidates"][0]["concept_id"] == "MESH:D001943"
+    (told,) = client.get("/decisions").json()["decisions"]
+    assert told["predicate"] == "broad"
+    exported = {
+        form: client.get("/decisions/export", params={"format": form}).text
+        for form in ("tsv", "sssom", "mentions")
+    }
+    assert exported["tsv"].endswith("\tbroad\n")
+    assert "skos:broadMatch" in exported["sssom"]
+    assert "cough" not in exported["mentions"]
+    again = {"mention": "odd cough", "concept_id": "MESH:D001943", "reviewer": "Ada"}
+    answer = client.post("/decisions", json={"decisions": [again]}).json()
+    assert [d["predicate"] for d in answer["replaced"]] == ["broad"]
+    refused = client.post("/decisions", json={"decisions": [again | {"predicate": "close"}]})
+    assert (refused.status_code, refused.json()["where"]) == (422, "decisions.0.predicate")
+    rejected = again | {"accepted": False, "predicate": "broad"}
+    refused = client.post("/decisions", json={"decisions": [rejected]})
+    assert "expected one of broad, narrow, related, and an accepted" in refused.json()["error"]
+
+
 def test_decisions_hold_in_found_mentions_and_their_document(client: Any) -> None:
     decide(client, "breast cancer", "MESH:D001260", scope="7")
     for document, source in (("7", "decision"), ("8", None)):

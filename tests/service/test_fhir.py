@@ -92,6 +92,14 @@ def test_what_people_accepted_is_equivalent(client: Any) -> None:
     )
     none = answered(client.get(URL, params={"code": "breast cancer"}))
     assert none == (False, "no concept; accepted by Ada", [])
+    decisions[0]["predicate"] = "broad"
+    assert client.post("/decisions", json={"decisions": decisions}).status_code == 201
+    for name, kind, code in (
+        ("equivalence", "wider", "code"),
+        ("relationship", "source-is-narrower-than-target", "sourceCode"),
+    ):
+        broader = answered(client.get(URL, params={code: "heart trouble"}))
+        assert broader[2] == [match(name, kind, *ATAXIA)]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     expect(best).to_contain_text("Immunologic Deficiency Syndromes")
     expect(best).to_contain_text("MESH:D007153")
     expect(best.locator("meter")).to_have_count(1)
+    expect(best).to_contain_text("almost surely right")
     tree = page.locator("ul.tree")
     expect(tree.locator("> li > button")).to_have_text("Diseases")
     expect(tree.locator("> li > ul > li > button")).to_have_text("Immune System Diseases")
@@ -158,12 +159,77 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     tree.get_by_role("button", name="HIV Infections").click()
     expect(page.locator("#concept h3")).to_have_text("HIV Infections")
     page.click("#reasons > summary")
-    expect(page.locator("#reasons-body")).to_contain_text(
-        "was found by its name “immunodeficiency”"
+    reasons = page.locator("#reasons-body")
+    expect(reasons).to_contain_text(
+        "It is called so: “immunodeficiency” is a synonym of Immunologic Deficiency Syndromes."
+        "How sure it is: almost surely right"
     )
+    expect(reasons.get_by_text("was found by its name “immunodeficiency”")).to_be_hidden()
+    reasons.locator("summary").click()
+    expect(reasons.get_by_text("was found by its name “immunodeficiency”")).to_be_visible()
     page.get_by_role("button", name="Why not this one?").click()
     expect(page.locator("#reasons-body")).to_contain_text("Why not MESH:D015658?")
     expect(page.locator("#reasons-body")).to_contain_text("HIV Infections has rank")
+    expect(page.locator("#reasons-body")).to_contain_text("it lost because its name")
+
+
+def test_a_concept_has_its_names_by_kind_and_its_other_ids(page: Any, pictures: Path) -> None:
+    exact = [{"text": f"name {n}", "kind": "exact", "source": "", "lent": False} for n in range(14)]
+    other = {"predicate": "skos:exactMatch", "source": "m.tsv"}
+    concept = {
+        **{"id": "X:1", "name": "fever", "status": "current", "asked": "X:1", "url": None},
+        "definition": f"It is {'very ' * 100}hot.",
+        "types": ["T047"],
+        "names": [
+            {"text": "fever", "kind": "preferred", "source": "", "lent": False},
+            *exact,
+            {"text": "ague", "kind": "exact", "source": "d.obo", "lent": True},
+            {"text": "name 1", "kind": "training", "source": "", "lent": False},  # known already
+            {"text": "heat", "kind": "broad", "source": "", "lent": False},
+        ],
+        "also": [
+            {"id": "DOID:1", "url": "https://a.org/1", **other},
+            {"id": "Y:<b>", "url": "javascript:alert(1)", **other},
+            {"id": "Z:1", "predicate": "rdfs:sub", "source": "d.obo", "url": None},
+        ],
+    }
+    page.route("**/concepts/*", lambda route: route.fulfill(json=concept))
+    link(page, "leukaemia")
+    card = page.locator("#concept")
+    rows = card.locator("dt")
+    expect(rows).to_have_text(["Synonyms", "Broader", "Types", "The same", "rdfs:sub"])
+    synonyms = card.locator("dd").first
+    expect(synonyms).to_contain_text("name 10 · name 11")
+    expect(synonyms).to_contain_text("ague lent by d.obo")
+    rest = synonyms.locator("summary")
+    expect(rest).to_have_text("2 more names")
+    expect(card.get_by_text("name 13")).to_be_hidden()
+    rest.click()
+    expect(card.get_by_text("name 13")).to_be_visible()
+    expect(card.locator("dd").nth(3)).to_contain_text("DOID:1 (opens a new tab) · Y:<b> by m.tsv")
+    expect(card.get_by_role("link")).to_have_count(1)
+    expect(card.get_by_text("hot.")).to_be_hidden()
+    card.get_by_text("The rest of the definition").click()
+    expect(card.get_by_text("hot.")).to_be_visible()
+    page.set_viewport_size({"width": 400, "height": 800})
+    card.screenshot(path=pictures / "card.png")
+    assert not is_too_wide(page)
+    assert problems(page) == ""
+
+
+def test_reasons_say_in_words_why_nothing_is_sure(page: Any) -> None:
+    link(page, "A-T\nleukaemia and lymphoma\nxqzvw")
+    page.click("#reasons > summary")
+    reasons = page.locator("#reasons-body")
+    short = (
+        "“A-T” is a synonym of Ataxia Telangiectasia.How sure it is: a guess (40%), and never surer"
+    )
+    expect(reasons).to_contain_text(f"It is called so: {short}: it is a short form, and no text")
+    expect(page.locator(".candidates li.best")).to_contain_text("40%a guess")
+    page.click("[data-anchor='1']")
+    expect(reasons).to_contain_text("It is read in parts.“leukaemia”")
+    page.click("[data-anchor='2']")
+    expect(reasons).to_contain_text("No name of the dictionary is like it.")
 
 
 def test_a_session_by_keyboard_alone(page: Any, fake: Fake) -> None:
@@ -442,6 +508,31 @@ def test_a_contrary_decision_says_what_it_replaces(page: Any, fake: Fake) -> Non
     }
     page.click("#accept")  # the same once more
     expect(page.locator("#status")).to_have_text("leukaemia: MESH:D007938.")
+
+
+def test_a_concept_may_be_broader_than_the_mention(page: Any, fake: Fake) -> None:
+    page.fill("#reviewer", "Ada")
+    link(page, "leukaemia\nlymphoma")
+    page.keyboard.press("x")
+    status(page, "The concept that is accepted next is broader than it.")
+    page.keyboard.press("a")
+    status(page, "leukaemia: MESH:D007938 (broader than it).")
+    expect(page.locator("#decisions li")).to_contain_text(
+        "Leukemia MESH:D007938 (broader than it) by Ada"
+    )
+    expect(page.locator(".candidates li.best .badge")).to_have_text("decided")
+    page.keyboard.press("a")
+    status(page, "You accepted Leukemia MESH:D007938 (broader than it)")
+    page.select_option("#predicate", "related to it")
+    page.locator("#results").get_by_text("lymphoma", exact=True).click()
+    expect(page.locator("#predicate")).to_have_value("")  # of another mention it is not said
+    page.select_option("#predicate", "narrower than it")
+    page.click("#reject")
+    status(page, "lymphoma: not MESH:D008223.")
+    assert [(d["mention"], d["predicate"]) for d in fake.decisions] == [
+        ("leukaemia", ""),
+        ("lymphoma", ""),
+    ]
 
 
 def test_answers_for_an_earlier_mention_are_dropped(page: Any) -> None:

@@ -1,5 +1,6 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
+import { inWords } from "./confidence.js";
 import { button, byId, count, fill, make, percent } from "./elements.js";
 import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, isSame, lookOf } from "./session.js";
 
@@ -98,7 +99,7 @@ export class AnswerView {
   reasonOfNone(offers) {
     if (this.entry.prediction.state === "no concept") return "No concept: a reviewer decided so.";
     if (this.entry.prediction.state === "open") return REJECTED;
-    return offers.length ? "No concept: none is sure enough." : NOTHING;
+    return offers.length ? "No concept is sure enough." : NOTHING;
   }
 
   candidateOf(candidate, number, isBest) {
@@ -115,7 +116,13 @@ export class AnswerView {
       make(
         "div.about",
         button(name, () => about(id), { class: "name", title: "Show this concept" }),
-        make("span.facts", certainty(confidence), make("code", id), ` by “${matched}” `, badge),
+        make(
+          "span.facts",
+          certainty(confidence, isBest && source !== "decision"),
+          make("code", id),
+          ` by “${matched}” `,
+          badge,
+        ),
       ),
       make(
         "span.buttons",
@@ -164,10 +171,12 @@ function placeOf({ item, prediction }, number, total) {
   return [state, " ", facts.filter(Boolean).join(" · ")];
 }
 
-function certainty(confidence) {
+/** A confidence; that of the model's own answer also in words. */
+function certainty(confidence, isAnswer) {
   if (confidence === null) return null;
   const meter = make("meter", { min: 0, max: 1, value: confidence, "aria-label": "Confidence" });
-  return make("span.certainty", meter, percent(confidence));
+  const number = make("span.certainty", meter, percent(confidence));
+  return isAnswer ? [number, make("strong", inWords(confidence)), " · "] : number;
 }
 
 /** A row of a concept that was found by a search; `choose` is called with its id. */

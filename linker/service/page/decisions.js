@@ -13,10 +13,11 @@ export class Decisions {
   }
 
   /** Keep a decision on a mention, and say so in words, and which earlier ones it replaces. */
-  async make({ mention, ids, accepted, scope }, words) {
+  async make({ mention, ids, accepted, predicate, scope }, words) {
     const who = await reviewer();
     if (!who) return;
-    const decision = { mention, concept_id: joined(ids) || null, accepted, scope, reviewer: who };
+    const concepts = { concept_id: joined(ids) || null, accepted, predicate };
+    const decision = { mention, ...concepts, scope, reviewer: who };
     const { decisions, replaced } = await postJson("decisions", { decisions: [decision] });
     const made = { ids: decisions.map(({ id }) => id), mention, words };
     this.made.push(made);

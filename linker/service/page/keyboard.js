@@ -48,6 +48,7 @@ const KEYS = [
   { keys: ["a"], action: "accept", words: "accept the answer" },
   { keys: ["r"], action: "reject", words: "reject the first candidate" },
   { keys: ["n"], action: "none", words: "it has no concept in the dictionary" },
+  { keys: ["x"], action: "kind", words: "whether it is exact, broader, narrower or related" },
   { keys: ["m"], action: "more", words: "more candidates" },
   { keys: ["p"], action: "part", words: "the next part of a composite mention" },
   { keys: ["/"], action: "search", words: "search the dictionary" },

@@ -206,9 +206,9 @@ async function changed(mention) {
   await showDecisions();
 }
 
-function decide(entry, { mention, ids, accepted, isHere }, words) {
+function decide(entry, { mention, ids, accepted, predicate, isHere }, words) {
   const scope = isHere ? scopeOf(entry) : "";
-  return decisions.make({ mention, ids, accepted, scope }, words);
+  return decisions.make({ mention, ids, accepted, predicate, scope }, words);
 }
 
 function withdraw({ id, mention }) {

@@ -4,13 +4,14 @@ import { AnswerView, foundOf } from "./answer.js";
 import { getJson, postJson } from "./api.js";
 import { showConcept } from "./concept.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
+import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
 import { showReasons } from "./reasons.js";
 import { MOST, isSame, longForm, requestOf, scopeOf } from "./session.js";
 import { showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {decide, withdraw}: `decide` is called with an entry, a decision {ids, accepted,
-   * asWritten, isHere} on it, and the decision in words; `withdraw` with a decision.
+   * predicate, asWritten, isHere} on it, and the decision in words; `withdraw` with a decision.
    */
   constructor(page) {
     this.page = page;
@@ -32,6 +33,7 @@ export class Panel {
   }
 
   listen() {
+    offerKinds();
     const on = (id, event, listener) => byId(id).addEventListener(event, listener);
     for (const name of ["accept", "reject", "none"]) on(name, "click", () => this.actions[name]());
     on("reasons", "toggle", ({ target }) => {
@@ -75,6 +77,7 @@ export class Panel {
     more: () =>
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
+    kind: nextKind,
     search: () => byId("query").focus(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
@@ -96,6 +99,7 @@ export class Panel {
     clearTimeout(this.typing);
     this.searching++;
     byId("query").value = "";
+    chooseKind();
     for (const id of ["found", "concept"]) fill(byId(id));
     showReasons(null);
     announce("");
@@ -130,8 +134,10 @@ export class Panel {
     const mention = (!asWritten && long) || entry.prediction.mention;
     const isHere = byId("scope").value === "document" || Boolean(asWritten && long);
     const what = ids.length ? ids.join(" and ") : "no concept";
-    const words = `${mention}: ${accepted ? "" : "not "}${what}.`;
-    const decision = { mention, ids, accepted, asWritten, isHere };
+    const predicate = accepted && ids.length ? chosenKind() : "";
+    const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.`;
+    const decision = { mention, ids, accepted, predicate, asWritten, isHere };
+    chooseKind(); // what is decided next is exact again
     return attempt(() => this.page.decide(entry, decision, words));
   }
 

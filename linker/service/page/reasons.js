@@ -1,6 +1,8 @@
-/* Why an answer is as it is: POST /explain, asked for when somebody opens it. */
+/* Why an answer is as it is: POST /explain, asked for when somebody opens it. First in plain words,
+   then the figures, folded away. */
 
 import { postJson } from "./api.js";
+import { inWords } from "./confidence.js";
 import { byId, fill, make, percent, showingLatest } from "./elements.js";
 import { READ } from "./session.js";
 
@@ -9,6 +11,49 @@ const TERMS = {
   dense: "vectors",
   sparse: "characters",
   bonus: "bonus of a frequent name",
+};
+const KINDS = {
+  exact: "a synonym",
+  narrow: "a narrower name",
+  broad: "a broader name",
+  related: "a related name",
+  abbreviation: "a short form",
+};
+const DOUBTS = {
+  "other case": "a name of the concept in other case only, and that name is a short form",
+  "short form": "a short form, and no text says what it stands for",
+  "annotated short form": "a short form, and no text says what it stands for",
+  "unexplained short form": "a short form, and its document does not say what it stands for",
+};
+const UNLIKE = "its name is less like the mention";
+const LACKS = "its name lacks words of the mention";
+const ADDS = "its name has words that the mention lacks";
+const NUMBERS = "its numbers are other ones";
+const SELDOM = "it was annotated less often";
+/* What a column of linker/ranker/matches.py says of a candidate that has less than the first … */
+const LESS = {
+  ...{ score: UNLIKE, sparse: UNLIKE, dense: UNLIKE, same_letters: UNLIKE, of_preferred: UNLIKE },
+  ...{ of_mention: LACKS, of_concept: LACKS, common: LACKS, of_name: ADDS },
+  ...{ same_words: "its name has other words", same_order: "its words are in another order" },
+  ...{ same_last: "its last word is another one", same_first: "its first word is another one" },
+  head_inside: "its name lacks the last word of the mention",
+  numbers_common: NUMBERS,
+  preferred: "the mention is not like its preferred name",
+  ...{ annotated: SELDOM, annotated_same: SELDOM, annotated_share: SELDOM },
+  annotated_concept: SELDOM,
+  agreement: "fewer other mentions of the document mean it",
+};
+/* … and of one that has more. */
+const MORE = {
+  ...{ only_mention: LACKS, only_concept: LACKS, only_name: ADDS, extra: ADDS, longer: ADDS },
+  ...{ numbers_mention: NUMBERS, numbers_name: NUMBERS },
+  training: "its name is known from annotated mentions alone",
+  inexact: "its name is a narrow, broad or related one, or a short form",
+  lent: "another vocabulary lent its name",
+  meanings: "its name has more meanings",
+  above_first: "it is broader",
+  below_first: "it is narrower",
+  place: UNLIKE,
 };
 const TIES = {
   annotations: "how often its name was annotated with it",
@@ -35,13 +80,84 @@ function reasonsOf(explanation) {
   const several = explanation.parts.length > 1;
   return [
     explanation.question && answer(explanation),
-    readings(explanation.readings),
-    explanation.parts.map((part) => [
-      several && make("h4", part.lookup.text),
-      reasonsOfPart(part, explanation),
-    ]),
-    make("p.note", `Confidence: ${explanation.provenance}.`),
+    sentences(explanation).map((text) => make("p", text)),
+    make(
+      "details",
+      make("summary", "The figures"),
+      explanation.question && figuresOfAnswer(explanation),
+      readings(explanation.readings),
+      explanation.parts.map((part) => [
+        several && make("h4", part.lookup.text),
+        figuresOfPart(part, explanation),
+      ]),
+      make("p.note", `Confidence: ${explanation.provenance}.`),
+    ),
   ];
+}
+
+/** Why the answer is as it is, without figures but its confidence. */
+function sentences({ by_decision: decided, readings, parts, none, missed }) {
+  const { kind, expansions } = readings.find(({ won }) => won);
+  const forms = expansions.map(({ short, long }) => `${short} stands for ${long} here.`);
+  return [
+    decided && "People decided about this mention. What follows is why the model answers so.",
+    ...new Set(forms),
+    (kind === "split" || kind === "shortened") && `It is read ${READ[kind]}.`,
+    ...parts.flatMap((part) => [
+      calledSo(part, parts.length > 1 ? `“${part.lookup.text}”` : "It"),
+      howSure(part, none > missed),
+      runnerUp(part),
+    ]),
+  ].filter(Boolean);
+}
+
+/** By which name the first candidate of a part was found; `it` is what the part is called. */
+function calledSo({ candidates: [best] }, it) {
+  if (!best) return `No name of the dictionary is like ${it === "It" ? "it" : it}.`;
+  const { text, kind, exact, lent, source } = best.matched;
+  const is = {
+    preferred: `“${text}” is the name of the concept`,
+    training: `annotators marked “${text}” as ${best.name}`,
+  };
+  const name = is[kind] ?? `“${text}” is ${KINDS[kind]} of ${best.name}`;
+  const match = best.match ?? {};
+  const more = [
+    match.same_words > 0 && "the words are the same, in another order or form",
+    match.only_mention > 0 && "the mention has words that this name lacks",
+    match.only_name > 0 && "this name has words that the mention lacks",
+  ].filter(Boolean);
+  const lender = lent ? `, lent by ${source}` : "";
+  if (exact) return `${it} is called so: ${name}${lender}.`;
+  const but = more.length ? `; ${more.join(", and ")}` : "";
+  return `${it} is much like a name: ${name}${lender}${but}.`;
+}
+
+/** How sure the answer of a part is, or why there is none. */
+function howSure({ candidates: [best], rejected, limit, doubt }, isNone) {
+  if (!best || best.confidence === null) return "";
+  const why = isNone ? ": the dictionary may well have none for it" : "";
+  if (rejected) return `No concept is sure enough${why}.`;
+  const so = `How sure it is: ${inWords(best.confidence)} (${percent(best.confidence)})`;
+  return limit === null ? `${so}.` : `${so}, and never surer: it is ${DOUBTS[doubt]}.`;
+}
+
+function runnerUp({ candidates: [best, second] }) {
+  if (!best) return "";
+  if (!second) return "No other concept has a name like it.";
+  const share = second.confidence === null ? "" : ` (${percent(second.confidence)})`;
+  const who = `${second.name}${share}, by “${second.matched.text}”`;
+  return `Runner-up: ${who}; it lost because ${lostBy(second)}.`;
+}
+
+/** Why a candidate is not the first: what speaks most for the first one and has words here. */
+function lostBy({ decided_by: rule, behind }) {
+  if (rule in TIES) return `the scores are equal, and the first wins by ${TIES[rule]}`;
+  if (rule === "score") return UNLIKE;
+  for (const { name, first, other } of behind) {
+    const words = (first > other ? LESS : MORE)[name];
+    if (words) return words;
+  }
+  return "the model takes all together for less probable";
 }
 
 function readings(all) {
@@ -59,7 +175,7 @@ function readings(all) {
   ];
 }
 
-function reasonsOfPart(part, explanation) {
+function figuresOfPart(part, explanation) {
   const [best, ...others] = part.candidates;
   if (!best) return make("p", "No name of the dictionary is like it.");
   return [
@@ -117,19 +233,27 @@ function shares(all) {
   });
 }
 
-/** The answer to the question why a concept is not the first. */
-function answer({ question, parts }) {
+/** Why the concepts that were asked for are not the first. */
+function answer({ question }) {
   const lines = question.concepts.map((concept) => {
-    const { name, excluded, candidate, missing, first_as: texts } = concept;
+    const { name, excluded, candidate, first_as: texts } = concept;
     if (excluded.length) return `${name} cannot be answered here: ${excluded.join(" and ")}.`;
     if (!candidate) return `${name} shares no piece of a name with the mention.`;
     if (candidate.rank === 1) return `${name} is the first candidate.`;
-    const best = parts[concept.part].candidates[0];
-    return [
-      `${name} has rank ${candidate.rank}: ${best.name} is ahead by ${lead(best, candidate)}. `,
-      missing.length > 0 && ["It lacks ", shares(missing)],
-      texts.length > 0 && `It is first where the mention is read as ${texts.join(" or ")}.`,
-    ];
+    const read = texts.join(" or ");
+    const first = read && ` It is first where the mention is read as ${read}.`;
+    return `${name} has rank ${candidate.rank}; it lost because ${lostBy(candidate)}.${first}`;
   });
   return [make("h4", `Why not ${question.id}?`), lines.map((line) => make("p", line))];
+}
+
+/** How far the concepts that were asked for are behind. */
+function figuresOfAnswer({ question, parts }) {
+  return question.concepts
+    .filter(({ candidate }) => candidate?.rank > 1)
+    .map(({ name, candidate, missing, part }) => {
+      const [best] = parts[part].candidates;
+      const lacks = missing.length > 0 && [" It lacks ", shares(missing)];
+      return make("p", `${best.name} is ahead of ${name} by ${lead(best, candidate)}.`, lacks);
+    });
 }

@@ -2,6 +2,7 @@
    predictions, and entries, one for each mention. */
 
 import { post, postJson } from "./api.js";
+import { UNSURE } from "./confidence.js";
 import { formOf, textOf, unitsOf } from "./text.js";
 
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
@@ -168,7 +169,7 @@ export function lookOf(prediction) {
   if (prediction.state !== "model") return prediction.state;
   const answers = answersOf(prediction);
   if (answers.every((answer) => answer === null)) return "none";
-  return answers.includes(null) || (confidenceOf(prediction) ?? 1) < 0.5 ? "unsure" : "linked";
+  return answers.includes(null) || (confidenceOf(prediction) ?? 1) < UNSURE ? "unsure" : "linked";
 }
 
 /** The text of a mention with its short form expanded; undefined where it has none. */

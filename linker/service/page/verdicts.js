@@ -2,6 +2,7 @@
 
 import { nameOf } from "./concept.js";
 import { button, byId, fill, make } from "./elements.js";
+import { markOf } from "./predicates.js";
 import { NO_CONCEPT } from "./session.js";
 
 const READ_AT_ONCE = 50; // names of concepts
@@ -54,7 +55,8 @@ export const verdict = (decision) => (decision.accepted ? "" : "not ") + concept
 function conceptsOf(decision) {
   const named = (id) => `${names.get(id) ?? ""} ${id}`.trim();
   const inWords = (part) => part.map(named).join(" with ") || "no concept";
-  return partsOf(decision.concept_id).map(inWords).join(" and ") || "no concept";
+  const concepts = partsOf(decision.concept_id).map(inWords).join(" and ") || "no concept";
+  return concepts + markOf(decision.predicate);
 }
 
 /** Ids of parts as one text; as linker/ids.py writes them: a backslash stands before a sign that
