@@ -79,8 +79,8 @@ class Decided:
         self._linker = linker
         known, self.unknown = current(decisions, linker.dictionary)
         """Those that are not applied: an id stands for no concept, or for several."""
-        self._places = in_force(known, self._form)
-        self.conflicts = conflicts(self._places)
+        self.places = in_force(known, self.form)
+        self.conflicts = conflicts(self.places)
         """The decisions on each mention on which reviewers disagree; the model answers it."""
 
     @classmethod
@@ -125,12 +125,12 @@ class Decided:
         with DecisionStore(path, read_only=True) as store:
             return cls.checked(store.list(), linker, path)
 
-    def _form(self, mention: str) -> str:
+    def form(self, mention: str) -> str:
         return self._linker.normalize(mention) or form_of(mention)
 
     def on(self, mention: str, scope: str) -> Sequence[Decision]:
         """The decisions in force on a mention in a document; with an empty scope, everywhere."""
-        return self._places.get((self._form(mention), scope), [])
+        return self.places.get((self.form(mention), scope), [])
 
     def ruling(self, mention: str, scope: str, long_form: str | None = None) -> Ruling:
         """What the decisions say of a mention in a document.
@@ -149,7 +149,7 @@ class Decided:
         accepted: tuple[Decision, ...] = ()
         by: list[Decision] = []
         for place in self._where(mention, scope, long_form):
-            decisions = self._places.get(place, [])
+            decisions = self.places.get(place, [])
             if disagree(decisions):
                 if not by:
                     return Ruling(by=tuple(decisions), is_disputed=True)
@@ -169,7 +169,7 @@ class Decided:
 
     def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
         """Where decisions on a mention stand, the nearest first."""
-        forms = [self._form(text) for text in (mention, long_form) if text is not None]
+        forms = [self.form(text) for text in (mention, long_form) if text is not None]
         if scope:
             yield from ((form, scope) for form in dict.fromkeys(forms))
         yield forms[-1], ""
@@ -211,7 +211,7 @@ class Decided:
         self, mention: Mention, document: Document | None, definitions: Definitions
     ) -> Ruling:
         """What the decisions say of a mention, whose document may define its short forms."""
-        if not self._places:
+        if not self.places:
             return Ruling()
         scope = document.id if document else mention.document_id or ""
         long_form = expanded(mention, definitions, self._linker.options.text)

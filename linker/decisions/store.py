@@ -61,19 +61,25 @@ CREATE TABLE sources (
 CREATE TABLE documents (
     project INTEGER NOT NULL REFERENCES projects (id), number INTEGER NOT NULL,
     source INTEGER NOT NULL REFERENCES sources (id), id TEXT NOT NULL, record TEXT NOT NULL,
-    PRIMARY KEY (project, number)
+    searched INTEGER NOT NULL, PRIMARY KEY (project, number)
+);
+CREATE TABLE cells (
+    source INTEGER NOT NULL REFERENCES sources (id), row INTEGER NOT NULL, cells TEXT NOT NULL,
+    PRIMARY KEY (source, row)
 );
 CREATE TABLE answers (
     id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL REFERENCES projects (id),
-    prediction TEXT NOT NULL
+    ids TEXT NOT NULL, shown TEXT NOT NULL, confidence REAL, prediction BLOB NOT NULL
 );
 CREATE TABLE mentions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, project INTEGER NOT NULL REFERENCES projects (id),
     source INTEGER NOT NULL REFERENCES sources (id), document INTEGER, place INTEGER NOT NULL,
     text TEXT NOT NULL, spans TEXT NOT NULL, type TEXT NOT NULL,
-    form TEXT NOT NULL, answer INTEGER REFERENCES answers (id)
+    form TEXT NOT NULL, expanded TEXT NOT NULL DEFAULT '', answer INTEGER REFERENCES answers (id)
 );
-CREATE INDEX mentions_of_project ON mentions (project, form);
+CREATE INDEX mentions_by_text ON mentions (project, text);
+CREATE INDEX mentions_by_answer ON mentions (project, answer);
+CREATE INDEX answers_of_project ON answers (project);
 CREATE TABLE marks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
     document INTEGER NOT NULL, action TEXT NOT NULL,
@@ -248,8 +254,8 @@ class DecisionStore:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
                 written.
         """
-        now = _now()
-        added = [replace(d, time=d.time or now) for d in map(checked, decisions)]
+        moment = now()
+        added = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
         with self.transaction() as connection:
             number = None if step is None else add_step(connection, step)
             for place, decision in enumerate(added):
@@ -271,10 +277,10 @@ class DecisionStore:
             "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
             "SELECT id, ?, ? FROM decisions WHERE id = ?"
         )
-        now = _now()
+        moment = now()
         with self.transaction() as connection:
             return sum(
-                connection.execute(statement, (reviewer, now, identifier)).rowcount
+                connection.execute(statement, (reviewer, moment, identifier)).rowcount
                 for identifier in ids
             )
 
@@ -345,6 +351,16 @@ class DecisionStore:
             return int(self._reader.execute(statement).fetchone()[0])
 
     @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own that reads the file as it is now, and holds up nobody."""
+        with (
+            self._reporting(),
+            contextlib.closing(_connection(self.path, True, self._patience)) as connection,
+        ):
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """The connection that writes; its changes are written together or not at all."""
         with self._reporting(), self._writing, self._writer:
@@ -376,7 +392,7 @@ class DecisionStore:
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:
     """Write a step in a transaction, and return its number."""
-    values = asdict(step) | {"time": step.time or _now()}
+    values = asdict(step) | {"time": step.time or now()}
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
@@ -432,5 +448,6 @@ def _problem(error: sqlite3.Error, patience: float) -> str:
     return f"the file of decisions cannot be used ({text})"
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, ISO 8601 in UTC."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -15,12 +15,13 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service import concepts, decisions, errors, fhir, linking, uploads
+from linker.service import concepts, decisions, errors, fhir, linking, projects, uploads
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
 from linker.service.metrics import CONTENT_TYPE
 from linker.service.reconciliation import routes as reconciliation
 from linker.service.state import Service
+from linker.service.workbench import Workbench
 from linker.version import VERSION
 
 _PAGE = Path(__file__).parent / "page"
@@ -49,9 +50,15 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         rooms: modules with further routes, as those of this package have them.
     """
 
+    workbench = Workbench(service, service.store) if service.store else None
+
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if workbench:
+            workbench.start()
         yield
+        if workbench:
+            await workbench.close()
         await service.close()
 
     app = FastAPI(
@@ -63,6 +70,8 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    if workbench:
+        app.include_router(projects.router(service, workbench))
     for room in (linking, uploads, concepts, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))

@@ -41,7 +41,8 @@ class Batcher:
 
     Items that wait for the same function are given to it in one call, up to the budget. Long
     requests are cut into parts. Short ones wait in a queue of their own, and the two queues take
-    turns in being first, so that neither holds up the other. Use it inside one event loop.
+    turns in being first, so that neither holds up the other. What nobody waits for is done when
+    nothing else is to do. Use it inside one event loop.
 
     Args:
         budget: the cost of a call, at most, unless a single item costs more.
@@ -63,6 +64,7 @@ class Batcher:
         self._limit = float(budget) if math.isinf(seconds) else budget / _PARTS
         self._long: list[_Job] = []  # by their turns
         self._short: list[_Job] = []
+        self._behind: list[_Job] = []
         self._is_short_next = True  # which queue is first
         self.cost = 0  # of what waits
         self._taken = 0  # the cost of all that was ever taken
@@ -76,7 +78,12 @@ class Batcher:
         return self.cost >= self._capacity
 
     async def call(
-        self, function: _Function, items: Sequence[Any], costs: Sequence[int]
+        self,
+        function: _Function,
+        items: Sequence[Any],
+        costs: Sequence[int],
+        *,
+        behind: bool = False,
     ) -> list[Any]:
         """Call a function with items, together with those of others.
 
@@ -84,6 +91,7 @@ class Batcher:
             function: gives a result for each item.
             items: of this caller.
             costs: of each item.
+            behind: whether nobody waits for them, so that all others come first.
 
         Raises:
             Failure: too much waits already.
@@ -95,7 +103,7 @@ class Batcher:
             busy = f"the service is busy; try again in {seconds} s"
             raise Failure(429, busy, headers={"Retry-After": str(seconds)})
         jobs = self._parts(function, items, costs)
-        queue = self._short if len(jobs) == 1 else self._long
+        queue = self._behind if behind else self._short if len(jobs) == 1 else self._long
         for job in jobs:
             bisect.insort(queue, job, key=lambda job: job.turn)
         self.cost += total
@@ -136,6 +144,8 @@ class Batcher:
         queues = [self._long, self._short]
         if self._is_short_next:
             queues.reverse()
+        if not (self._long or self._short):
+            queues = [self._behind]
         for queue in queues:
             while queue:
                 job = queue[0]

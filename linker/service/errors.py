@@ -13,6 +13,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from linker.errors import LinkerError, shorten
+from linker.projects.sources import ColumnNeeded
+from linker.projects.store import Missing, Taken
 from linker.service.settings import Limits
 
 
@@ -117,9 +119,10 @@ def answer(
     reason: str,
     where: str | None = None,
     headers: Mapping[str, str] | None = None,
+    more: Mapping[str, Any] = {},
 ) -> Response:
     """An answer that is an error; of what it repeats, half of a surrogate pair stays escaped."""
-    body = json.dumps({"error": reason, "where": where})
+    body = json.dumps({"error": reason, "where": where, **more})
     return Response(body, status, headers, media_type="application/json")
 
 
@@ -149,8 +152,11 @@ async def _answered(request: Request, error: Any) -> Response:
 
 def _answer_to(error: Any) -> Response:
     """The answer to an error."""
+    if isinstance(error, ColumnNeeded):
+        return answer(422, str(error), "column", more=error.to_dict())
     if isinstance(error, LinkerError):
-        return answer(422, str(error))
+        kinds = ((Missing, 404), (Taken, 409))
+        return answer(next((s for kind, s in kinds if isinstance(error, kind)), 422), str(error))
     if isinstance(error, RequestValidationError):
         mistake = error.errors()[0]
         # without the names by which pydantic tells kinds of mentions apart

@@ -34,6 +34,7 @@ _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered howeve
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^][:@/?#\s]*)(?::(?P<port>\d{0,5}))?", re.ASCII)
+_OF_FILES = re.compile(r"/projects(?:/[0-9]+/sources)?")
 _MOST_PORTS = 65_535
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
@@ -62,7 +63,8 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, body = Headers(scope=scope), _LimitedBody(receive, self._service.limits)
+        limits, most = self._service.limits, _most_bytes(scope, self._service.limits)
+        headers, body = Headers(scope=scope), _LimitedBody(receive, most, limits.read_seconds)
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         answer = _Answer(send, scope["path"].startswith(PUBLIC), body if has_body else None)
         # no part of an answer is sent alone, which RFC 9110 leaves to the server
@@ -125,8 +127,9 @@ class Gate:
         if self._active > limits.requests and path not in _UNCOUNTED:
             return _failed(503, "too many requests at the same time", {"Retry-After": "1"})
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length[:20]) > limits.body:
-            return _failed(413, _too_long(limits))
+        most = _most_bytes(scope, limits)
+        if not (length.isascii() and length.isdigit()) or int(length[:20]) > most:
+            return _failed(413, _too_long(most))
         return None
 
     def _has_key(self, headers: Headers) -> bool:
@@ -201,14 +204,15 @@ class _LimitedBody:
 
     Args:
         receive: of ASGI.
-        limits: of the service.
+        most: bytes that it may have.
+        seconds: that it may take.
     """
 
-    def __init__(self, receive: Receive, limits: Limits) -> None:
-        self._receive, self._limits = receive, limits
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive, self._most = receive, most
         self._size = 0
         self.completed = asyncio.Event()  # once all of it was received
-        self._deadline = time.monotonic() + limits.read_seconds
+        self._deadline = time.monotonic() + seconds
 
     async def __call__(self) -> Message:
         if self.completed.is_set():
@@ -221,8 +225,8 @@ class _LimitedBody:
         self._size += len(message.get("body", b""))
         if not message.get("more_body"):
             self.completed.set()
-        if self._size > self._limits.body:
-            raise Failure(413, _too_long(self._limits), headers=CLOSE)
+        if self._size > self._most:
+            raise Failure(413, _too_long(self._most), headers=CLOSE)
         return message
 
     async def disconnected(self) -> None:
@@ -260,5 +264,11 @@ def _failed(status: int, reason: str, headers: Mapping[str, str] = {}) -> Respon
     return errors.answer(status, reason, headers={**headers, **CLOSE})
 
 
-def _too_long(limits: Limits) -> str:
-    return f"the body is too long; the service takes at most {limits.body:,} bytes at once"
+def _most_bytes(scope: Scope, limits: Limits) -> int:
+    """The bytes that the body of a request may have; files of projects may be longer."""
+    is_file = scope["method"] == "POST" and _OF_FILES.fullmatch(scope["path"])
+    return limits.file if is_file else limits.body
+
+
+def _too_long(most: int) -> str:
+    return f"the body is too long; the service takes at most {most:,} bytes at once"

@@ -20,6 +20,7 @@ class Limits:
     """What a service takes of one request, and of all together, and how long it waits."""
 
     body: int = 4_000_000  # bytes of a request's body
+    file: int = 64_000_000  # bytes of a file of a project
     documents: int = 1_000  # of a request
     mentions: int = 10_000  # of a request
     mention: int = MENTION_LIMIT  # characters of a mention

@@ -113,6 +113,23 @@ class Service:
         found = [await _call(self._finders, model.annotator.found, r) for r in requests]
         return await self.answer(model, found)
 
+    async def answer_plainly(
+        self, model: Model, requests: Sequence[Request], *, behind: bool
+    ) -> list[Linked]:
+        """Link items as `answer` does, without decisions.
+
+        Args:
+            model: what links.
+            requests: the items.
+            behind: whether all others come first.
+        """
+        costs = [cost(request.item) for request in requests]
+        return await self._batcher.call(model.linker.answer, requests, costs, behind=behind)
+
+    async def find(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what finds mentions, beside the threads that link."""
+        return await _call(self._finders, function, *args)
+
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call a function beside the thread that links."""
         return await _call(self._threads, function, *args)

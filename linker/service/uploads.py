@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import io
-import re
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
 from linker import files
-from linker.errors import LinkerError, stop
-from linker.files import OpenFile, encodings, tables
+from linker.errors import stop
+from linker.files import encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
-from linker.formats import FORMATS, MENTIONS
-from linker.ids import NO_CONCEPT
 from linker.jobs import linking
 from linker.jobs import tables as linked_tables
 from linker.linking.requests import Request as LinkRequest
+from linker.projects import sources
 from linker.readers import mentions as readers
 from linker.service.errors import ERRORS, Failure, check
 from linker.service.settings import Limits
@@ -28,16 +25,6 @@ from linker.types import Document, Mention
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _MEDIA = {"\t": "text/tab-separated-values"}
-_GZIP = b"\x1f\x8b"
-_FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
-_COLUMNS = ("mention", "disease")  # that hold mentions, if there are
-_PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
-_LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
-_LETTER = re.compile(r"[^\W\d_]")
-_ID = re.compile(r"\S*\d\S*")  # also a number or a date
-_LOOKED_AT = 200  # cells of a column
-_SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
-_UNPACKED = 8  # times the longest body that a workbook may unpack to
 
 Name = Annotated[str, Query(max_length=1_000, examples=["list.csv"])]
 Column = Annotated[str, Query(max_length=1_000, examples=["mention"])]
@@ -46,7 +33,7 @@ Encoding = Annotated[
 ]
 
 
-def _body(formats: str) -> dict[str, Any]:
+def body_of_file(formats: str) -> dict[str, Any]:
     """The description of a body that is a file."""
     content = {"schema": {"type": "string", "format": "binary"}}
     example = {"example": "mention,ward\nbreast cancer,3\n"}
@@ -59,7 +46,7 @@ def _body(formats: str) -> dict[str, Any]:
     }
 
 
-async def _content(request: Request) -> bytes:
+async def content_of(request: Request) -> bytes:
     """The file that is the body.
 
     Raises:
@@ -74,17 +61,19 @@ def router(service: Service) -> APIRouter:
     """The routes of files."""
     routes, limits = APIRouter(tags=["files"], responses=ERRORS), service.limits
 
-    @routes.post("/parse", openapi_extra=_body("txt, tsv, csv, xlsx, jsonl, PubTator or BioC"))
+    @routes.post(
+        "/parse", openapi_extra=body_of_file("txt, tsv, csv, xlsx, jsonl, PubTator or BioC")
+    )
     async def parse(
         request: Request, name: Name = "", column: Column | None = None, encoding: Encoding = None
     ) -> dict[str, Any]:
         """The mentions or documents of a file, as /link takes them, or the columns of a table."""
-        content = await _content(request)
+        content = await content_of(request)
         return await asyncio.to_thread(_parsed, content, name, column, encoding, limits)
 
     @routes.post(
         "/table",
-        openapi_extra=_body("csv, tsv or xlsx"),
+        openapi_extra=body_of_file("csv, tsv or xlsx"),
         response_class=Response,
         responses={200: {"content": {"text/csv": {}, _MEDIA["\t"]: {}, _WORKBOOK: {}}}},
     )
@@ -95,13 +84,14 @@ def router(service: Service) -> APIRouter:
 
         It is what `linker link --column` writes: every row, cell and encoding stays as it is.
         """
-        content = await _content(request)
+        content = await content_of(request)
 
         def read() -> tuple[Table, list[TableRow], list[Mention | None]]:
-            file, known, _ = _opened(content, name, column, encoding)
-            table = _table(file, column, known, limits)
+            known = sources.opened(content, name, column, encoding)
+            file, table = known.file, known.table(column, limits.body)
             place, rows = tables.place_of(table, column), list(table.rows())
-            check("mentions in the file", len(_filled(rows, place)), limits.mentions, "body")
+            filled = sources.filled(rows, place)
+            check("mentions in the file", len(filled), limits.mentions, "body")
             return table, rows, [linked_tables.mention_of(file, row, place, stop) for row in rows]
 
         table, rows, mentions = await asyncio.to_thread(read)
@@ -143,11 +133,14 @@ def _parsed(
     Raises:
         LinkerError: the file is damaged, packed, of another format, or larger than the limits.
     """
-    file, encoding, kind = _opened(content, name, column, encoding)
-    noted = {"format": kind} | ({} if encoding == encodings.UTF8 else {"encoding": encoding})
-    if kind in ("csv", "tsv", "xlsx"):
-        table = _table(file, column, encoding, limits)
-        if kind != "tsv" or column is not None or not _has_ids(table):
+    known = sources.opened(content, name, column, encoding)
+    file, kind = known.file, known.kind
+    noted = {"format": kind}
+    if known.encoding != encodings.UTF8:
+        noted["encoding"] = known.encoding
+    if kind in sources.TABLES:
+        table = known.table(column, limits.body)
+        if kind != "tsv" or column is not None or not sources.has_ids(table):
             return noted | _of_table(table, column, limits)
     items = []
     for item in readers.read(file, kind):
@@ -159,44 +152,6 @@ def _parsed(
     return noted | {"documents": [_json(d) for d in items if isinstance(d, Document)]}
 
 
-def _opened(
-    content: bytes, name: str, column: str | None, encoding: str | None
-) -> tuple[files.Pathlike, str, str]:
-    """The file, as UTF-8 where it is a text, its encoding and format.
-
-    A text of which a column is named is a table.
-    """
-    file: files.Pathlike = OpenFile(io.BytesIO(content), name or "upload")
-    if content.startswith(_GZIP):
-        raise LinkerError(f"{file}: is compressed; unpack it first")
-    if tables.is_workbook(file):
-        return file, encodings.UTF8, "xlsx"
-    file, encoding = encodings.as_utf8(file, encoding or encodings.detect(file))
-    if name.lower().endswith(".csv"):
-        return file, encoding, "csv"
-    kind = readers.detect(file)
-    if kind not in _FORMATS:
-        raise LinkerError(
-            f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv or xlsx"
-        )
-    if column is not None and kind not in ("txt", "tsv"):
-        raise LinkerError(f"{file}: is {kind}; a column can be named in tables only")
-    return file, encoding, kind if column is None else "tsv"
-
-
-def _table(file: files.Pathlike, column: str | None, encoding: str, limits: Limits) -> Table:
-    wanted = _COLUMNS if column is None else [column]
-    if tables.is_workbook(file):
-        return tables.read(file, wanted, most=_UNPACKED * limits.body)
-    return tables.TextTable(file, encoding, wanted)
-
-
-def _has_ids(table: Table) -> bool:
-    """Whether the first row is a mention with its ids, so that there is no header."""
-    cells = [*table.header, ""]
-    return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
-
-
 def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any]:
     """The mentions of a column; all columns where none is known to hold mentions.
 
@@ -204,39 +159,14 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
         LinkerError: the table has no such column.
     """
     rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
-    titles = [title.strip() for title in table.header]
-    if column is None:
-        cells = [_filled(rows, place) for place in range(len(titles))]
-        likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
-        by_name = {titles[i].lower(): i for i in reversed(likely)}
-        known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
-        place = next((by_name[name] for name in known if name in by_name), None)
-        if place is None:
-            columns = [
-                {"name": title, "samples": [text[:_SAMPLE] for text, _ in texts[:_SAMPLES]]}
-                for title, texts in zip(titles, cells, strict=True)
-            ]
-            hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
-            suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
-            return {"columns": columns, "suggested": next(iter(suggested), None), "rows": len(rows)}
-    else:
-        place = tables.place_of(table, column)
-    mentions = [{"text": text, "row": number} for text, number in _filled(rows, place)]
+    try:
+        place = sources.column_of(table, rows) if column is None else tables.place_of(table, column)
+    except sources.ColumnNeeded as needed:
+        return needed.to_dict()
+    filled = sources.filled(rows, place)
+    mentions = [{"text": text, "row": number} for text, number in filled]
     check("mentions in the file", len(mentions), limits.mentions, "body")
-    return {"mentions": mentions, "column": titles[place], "rows": len(rows)}
-
-
-def _filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
-    """The cells of a column that are not blank, each with the number of its row."""
-    cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
-    return [(text, number) for text, number in cells if text]
-
-
-def _are_names(cells: Sequence[tuple[str, int]]) -> bool:
-    """Whether most cells of a column are words, not ids, numbers or dates."""
-    texts = [text for text, _ in cells[:_LOOKED_AT]]
-    names = [text for text in texts if _LETTER.search(text) and not _ID.fullmatch(text)]
-    return 2 * len(names) > len(texts)
+    return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
 
 
 def _mention(mention: Mention) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Project:
             for table, values in {
                 "projects": (1, "p", "documents", "{}", "", "", "", ""),
                 "sources": (1, 1, "s", "pubtator", "utf-8", "", b""),
-                "documents": (1, self.number, 1, "7", ""),
+                "documents": (1, self.number, 1, "7", "", 1),
             }.items():
                 signs = ", ".join("?" * len(values))
                 connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({signs})", values)

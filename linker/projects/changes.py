@@ -1,0 +1,122 @@
+"""What people change in a project beside decisions: remarks, and what is undone."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from linker.decisions.store import DecisionStore, Step, add_step, now
+from linker.errors import shorten
+from linker.projects import marks
+from linker.projects import store as rows
+from linker.projects.queue import Member
+from linker.projects.store import Project
+from linker.types import Decision, Document, parse_spans
+
+Kind = Literal["flag", "note"]
+_AROUND = 100  # characters of the text before and behind a mention that are shown
+_TOLD = 3  # decisions of a step that its words tell
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A step that was undone."""
+
+    words: str
+    mentions: Sequence[str]  # on which its decisions were
+
+
+def told(decisions: Sequence[Decision]) -> str:
+    """What decisions say, in words."""
+    words = [
+        f"{shorten(d.mention)}: {'' if d.accepted else 'not '}{d.concept_id or 'no concept'}"
+        for d in decisions[:_TOLD]
+    ]
+    more = len(decisions) - len(words)
+    return "; ".join(words) + (f", and {more:,} more" if more else "")
+
+
+def remark(store: DecisionStore, step: Step, form: str, kind: Kind, value: str) -> None:
+    """Write a remark on the mentions of a form, as a step."""
+    with store.transaction() as connection:
+        connection.execute(
+            "INSERT INTO remarks (step, form, kind, value) VALUES (?, ?, ?, ?)",
+            [add_step(connection, step), form, kind, value],
+        )
+
+
+def undo(store: DecisionStore, project: int, reviewer: str) -> Undone | None:
+    """Undo the last step of a reviewer in a project that is not undone; None: there is none.
+
+    Its decisions are withdrawn, and its remarks and marks count no more.
+    """
+    with store.transaction() as connection:
+        step = connection.execute(
+            "SELECT id, words FROM steps WHERE project = ? AND reviewer = ? AND undone = '' "
+            "ORDER BY id DESC LIMIT 1",
+            [project, reviewer],
+        ).fetchone()
+        if step is None:
+            return None
+        number, words = step
+        moment = now()
+        connection.execute(
+            "UPDATE steps SET undone = ?, undone_by = ? WHERE id = ?", [moment, reviewer, number]
+        )
+        connection.execute(
+            "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
+            "SELECT decision, ?, ? FROM details WHERE step = ?",
+            [reviewer, moment, number],
+        )
+        mentions = connection.execute(
+            "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = ?", [number]
+        ).fetchall()
+        for document in marks.of_step(connection, number):
+            stored = rows.document(connection, project, document)
+            marks.refresh(connection, project, document, stored.document)
+        remarked = connection.execute("SELECT form FROM remarks WHERE step = ?", [number])
+        return Undone(words, [text for (text,) in (*mentions, *remarked.fetchall())])
+
+
+def places(
+    connection: sqlite3.Connection, project: Project, members: Sequence[Member]
+) -> Iterator[dict[str, Any]]:
+    """The places of mentions: the text around each, or the other cells of its row."""
+    known: dict[int, Document] = {}
+    for number, document, place, _ in members:
+        source, text, spans = connection.execute(
+            "SELECT source, text, spans FROM mentions WHERE id = ?", [number]
+        ).fetchone()
+        if not document:
+            (cells,) = rows.cells(connection, source, [place])
+            yield _place(None, None, place, ("", text, ""), cells)
+            continue
+        if document not in known:
+            known[document] = rows.document(connection, project.id, document).document
+        whole, around = known[document].text, parse_spans(json.loads(spans))
+        start = around[0][0] if around else 0
+        end = around[-1][1] if around else 0
+        pieces = whole[max(0, start - _AROUND) : start], text, whole[end : end + _AROUND]
+        yield _place(known[document].id, document, None, pieces, {})
+
+
+def _place(
+    document_id: str | None,
+    document: int | None,
+    row: int | None,
+    pieces: tuple[str, str, str],
+    cells: dict[str, str],
+) -> dict[str, Any]:
+    before, text, after = pieces
+    return {
+        "document_id": document_id,
+        "document": document,
+        "row": row,
+        "before": before,
+        "text": text,
+        "after": after,
+        "cells": cells,
+    }

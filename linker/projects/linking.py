@@ -1,0 +1,291 @@
+"""The model's answers for the mentions of a project, which are stored as they come.
+
+What has no answer yet is linked, in small batches: a process that was killed goes on where it was.
+Equal mentions of a table are linked once. Decisions take no part: they are applied to the answers
+when these are read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linker.decisions.records import form_of
+from linker.decisions.store import DecisionStore
+from linker.files import parse_json
+from linker.linking.documents import Annotator
+from linker.linking.linker import Linker
+from linker.linking.requests import Found, Linked, Request
+from linker.outputs import joined_ids, jsonl
+from linker.projects import store as rows
+from linker.projects.sources import Content
+from linker.projects.store import Kept, Project, StoredDocument
+from linker.readers import mentions as readers
+from linker.text.mentions import definitions_of, expanded
+from linker.types import Mention, Prediction, parse_spans
+
+_MENTIONS = 256  # of tables and lists that are linked together
+_DOCUMENTS = 4
+CANDIDATES = 5  # that are kept of an answer
+_DISEASES = ("medic", "icd10cm"), ("DOID", "MONDO", "OMIM", "ORPHA", "ICD10CM")
+"""Formats, and prefixes, of dictionaries of diseases."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Mentions that wait for an answer, and what the linker is asked for them."""
+
+    project: Project
+    requests: list[Request] = field(default_factory=list)
+    # of each request, what tells its mentions in the file: their numbers; of a table None, since
+    # the answer is for all with the same text and type
+    numbers: list[list[int] | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it is stored."""
+
+    prediction: bytes
+    ids: str
+    shown: str
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A mention that has its answer."""
+
+    answer: Answer
+    form: str
+    expanded: str  # with the short forms of its document expanded; empty where it has none
+    mention: Mention
+    number: int | None  # see `Batch`
+
+
+def type_for(file: Content, linker: Linker) -> str:
+    """The type of the mentions that are linked where nobody says which; empty: all are.
+
+    A model that learnt to find mentions of one type links that type. A dictionary of diseases
+    answers mentions of diseases. Where a file has no such mentions, all are linked.
+    """
+    dictionary = linker.dictionary
+    of_diseases = any(
+        source.format in _DISEASES[0] or source.namespace in _DISEASES[1]
+        for source in dictionary.sources
+    )
+    wanted = (linker.spans.type if linker.spans else "") or ("Disease" if of_diseases else "")
+    is_wanted = readers.of_type(wanted)
+    mentions = (m.type for document in file.documents for m in document.mentions)
+    types = {*mentions, *(row.type for row in file.rows)}
+    return wanted if any(is_wanted(Mention("", type=kind)) for kind in types) else ""
+
+
+def is_linked(project: Project, kind: str) -> bool:
+    """Whether mentions of a type are linked; those without a type are."""
+    return not (project.type and kind) or readers.of_type(project.type)(Mention("", type=kind))
+
+
+def form_in(linker: Linker, text: str) -> str:
+    """The form by which decisions on a text are found, as `Decided.form` gives it."""
+    return linker.normalize(text) or form_of(text)
+
+
+def search(annotator: Annotator, stored: StoredDocument) -> Kept:
+    """Find the mentions of a document."""
+    request = annotator.found(Request(stored.document))
+    document: Any = request.item
+    spans = request.found.spans if request.found else {}
+    return Kept(document, tuple(spans.get(mention.spans) for mention in document.mentions))
+
+
+def pending(
+    connection: sqlite3.Connection, project: Project, document: int | None = None
+) -> Batch | None:
+    """The next mentions of a project that wait for an answer; None where none does.
+
+    Args:
+        connection: to the file.
+        project: whose mentions.
+        document: only those of this document; None: of all.
+    """
+    types = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
+    wanted = [t for (t,) in connection.execute(types, [project.id]) if is_linked(project, t)]
+    if not wanted:
+        return None
+    where = (
+        "FROM mentions WHERE project = ? AND answer IS NULL "
+        f"AND type IN ({', '.join('?' * len(wanted))})"
+    )
+    values: list[Any] = [project.id, *wanted]
+    if project.kind != "documents":
+        statement = f"SELECT DISTINCT text, type {where} LIMIT {_MENTIONS}"
+        texts = connection.execute(statement, values).fetchall()
+        requests = [Request(Mention(text, type=kind), CANDIDATES) for text, kind in texts]
+        return Batch(project, requests, [None] * len(requests)) if requests else None
+    if document is None:
+        statement = f"SELECT DISTINCT document {where} LIMIT {_DOCUMENTS}"
+        documents = [number for (number,) in connection.execute(statement, values)]
+    else:
+        documents = [document]
+    batch = Batch(project)
+    for number in documents:
+        statement = f"SELECT id, text, spans, type {where} AND document = ? ORDER BY place, id"
+        of_document = connection.execute(statement, [*values, number]).fetchall()
+        if of_document:
+            stored = rows.document(connection, project.id, number)
+            _add_document(batch, stored, of_document)
+    return batch if batch.requests else None
+
+
+def _add_document(
+    batch: Batch, stored: StoredDocument, of_document: Sequence[tuple[int, str, str, str]]
+) -> None:
+    """Ask for mentions of a document."""
+    document = stored.document
+    mentions = [
+        Mention(text, parse_spans(json.loads(spans)), type=kind, document_id=document.id)
+        for _, text, spans, kind in of_document
+    ]
+    spans = {m.spans: f for m, f in zip(document.mentions, stored.found, strict=True) if f}
+    item = dataclasses.replace(document, mentions=tuple(mentions))
+    batch.requests.append(Request(item, CANDIDATES, found=Found(spans)))
+    batch.numbers.append([number for number, *_ in of_document])
+
+
+def answered(batch: Batch, linked: Sequence[Linked], linker: Linker) -> list[Answered]:
+    """What is stored of the answers of a linker to the requests of a batch."""
+    result = []
+    options = linker.options.text
+    for (document, predictions), numbers in zip(linked, batch.numbers, strict=True):
+        definitions = definitions_of(document, options)
+        places: Sequence[int | None] = [None] if numbers is None else numbers
+        for prediction, number in zip(predictions, places, strict=True):
+            mention = prediction.mention
+            long = expanded(mention, definitions, options)
+            form = form_in(linker, long)
+            long = "" if long == mention.text else long
+            result.append(Answered(_packed(prediction), form, long, mention, number))
+    return result
+
+
+def _packed(prediction: Prediction) -> Answer:
+    """An answer without its place, so that equal mentions share it."""
+    record = prediction.to_dict()
+    for key in ("mention", "document_id", "spans", "state", "decisions"):
+        del record[key]
+    if len(record["parts"]) == 1:
+        del record["parts"][0]["spans"], record["parts"][0]["text"]
+    packed = zlib.compress(json.dumps(record, ensure_ascii=False).encode(), 1)
+    confidence = prediction.confidence if all(p.best for p in prediction.parts) else None
+    return Answer(packed, joined_ids(prediction), json.dumps(shown(prediction)), confidence)
+
+
+def unpacked(packed: bytes, mention: Mention) -> Prediction:
+    """The prediction for a mention that an answer was made of."""
+    record = parse_json(zlib.decompress(packed).decode())
+    spans = [list(span) for span in mention.spans] or None
+    place = {"schema": 1, "mention": mention.text, "document_id": None, "spans": spans}
+    for part in record["parts"]:
+        part.setdefault("text", mention.text)
+        part.setdefault("spans", spans)
+    return dataclasses.replace(jsonl.from_json(record | place), mention=mention)
+
+
+def shown(prediction: Prediction) -> list[dict[str, Any] | None]:
+    """The concept of each part of an answer; None for a part without one."""
+    return [
+        {"concept_id": best.concept_id, "name": best.name, "confidence": best.confidence}
+        if (best := part.best)
+        else None
+        for part in prediction.parts
+    ]
+
+
+def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Answered]) -> None:
+    """Write answers in a transaction, to all mentions that they are for.
+
+    Args:
+        connection: of the transaction.
+        project: as it was when they were asked for; nothing is written where it is to be linked by
+            another model now.
+        answers: see `answered`.
+
+    Raises:
+        Missing: it was deleted.
+    """
+    if rows.project(connection, project.id).origin != project.origin:
+        return
+    known: dict[Answer, int | None] = {}
+    for one in answers:
+        answer = one.answer
+        if answer not in known:
+            known[answer] = connection.execute(
+                "INSERT INTO answers (project, ids, shown, confidence, prediction) "
+                "VALUES (?, ?, ?, ?, ?)",
+                [project.id, answer.ids, answer.shown, answer.confidence, answer.prediction],
+            ).lastrowid
+        values: list[Any] = [known[answer], one.form, one.expanded]
+        if one.number is None:
+            where = "project = ? AND text = ? AND type = ?"
+            values += [project.id, one.mention.text, one.mention.type]
+        else:
+            where = "id = ?"
+            values.append(one.number)
+        statement = f"UPDATE mentions SET answer = ?, form = ?, expanded = ? WHERE {where}"
+        connection.execute(f"{statement} AND answer IS NULL", values)
+
+
+def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
+    """Find and link what waits in a project; after each batch yield the share that is done."""
+    annotator = Annotator(linker)
+    while True:
+        with store.reading() as connection:
+            project = rows.project(connection, number)
+            unsearched = rows.unsearched(connection, number, _DOCUMENTS)
+            batch = None if unsearched else pending(connection, project)
+            done = share(connection, project)
+        yield done
+        if unsearched:
+            kept = [search(annotator, stored) for stored in unsearched]
+            with store.transaction() as connection:
+                keep_found(connection, number, unsearched, kept)
+        elif batch:
+            answers = answered(batch, linker.answer(batch.requests), linker)
+            with store.transaction() as connection:
+                keep(connection, project, answers)
+        else:
+            return
+
+
+def keep_found(
+    connection: sqlite3.Connection,
+    number: int,
+    unsearched: Sequence[StoredDocument],
+    kept: Sequence[Kept],
+) -> None:
+    """Write what was found in documents, in a transaction."""
+    for stored, found in zip(unsearched, kept, strict=True):
+        still = "SELECT 1 FROM documents WHERE project = ? AND number = ? AND searched = 0"
+        if connection.execute(still, [number, stored.number]).fetchone():
+            rows.add_document(connection, number, stored.source, stored.number, found, True)
+
+
+def share(connection: sqlite3.Connection, project: Project) -> float:
+    """The share of a project that is linked, 0 to 1: of its documents, and of their mentions."""
+    counts = "SELECT type, count(*), count(answer) FROM mentions WHERE project = ? GROUP BY type"
+    wanted = done = 0
+    for kind, count, linked in connection.execute(counts, [project.id]):
+        if is_linked(project, kind):
+            wanted, done = wanted + count, done + linked
+    share = done / wanted if wanted else 1.0
+    if project.kind != "documents":
+        return share
+    of_documents = "SELECT count(*), total(searched) FROM documents WHERE project = ?"
+    documents, searched = connection.execute(of_documents, [project.id]).fetchone()
+    return share * searched / documents if documents else share

@@ -1,0 +1,277 @@
+"""Files of curators: which format a content is, and the mentions or documents in it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from linker import files
+from linker.errors import LinkerError, RecordError, stop
+from linker.files import OpenFile, encodings, tables
+from linker.files.rows import TableRow
+from linker.files.tables import Table
+from linker.formats import FORMATS, MENTIONS
+from linker.ids import NO_CONCEPT
+from linker.readers import mentions as readers
+from linker.readers import text as texts
+from linker.readers.records import check_mention
+from linker.types import Document, Mention
+
+Kind = Literal["table", "list", "documents"]
+
+TABLES = ("csv", "tsv", "xlsx")
+_GZIP = b"\x1f\x8b"
+_FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
+_COLUMNS = ("mention", "disease")  # that hold mentions, if there are
+_PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
+_LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
+_LETTER = re.compile(r"[^\W\d_]")
+_ID = re.compile(r"\S*\d\S*")  # also a number or a date
+_LOOKED_AT = 200  # cells of a column
+_SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
+_UNPACKED = 8  # times the longest body that a workbook may unpack to
+_LONGEST_NAME, _MOST_WORDS = 120, 12  # of a line that may be a name, in characters and words
+
+
+class ColumnNeeded(LinkerError):
+    """A table of which somebody has to say which column holds the mentions.
+
+    Args:
+        file: the table, for the message.
+        columns: each with a few of its cells.
+        suggested: the name of the column that is likely; None: none is.
+        rows: how many rows the table has.
+    """
+
+    def __init__(
+        self,
+        file: files.Pathlike,
+        columns: Sequence[dict[str, Any]],
+        suggested: str | None,
+        rows: int,
+    ) -> None:
+        names = ", ".join(repr(column["name"]) for column in columns[:20])
+        super().__init__(f"{file}: name the column that holds the mentions; there are {names}")
+        self.columns, self.suggested, self.rows = columns, suggested, rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is to be chosen from, as an object that `json` can write."""
+        return {"columns": self.columns, "suggested": self.suggested, "rows": self.rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A content whose format is known."""
+
+    file: files.Pathlike  # as UTF-8 where it is a text
+    encoding: str
+    kind: str  # the name of its format
+
+    def table(self, column: str | None, most: int) -> Table:
+        """The table in it, for which `opened` has found a format of tables.
+
+        Args:
+            column: that holds the mentions; None: it is not known yet.
+            most: bytes of the longest content; a workbook may unpack to some times as many.
+        """
+        wanted = _COLUMNS if column is None else [column]
+        if tables.is_workbook(self.file):
+            return tables.read(self.file, wanted, most=_UNPACKED * most)
+        return tables.TextTable(self.file, self.encoding, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A mention of a table or list, with what stands beside it."""
+
+    place: int  # its row or line, from 1
+    text: str
+    type: str = ""
+    cells: tuple[str, ...] = ()  # of its row in a table, by the columns
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is in a file."""
+
+    name: str  # of the file
+    content: bytes
+    kind: Kind
+    format: str
+    encoding: str
+    column: str = ""  # of a table: the name of that with the mentions, or its number
+    header: tuple[str, ...] = ()  # of a table
+    rows: tuple[Row, ...] = ()
+    documents: tuple[Document, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What is odd about it, each in a sentence."""
+        counts = Counter(document.id for document in self.documents)
+        return [
+            f"the document {name} is there {count} times; what is decided for this document alone "
+            "holds in all of them"
+            for name, count in counts.items()
+            if count > 1
+        ][:10]
+
+
+def opened(content: bytes, name: str, column: str | None, encoding: str | None) -> Opened:
+    """Find out the format of a content.
+
+    A text of which a column is named is a table.
+
+    Args:
+        content: of a file.
+        name: of the file, whose ending tells tables.
+        column: of a table, which holds the mentions.
+        encoding: of a text; None to recognise it.
+
+    Raises:
+        LinkerError: it is packed, or no format that holds mentions.
+    """
+    file: files.Pathlike = OpenFile(io.BytesIO(content), name or "upload")
+    if content.startswith(_GZIP):
+        raise LinkerError(f"{file}: is compressed; unpack it first")
+    if tables.is_workbook(file):
+        return Opened(file, encodings.UTF8, "xlsx")
+    file, encoding = encodings.as_utf8(file, encoding or encodings.detect(file))
+    if name.lower().endswith(".csv"):
+        return Opened(file, encoding, "csv")
+    kind = readers.detect(file)
+    if kind not in _FORMATS:
+        raise LinkerError(
+            f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv or xlsx"
+        )
+    if column is not None and kind not in ("txt", "tsv"):
+        raise LinkerError(f"{file}: is {kind}; a column can be named in tables only")
+    return Opened(file, encoding, kind if column is None else "tsv")
+
+
+def read(content: bytes, name: str, column: str | None, encoding: str | None, most: int) -> Content:
+    """Read the mentions or documents of a file.
+
+    A text without tabs is a list of names where each line may be one, and a document otherwise.
+
+    Args:
+        content, name, column, encoding: as for `opened`.
+        most: bytes of the longest content.
+
+    Raises:
+        ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
+        LinkerError: it is damaged, or holds no mentions and no documents.
+    """
+    known = opened(content, name, column, encoding)
+    about = name or "upload", content
+    if known.kind in TABLES:
+        table = known.table(column, most)
+        if known.kind != "tsv" or column is not None or not has_ids(table):
+            return _of_table(known, table, column, about)
+    if known.kind == "txt" and _is_prose(known.file):
+        documents = tuple(texts.read(known.file))
+        return Content(*about, "documents", "txt", known.encoding, documents=documents)
+    items = list(readers.read(known.file, known.kind))
+    documents = tuple(item for item in items if isinstance(item, Document))
+    if documents:
+        return Content(*about, "documents", known.kind, known.encoding, documents=documents)
+    rows = tuple(
+        Row(place, item.text, item.type)
+        for place, item in enumerate(items, 1)
+        if isinstance(item, Mention) and item.text.strip()
+    )
+    if not rows:
+        raise LinkerError(f"{known.file}: holds no mentions; check that it is the right file")
+    return Content(*about, "list", known.kind, known.encoding, rows=rows)
+
+
+def _of_table(known: Opened, table: Table, column: str | None, about: tuple[str, bytes]) -> Content:
+    """What is in a table."""
+    lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
+    place = column_of(table, lines) if column is None else tables.place_of(table, column)
+    rows = tuple(_rows(known.file, lines, place))
+    if not rows:
+        title = table.header[place].strip()
+        raise LinkerError(f"{known.file}: the column {title!r} is empty; name another column")
+    header = tuple(title.strip() for title in table.header)
+    named = column if column is not None else _name_of(table, place)
+    return Content(*about, "table", known.kind, known.encoding, named, header, rows)
+
+
+def _name_of(table: Table, place: int) -> str:
+    """What `tables.place_of` takes for a column: its name, or its number where others have it."""
+    title = table.header[place].strip()
+    is_one = sum(other.strip() == title for other in table.header) == 1
+    return title if title and is_one else str(place + 1)
+
+
+def _rows(file: files.Pathlike, lines: Sequence[TableRow], place: int) -> Iterator[Row]:
+    """The rows with a mention.
+
+    Raises:
+        InputError: one is too long.
+    """
+    for row in lines:
+        text = row.cells[place] if place < len(row.cells) else ""
+        if not text.strip():
+            continue
+        try:
+            yield Row(row.number, check_mention(text), "", tuple(row.cells))
+        except RecordError as error:
+            stop(error.at(file, row.number))
+
+
+def has_ids(table: Table) -> bool:
+    """Whether the first row is a mention with its ids, so that there is no header."""
+    cells = [*table.header, ""]
+    return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
+
+
+def column_of(table: Table, rows: Sequence[TableRow]) -> int:
+    """The place of the column that holds the mentions, by its name and its cells.
+
+    Raises:
+        ColumnNeeded: several may hold them, or none does.
+    """
+    titles = [title.strip() for title in table.header]
+    cells = [filled(rows, place) for place in range(len(titles))]
+    likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
+    by_name = {titles[i].lower(): i for i in reversed(likely)}
+    known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
+    place = next((by_name[name] for name in known if name in by_name), None)
+    if place is not None:
+        return place
+    columns = [
+        {"name": title, "samples": [text[:_SAMPLE] for text, _ in texts[:_SAMPLES]]}
+        for title, texts in zip(titles, cells, strict=True)
+    ]
+    hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
+    suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
+    raise ColumnNeeded(table.path, columns, next(iter(suggested), None), len(rows))
+
+
+def filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
+    """The cells of a column that are not blank, each with the number of its row."""
+    cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
+    return [(text, number) for text, number in cells if text]
+
+
+def _are_names(cells: Sequence[tuple[str, int]]) -> bool:
+    """Whether most cells of a column are words, not ids, numbers or dates."""
+    texts = [text for text, _ in cells[:_LOOKED_AT]]
+    names = [text for text in texts if _LETTER.search(text) and not _ID.fullmatch(text)]
+    return 2 * len(names) > len(texts)
+
+
+def _is_prose(file: files.Pathlike) -> bool:
+    """Whether some line of a text is no name: it is long, or ends as a sentence does."""
+    lines = (line.strip() for _, line in files.read_lines(file, limit=None))
+    return any(
+        len(line) > _LONGEST_NAME
+        or line.endswith((".", "!", "?", ";", ":"))
+        or len(line.split()) > _MOST_WORDS
+        for line in lines
+    )

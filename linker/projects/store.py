@@ -1,0 +1,418 @@
+"""The rows of projects in the file of decisions.
+
+A file that comes in is stored in small transactions, so that nobody who decides waits for it. Until
+its last one, the project has no time at which it was made, and nobody sees it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sqlite3
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from linker.decisions.store import DecisionStore, now
+from linker.errors import LinkerError
+from linker.linking.requests import FoundSpan
+from linker.projects.sources import Content, Kind
+from linker.types import Document
+
+_ROWS = 500  # that are written in a transaction
+_DOCUMENTS = 50
+_DELETED = 2_000  # that are deleted in a transaction
+_LONGEST = timedelta(hours=1)  # that it takes to write a project
+
+_PROJECTS = "SELECT id, name, kind, options, created, reviewer, model, release FROM projects"
+_MENTIONS = (
+    "INSERT INTO mentions (project, source, document, place, text, spans, type, form) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, '')"
+)
+_OF_PROJECT = ("mentions", "answers", "documents", "sources")
+"""Tables whose rows go with their project, in this order: those before name those behind."""
+
+
+class Missing(LinkerError):
+    """There is no such project, document or group."""
+
+
+class Taken(LinkerError):
+    """There is a project of this name, or with this file, already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What answers were made by: a model, and the releases of its dictionary."""
+
+    model: str  # its fingerprint
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What somebody reviews, by a name."""
+
+    id: int
+    name: str
+    kind: Kind
+    options: Mapping[str, Any]
+    created: str  # ISO 8601 in UTC; empty while its first file is written
+    reviewer: str  # who made it
+    origin: Origin
+
+    @property
+    def type(self) -> str:
+        """The type of the mentions that are linked; empty: all are."""
+        return str(self.options.get("type", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of a project, without its content."""
+
+    id: int
+    name: str
+    format: str
+    encoding: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A document as it is kept: nothing changes it once its mentions are found."""
+
+    document: Document
+    found: tuple[FoundSpan | None, ...]  # of each mention where it was found; None: by the file
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document of a project."""
+
+    number: int  # in the project, from 1
+    source: int
+    is_searched: bool  # whether its mentions are known
+    kept: Kept
+
+    @property
+    def document(self) -> Document:
+        """The document, with the mentions of its file and those that were found."""
+        return self.kept.document
+
+    @property
+    def found(self) -> tuple[FoundSpan | None, ...]:
+        """Of each mention where it was found; None where the file marks it."""
+        return self.kept.found
+
+
+_RECORD = TypeAdapter(Kept)
+
+
+def projects(connection: sqlite3.Connection) -> list[Project]:
+    """The projects, in the order in which they were made."""
+    rows = connection.execute(f"{_PROJECTS} WHERE created <> '' ORDER BY id")
+    return [_project(row) for row in rows]
+
+
+def project(connection: sqlite3.Connection, number: int) -> Project:
+    """A project.
+
+    Raises:
+        Missing: there is none.
+    """
+    rows = connection.execute(f"{_PROJECTS} WHERE id = ? AND created <> ''", [number])
+    for row in rows:
+        return _project(row)
+    raise Missing(f"there is no project {number}; see the list of projects")
+
+
+def named(connection: sqlite3.Connection, name: str) -> Project:
+    """The project of a name, or with this number.
+
+    Raises:
+        Missing: there is none.
+    """
+    there = projects(connection)
+    for one in there:
+        if name in (one.name, str(one.id)):
+            return one
+    names = ", ".join(repr(one.name) for one in there) or "none"
+    raise Missing(f"there is no project {name!r}; there are: {names}")
+
+
+def _project(row: Sequence[Any]) -> Project:
+    number, name, kind, options, created, reviewer, model, release = row
+    origin = Origin(model, release)
+    return Project(number, name, kind, json.loads(options), created, reviewer, origin)
+
+
+def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
+    """The files of a project, in the order in which they came."""
+    statement = (
+        "SELECT id, name, format, encoding, place FROM sources WHERE project = ? ORDER BY id"
+    )
+    return [Source(*row) for row in connection.execute(statement, [number])]
+
+
+def content(connection: sqlite3.Connection, source: int) -> bytes:
+    """The bytes of a file, as they came in."""
+    row = connection.execute("SELECT content FROM sources WHERE id = ?", [source]).fetchone()
+    return zlib.decompress(row[0])
+
+
+def documents(connection: sqlite3.Connection, number: int) -> Iterator[StoredDocument]:
+    """The documents of a project, in their order."""
+    return _documents(connection, "project = ? ORDER BY number", [number])
+
+
+def document(connection: sqlite3.Connection, number: int, of: int) -> StoredDocument:
+    """A document of a project.
+
+    Args:
+        connection: to the file.
+        number: of the project.
+        of: the number of the document in it.
+
+    Raises:
+        Missing: there is none.
+    """
+    for stored in _documents(connection, "project = ? AND number = ?", [number, of]):
+        return stored
+    raise Missing(f"project {number} has no document {of}")
+
+
+def unsearched(connection: sqlite3.Connection, number: int, most: int) -> list[StoredDocument]:
+    """The next documents of a project whose mentions are to be found."""
+    where = "project = ? AND searched = 0 ORDER BY number LIMIT ?"
+    return list(_documents(connection, where, [number, most]))
+
+
+def _documents(
+    connection: sqlite3.Connection, where: str, values: Sequence[int]
+) -> Iterator[StoredDocument]:
+    statement = f"SELECT number, source, searched, record FROM documents WHERE {where}"
+    for number, source, searched, record in connection.execute(statement, values):
+        yield StoredDocument(number, source, bool(searched), _RECORD.validate_json(record))
+
+
+def cells(
+    connection: sqlite3.Connection, source: int, rows: Iterable[int]
+) -> Iterator[dict[str, str]]:
+    """The cells of rows of a table by its columns, without blank ones.
+
+    Args:
+        connection: to the file.
+        source: the table.
+        rows: their numbers in it.
+    """
+    statement = "SELECT cells FROM cells WHERE source = ? AND row = ?"
+    for row in rows:
+        of_rows = [connection.execute(statement, [source, place]).fetchone() for place in (0, row)]
+        header, texts = (json.loads(of_row[0]) if of_row else [] for of_row in of_rows)
+        pairs = itertools.zip_longest(header, texts, fillvalue="")
+        yield {title: text for title, text in pairs if text.strip()}
+
+
+def created(
+    store: DecisionStore,
+    name: str,
+    file: Content,
+    options: Mapping[str, Any],
+    reviewer: str,
+    origin: Origin,
+) -> Iterator[int]:
+    """Make a project of a file, one transaction for each step of this iterator.
+
+    Args:
+        store: the file.
+        name: of the project.
+        file: its first source.
+        options: "type": of the mentions that are linked.
+        reviewer: who makes it.
+        origin: of the answers that are to come.
+
+    Yields:
+        The number of the project, again and again, which is there when the iterator ends.
+
+    Raises:
+        Taken: there is one of this name.
+    """
+    begun = json.dumps({**options, "begun": now()})
+    hidden = f"\n{uuid.uuid4()}"  # so that one that was not finished takes no name
+    values = (hidden, file.kind, begun, "", reviewer, origin.model, origin.release)
+    with store.transaction() as connection:
+        _check_free(connection, name)
+        number = (
+            connection.execute(
+                "INSERT INTO projects (name, kind, options, created, reviewer, model, release) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                values,
+            ).lastrowid
+            or 0
+        )
+    yield number
+    for _ in added(store, number, file):
+        yield number
+    with store.transaction() as connection:
+        _check_free(connection, name)
+        connection.execute(
+            "UPDATE projects SET name = ?, created = ? WHERE id = ?", [name, now(), number]
+        )
+    yield number
+
+
+def _check_free(connection: sqlite3.Connection, name: str) -> None:
+    """Check that no project has a name.
+
+    Raises:
+        Taken: one has it.
+    """
+    if connection.execute("SELECT 1 FROM projects WHERE name = ?", [name]).fetchone():
+        raise Taken(f"there is a project {name!r} already; choose another name")
+
+
+def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
+    """Add a file to a project, one transaction for each step of this iterator.
+
+    Args:
+        store: the file of decisions.
+        number: of the project.
+        file: of its kind.
+
+    Yields:
+        How many rows or documents of the file are stored.
+
+    Raises:
+        Taken: the project has the same file already.
+    """
+    packed = zlib.compress(file.content)
+    with store.transaction() as connection:
+        same = "SELECT name FROM sources WHERE project = ? AND content = ?"
+        if there := connection.execute(same, [number, packed]).fetchone():
+            raise Taken(f"{file.name or 'the file'}: is in the project already, as {there[0]}")
+        source = (
+            connection.execute(
+                "INSERT INTO sources (project, name, format, encoding, place, content) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                [number, file.name, file.format, file.encoding, file.column, packed],
+            ).lastrowid
+            or 0
+        )
+        last = connection.execute(
+            "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?", [number]
+        ).fetchone()[0]
+        if file.header:
+            _add_cells(connection, source, [(0, file.header)])
+    yield 0
+    # where a file marks no mention, they are to be found
+    is_marked = any(document.mentions for document in file.documents)
+    done = 0
+    rows = iter(file.rows)
+    while batch := list(itertools.islice(rows, _ROWS)):
+        with store.transaction() as connection:
+            values = ((number, source, None, r.place, r.text, "[]", r.type) for r in batch)
+            connection.executemany(_MENTIONS, values)
+            _add_cells(connection, source, ((r.place, r.cells) for r in batch if r.cells))
+        done += len(batch)
+        yield done
+    numbered = enumerate(file.documents, last + 1)
+    while documents := list(itertools.islice(numbered, _DOCUMENTS)):
+        with store.transaction() as connection:
+            for of, document in documents:
+                kept = Kept(document, (None,) * len(document.mentions))
+                add_document(connection, number, source, of, kept, is_marked)
+        done += len(documents)
+        yield done
+
+
+def _add_cells(
+    connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, Sequence[str]]]
+) -> None:
+    values = [(source, row, json.dumps(texts, ensure_ascii=False)) for row, texts in rows]
+    connection.executemany("INSERT INTO cells (source, row, cells) VALUES (?, ?, ?)", values)
+
+
+def add_document(
+    connection: sqlite3.Connection,
+    number: int,
+    source: int,
+    of: int,
+    kept: Kept,
+    is_searched: bool,
+) -> None:
+    """Write a document and its mentions, or write it anew once they are found.
+
+    Args:
+        connection: of a transaction.
+        number: of the project.
+        source: the file that it is of.
+        of: the number of the document.
+        kept: what is kept of it.
+        is_searched: whether its mentions are known.
+    """
+    connection.execute(
+        "INSERT OR REPLACE INTO documents (project, number, source, id, record, searched) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [number, of, source, kept.document.id, _RECORD.dump_json(kept).decode(), is_searched],
+    )
+    for mention in kept.document.mentions if is_searched else ():
+        place = mention.spans[0][0] if mention.spans else 0
+        spans = json.dumps(mention.spans)
+        values = (number, source, of, place, mention.text, spans, mention.type)
+        connection.execute(_MENTIONS, values)
+
+
+def renewed(store: DecisionStore, number: int, origin: Origin) -> None:
+    """Forget the answers of a project, so that it is linked anew by another model."""
+    with store.transaction() as connection:
+        connection.execute(
+            "UPDATE projects SET model = ?, release = ? WHERE id = ?",
+            [origin.model, origin.release, number],
+        )
+        connection.execute("UPDATE mentions SET answer = NULL WHERE project = ?", [number])
+        connection.execute("DELETE FROM answers WHERE project = ?", [number])
+
+
+def deleted(store: DecisionStore, number: int) -> Iterator[int]:
+    """Delete what a project holds, one transaction for each step of this iterator.
+
+    Decisions stay. Its own row stays, too, which nobody sees: steps may name it.
+
+    Yields:
+        How many rows were deleted in a step.
+    """
+    with store.transaction() as connection:
+        # its name is free again, and nobody sees it any more
+        connection.execute(
+            "UPDATE projects SET created = '', name = ? WHERE id = ?", [f"\n{number}", number]
+        )
+        steps = "(SELECT id FROM steps WHERE project = ?)"
+        for table in ("marks", "remarks"):
+            connection.execute(f"DELETE FROM {table} WHERE step IN {steps}", [number])
+        connection.execute("UPDATE steps SET project = NULL WHERE project = ?", [number])
+    yield 0
+    wheres = [
+        ("cells", "source IN (SELECT id FROM sources WHERE project = ?)"),
+        *((table, "project = ?") for table in _OF_PROJECT),
+    ]
+    for table, where in wheres:
+        rows = f"SELECT rowid FROM {table} WHERE {where} LIMIT {_DELETED}"
+        count = 1
+        while count:
+            with store.transaction() as connection:
+                statement = f"DELETE FROM {table} WHERE rowid IN ({rows})"
+                count = connection.execute(statement, [number]).rowcount
+            yield count
+
+
+def leftovers(connection: sqlite3.Connection) -> list[int]:
+    """The numbers of projects that were deleted, or were not written to their end."""
+    rows = connection.execute("SELECT id, options FROM projects WHERE created = ''")
+    long_ago = (datetime.now(timezone.utc) - _LONGEST).isoformat()
+    return [number for number, options in rows if json.loads(options)["begun"] < long_ago]

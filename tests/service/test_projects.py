@@ -1,0 +1,173 @@
+"""Projects by HTTP: a file in, a queue of equal mentions, decisions at once, undo."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
+PUBTATOR = (
+    "7|t|Ataxia telangiectasia (AT) and aspirin\n7|a|AT was seen, and breast cancer.\n"
+    "7\t0\t21\tAtaxia telangiectasia\tDisease\tMESH:D001260\n"
+    "7\t23\t25\tAT\tDisease\n7\t31\t38\taspirin\tChemical\n7\t39\t41\tAT\tDisease\n"
+    "7\t56\t69\tbreast cancer\tDisease\n\n"
+    "8|t|No breast cancer\n8|a|Here.\n8\t3\t16\tbreast cancer\tDisease\n\n"
+)
+
+
+def create(client: Any, content: str, file: str = "list.csv", **query: str) -> Any:
+    answer = client.post("/projects", params={"file": file, **query}, content=content.encode())
+    assert answer.status_code == 201, answer.text
+    return linked(client, answer.json()["id"])
+
+
+def linked(client: Any, number: int) -> Any:
+    """The project once all of it is linked."""
+    for _ in range(200):
+        project = client.get(f"/projects/{number}").json()
+        if project["linked"] == 1:
+            return project
+        time.sleep(0.02)
+    raise AssertionError("it was not linked")
+
+
+def queue(client: Any, number: int, **query: Any) -> Any:
+    answer = client.get(f"/projects/{number}/queue", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def decide(client: Any, number: int, key: str, concept: str | None, **fields: Any) -> Any:
+    record = {"key": key, "concept_id": concept} | fields
+    body = {"reviewer": "Ada", "decisions": [record]}
+    answer = client.post(f"/projects/{number}/decisions", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_equal_mentions_of_a_table_are_one_row(client: Any) -> None:
+    project = create(client, TABLE, name="wards")
+    assert (project["name"], project["kind"], project["mentions"]) == ("wards", "table", 5)
+    assert project["groups"] == 4
+    page = queue(client, project["id"], sort="document")
+    assert [(r["mention"], r["count"]) for r in page["rows"]] == [
+        ("A-T", 2),
+        ("breast cancer", 1),
+        ("ataxia telangiectasia", 1),
+        ("zzzz qqqq", 1),
+    ]
+    assert (page["total"], page["mentions"]) == (4, 5)
+    assert page["rows"][1]["answers"][0]["concept_id"] == "MESH:D001943"
+    assert page["rows"][0]["first"]["row"] == 2
+    group = client.get(f"/projects/{project['id']}/groups/{page['rows'][0]['key']}").json()
+    assert [place["cells"] for place in group["places"]] == [
+        {"mention": "A-T", "ward": "1"},
+        {"mention": "A-T", "ward": "3"},
+    ]
+    assert len(group["prediction"]["parts"][0]["candidates"]) > 1
+
+
+def test_a_decision_holds_and_is_undone(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project, sort="document")["rows"][0]["key"]
+    said = decide(client, project, key, "MESH:D001260")
+    assert [row["state"] for row in said["rows"]] == ["accepted"]
+    assert said["summary"]["states"]["accepted"] == 2
+    assert client.get("/projects").json()["projects"][0]["decided"] == 2
+    (stored,) = client.get("/decisions").json()["decisions"]
+    assert (stored["mention"], stored["scope"]) == ("A-T", "")
+    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    assert undone["words"] == "A-T: MESH:D001260"
+    assert [row["state"] for row in undone["rows"]] == ["model"]
+    assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
+
+
+def test_documents_have_short_forms_types_and_decisions_of_one_document(client: Any) -> None:
+    project = create(client, PUBTATOR, "some.txt", type="Disease")
+    assert (project["kind"], project["documents"]) == ("documents", 2)
+    assert project["states"] == {"model": 5, "not linked": 1}
+    rows = queue(client, project["id"], sort="document")["rows"]
+    assert [(r["mention"], r["expanded"], r["count"]) for r in rows] == [
+        ("Ataxia telangiectasia", None, 1),
+        ("AT", "Ataxia telangiectasia", 2),
+        ("breast cancer", None, 2),
+    ]
+    chemicals = queue(client, project["id"], type="Chemical")["rows"]
+    assert [(r["mention"], r["state"]) for r in chemicals] == [("aspirin", "not linked")]
+    said = decide(client, project["id"], rows[2]["key"], None, here=True, document=2)
+    assert [(r["key"], r["state"]) for r in said["rows"]] == [
+        (rows[2]["key"], "model"),
+        (f"{rows[2]['key']}@2", "no concept"),
+    ]
+    assert said["decisions"][0]["scope"] == "8"
+    said = decide(client, project["id"], rows[1]["key"], "MESH:D001260")
+    assert said["decisions"][0]["mention"] == "Ataxia telangiectasia"
+    assert {row["mention"] for row in said["rows"] if row["state"] == "accepted"} == {
+        "Ataxia telangiectasia",
+        "AT",
+    }
+
+
+def test_answers_are_accepted_at_once(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    told = client.get(f"/projects/{project}/accept", params={"above": 0.5}).json()
+    body = {"reviewer": "Ada", "filter": {"above": 0.5}, "version": told["version"]}
+    said = client.post(f"/projects/{project}/accept", json=body).json()
+    assert (said["accepted"], said["mentions"]) == (told["groups"], told["mentions"])
+    assert said["summary"]["states"]["accepted"] == told["mentions"]
+    assert client.post(f"/projects/{project}/accept", json=body).status_code == 409
+    assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
+    assert queue(client, project, show="undecided")["total"] == 4
+
+
+def test_texts_without_marks_are_searched(client: Any) -> None:
+    text = "He had breast cancer. Later, ataxia telangiectasia was found."
+    project = create(client, text, "note.txt")
+    rows = queue(client, project["id"], sort="document")["rows"]
+    assert [row["mention"] for row in rows] == ["breast cancer", "ataxia telangiectasia"]
+    place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
+    assert (place["before"], place["text"]) == ("He had ", "breast cancer")
+
+
+def test_remarks_flag_and_note(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    for kind, value in (("flag", "1"), ("note", "ask Bob")):
+        body = {"reviewer": "Ada", "key": key, "kind": kind, "value": value}
+        assert client.post(f"/projects/{project}/remarks", json=body).status_code == 201
+    (row,) = queue(client, project, show="flagged")["rows"]
+    assert (row["key"], row["flag"], row["note"]) == (key, True, "ask Bob")
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
+    (row,) = queue(client, project, show="flagged")["rows"]
+    assert row["note"] == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "file", "query", "status", "said"),
+    [
+        ("a,b\n1,2\n", "x.csv", {}, 422, "name the column"),
+        ("a,b\n,2\n", "x.csv", {"column": "a"}, 422, "the column 'a' is empty"),
+        (TABLE, "x.csv", {"column": "z"}, 422, "there is no column 'z'"),
+        ("", "x.txt", {}, 422, "holds no mentions"),
+        (TABLE, "x.csv", {"name": "taken"}, 409, "there is a project 'taken' already"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(
+    client: Any, content: str, file: str, query: dict[str, str], status: int, said: str
+) -> None:
+    create(client, "fever\n", "one.txt", name="taken")
+    answer = client.post("/projects", params={"file": file, **query}, content=content.encode())
+    assert (answer.status_code, said in answer.json()["error"]) == (status, True), answer.text
+
+
+def test_a_project_is_deleted_and_decisions_stay(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    decide(client, project, key, "MESH:D001260")
+    assert client.delete(f"/projects/{project}").json() == {"deleted": True}
+    assert client.get(f"/projects/{project}").status_code == 404
+    assert client.get("/projects").json() == {"projects": []}
+    assert len(client.get("/decisions").json()["decisions"]) == 1
