@@ -407,9 +407,18 @@ class Queue:
         return iter(self._rows.values())
 
     def page(
-        self, wanted: Filter, sort: Sort = "doubt", offset: int = 0, limit: int = 100
+        self,
+        wanted: Filter,
+        sort: Sort = "doubt",
+        offset: int = 0,
+        limit: int = 100,
+        find: str = "",
     ) -> dict[str, Any]:
         """A page of the rows that are wanted, with figures of all of them.
+
+        Args:
+            wanted, sort, offset, limit: which rows.
+            find: the key of a row whose place among them is told; None: it is not among them.
 
         Raises:
             LinkerError: a filter names what is not there.
@@ -423,6 +432,7 @@ class Queue:
             "total": len(places),
             **self._figures(mask),
             "version": self.number,
+            "position": next(iter(np.flatnonzero(places == arrays.place_of(find)).tolist()), None),
             "rows": [self.to_dict(row) for row in rows],
         }
 
@@ -618,6 +628,10 @@ class Arrays:
         self.rows[place] = row
         self.states[place] = STATES.index(row.state)
         self.confidences[place] = np.nan if confidence is None else confidence
+
+    def place_of(self, key: str) -> int:
+        """The place of the row of a key; -1: there is none."""
+        return self._places.get(key, -1)
 
     def has_state(self, *states: str) -> _Numbers:
         """Whether each row has one of these states."""

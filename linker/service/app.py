@@ -144,6 +144,10 @@ def _router(service: Service) -> APIRouter:
     async def page() -> HTMLResponse:
         return _page("index")
 
+    @routes.get("/review", include_in_schema=False)
+    async def review() -> HTMLResponse:
+        return _page("review")
+
     return routes
 
 

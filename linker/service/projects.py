@@ -84,6 +84,7 @@ class WantedPage(WantedRows):
     sort: Sort = "doubt"
     offset: Annotated[int, Field(ge=0, le=2**53)] = 0
     limit: Annotated[int, Field(ge=0, le=1_000)] = 100
+    find: Annotated[str, Field(max_length=50, description="The key of a row to be placed.")] = ""
 
 
 class Accept(Reviewed):
@@ -197,7 +198,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     @routes.get("/{number}/queue")
     async def queue(number: Number, wanted: Annotated[WantedPage, Query()]) -> dict[str, Any]:
         """A page of the rows of a project."""
-        asked = wanted.filter, wanted.sort, wanted.offset, wanted.limit
+        asked = wanted.filter, wanted.sort, wanted.offset, wanted.limit, wanted.find
         return await workbench.ask(number, lambda queue, _: queue.page(*asked))
 
     @routes.get("/{number}/accept")

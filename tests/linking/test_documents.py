@@ -140,7 +140,8 @@ def test_a_name_that_a_line_end_breaks_is_found_and_linked(tfidf: Linker) -> Non
         source, mentions=(Mention("haemo-\nglobin S disease", ((5, 28),)),)
     )
     (answer,) = tfidf.link([marked])
-    assert answer.parts[0].best and answer.parts[0].best.score == 1.0
+    assert answer.parts[0].best
+    assert answer.parts[0].best.score == 1.0
 
 
 def test_what_annotated_documents_teach(taught: Linker) -> None:

@@ -1,7 +1,7 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { inWords } from "./confidence.js";
-import { button, byId, count, fill, make, percent } from "./elements.js";
+import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
 import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, isSame, lookOf } from "./session.js";
 
 export class AnswerView {
@@ -174,8 +174,7 @@ function placeOf({ item, prediction }, number, total) {
 /** A confidence; that of the model's own answer also in words. */
 function certainty(confidence, isAnswer) {
   if (confidence === null) return null;
-  const meter = make("meter", { min: 0, max: 1, value: confidence, "aria-label": "Confidence" });
-  const number = make("span.certainty", meter, percent(confidence));
+  const number = make("span.certainty", meterOf(confidence), percent(confidence));
   return isAnswer ? [number, make("strong", inWords(confidence)), " · "] : number;
 }
 

@@ -73,14 +73,15 @@ function renewKey() {
 }
 
 async function problemOf(response) {
-  let reason = "";
+  let answer = {};
   try {
-    reason = sentence((await response.json()).error ?? "");
+    answer = await response.json();
   } catch {
     // no JSON: a proxy in between answered
   }
   const { status } = response;
-  return Object.assign(new Error(messageOf(status, reason)), { status });
+  const message = messageOf(status, sentence(answer.error ?? ""));
+  return Object.assign(new Error(message), { status, answer });
 }
 
 function messageOf(status, reason) {

@@ -82,7 +82,7 @@ const QUOTED = {
 };
 
 /** Give a content to the browser as a file to be saved. */
-function save(content, name) {
+export function save(content, name) {
   const text = { type: "text/plain;charset=utf-8" };
   const blob = content instanceof Blob ? content : new Blob([content], text);
   const address = URL.createObjectURL(blob);

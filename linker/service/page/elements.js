@@ -95,6 +95,9 @@ export function percent(share) {
   return `${Math.round(share * 100)}%`;
 }
 
+export const meterOf = (confidence) =>
+  make("meter", { min: 0, max: 1, value: confidence, "aria-label": "Confidence" });
+
 /** A link to a page elsewhere; only its text where the address is none that may be followed. */
 export function external(address, text) {
   if (!/^https?:\/\//i.test(address ?? "")) return text;

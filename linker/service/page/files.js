@@ -43,7 +43,7 @@ export async function parse(file) {
 }
 
 /** Ask for a column of a table; `columns` are {name, samples}, or names. */
-async function askColumn(file, { columns, suggested }) {
+export async function askColumn(file, { columns, suggested }) {
   fill(byId("column-title"), `Which column of ${file} has the names?`);
   const row = (column) => {
     const { name, samples = [] } = column.name === undefined ? { name: column } : column;

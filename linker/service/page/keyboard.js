@@ -4,11 +4,13 @@ import { byId, fill, make } from "./elements.js";
 import { browser } from "./keeping.js";
 
 const OFF = "linker.keys-off"; // set where single keys are not wanted
-const TYPING = "input, textarea, select, [contenteditable]";
+const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable]";
+const REPEATED = new Set(["next", "previous"]); // by a key that is held down
 
 /** Listen for keys; `actions` has a function for each name in the table. */
 export function listen(actions) {
-  const rows = KEYS.map(({ keys, words }) => [
+  const known = KEYS.filter(({ action }) => !action || action in actions);
+  const rows = known.map(({ keys, words }) => [
     make("dt", keys.map((key) => make("kbd", key))),
     make("dd", words),
   ]);
@@ -22,7 +24,7 @@ export function listen(actions) {
     if (document.querySelector("dialog[open]")) return;
     const typing = event.target.matches(TYPING);
     const action = actionOf(event, typing);
-    if (!action) return;
+    if (!actions[action] || (event.repeat && !REPEATED.has(action))) return;
     const done = actions[action](event.key);
     if (done !== false) event.preventDefault();
   });
@@ -31,19 +33,19 @@ export function listen(actions) {
 function actionOf({ key, target }, typing) {
   if (key === "Escape") return "back";
   if (typing || (browser.get(OFF) && key.length === 1)) return null;
-  const inResults = target.closest("#results");
+  const inList = target.closest("#results, #rows");
   const row = KEYS.find(({ keys }) => keys.includes(key));
   if (row?.action) return row.action;
-  if (inResults && (key === "ArrowDown" || key === "ArrowRight")) return "next";
-  if (inResults && (key === "ArrowUp" || key === "ArrowLeft")) return "previous";
+  if (inList && (key === "ArrowDown" || key === "ArrowRight")) return "next";
+  if (inList && (key === "ArrowUp" || key === "ArrowLeft")) return "previous";
   return /^[1-9]$/.test(key) ? "choose" : null;
 }
 
 const KEYS = [
-  { keys: ["j"], action: "next", words: "the next mention; in the text also ↓ and →" },
-  { keys: ["k"], action: "previous", words: "the mention before; in the text also ↑ and ←" },
+  { keys: ["j"], action: "next", words: "the next mention; in the list or text also ↓ and →" },
+  { keys: ["k"], action: "previous", words: "the one before; in the list or text also ↑ and ←" },
   { keys: ["Enter"], words: "on a mention: go to its answer" },
-  { keys: ["Esc"], words: "back to the mention in the text" },
+  { keys: ["Esc"], words: "back to the mention in the list or text" },
   { keys: ["1", "–", "9"], words: "choose this candidate" },
   { keys: ["a"], action: "accept", words: "accept the answer" },
   { keys: ["r"], action: "reject", words: "reject the first candidate" },
@@ -54,6 +56,10 @@ const KEYS = [
   { keys: ["/"], action: "search", words: "search the dictionary" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },
+  { keys: ["f"], action: "flag", words: "flag the mention, or take its flag away" },
+  { keys: ["t"], action: "note", words: "write a note on the mention" },
+  { keys: ["b"], action: "bulk", words: "accept all answers above a confidence" },
+  { keys: ["v"], action: "turn", words: "the other view: queue or documents" },
   { keys: ["c"], action: "conflict", words: "the next mention on which reviewers disagree" },
   { keys: ["?"], action: "help", words: "this help" },
 ];

@@ -10,6 +10,7 @@ import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { readModel } from "./model.js";
 import { Panel } from "./panel.js";
+import { openNew } from "./projects.js";
 import * as reviewer from "./reviewer.js";
 import { Session, answersOf, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
@@ -235,6 +236,19 @@ async function save() {
   announce(`Saved as ${names.join(" and ")}.`);
 }
 
+/** Keep what is linked as a project, and open it. */
+function keepAsProject() {
+  const id = byId("document-id").value || "pasted";
+  const file = view.session.hasDocuments ? `${id}.txt` : "names.txt";
+  const typed = [{ file, content: byId("input").value }];
+  const sources = view.files.map(({ name: file, ...source }) => ({ file, ...source }));
+  const who = async () => {
+    const name = await reviewer.reviewer();
+    return name && { reviewer: name };
+  };
+  return openNew(sources.length ? sources : typed, { reviewer: who, limits: view.model.limits });
+}
+
 /** Empty the page, and forget what was entered. */
 function startAnew() {
   view.running?.abort();
@@ -257,6 +271,7 @@ function replaceText(text) {
 async function start() {
   view.model = await readModel();
   panel.canDecide = view.model.decisions;
+  for (const id of ["to-projects", "keep"]) byId(id).hidden = !view.model.decisions;
 }
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
@@ -289,6 +304,7 @@ on("input", "keydown", (event) => {
 });
 on("undo", "click", actions.undo);
 on("download", "click", () => attempt(save));
+on("keep", "click", () => attempt(keepAsProject));
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
 reviewer.listen();

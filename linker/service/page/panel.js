@@ -166,6 +166,7 @@ export class Panel {
 
 /** Add further candidates to the parts of an entry; tell how many. */
 async function moreOf({ item, prediction }) {
+  await item.read?.();
   const { mention: text, spans, parts } = prediction;
   const document = item.document && { ...item.document, mentions: [{ text, spans }] };
   const { path, body } = requestOf([document ? { document } : item]);

@@ -62,18 +62,19 @@ const TIES = {
   id: "its id, which comes first in order",
 };
 
-const show = showingLatest("reasons-body", async (body) =>
-  body && reasonsOf(await postJson("explain", body)),
-);
+const show = showingLatest("reasons-body", async (entry, concept) => {
+  if (!entry) return null;
+  const { item, prediction } = entry;
+  await item.read?.();
+  const body = { mention: prediction.mention, concept, k: 3 };
+  if (item.document) body.document = { id: item.document.id, text: item.text };
+  return reasonsOf(await postJson("explain", body));
+});
 
 /** Show the reasons for an entry's answer, or nothing; `concept`: also why it is not the first. */
 export function showReasons(entry, concept) {
-  if (!entry) return show(null);
-  const { item, prediction } = entry;
-  const body = { mention: prediction.mention, concept, k: 3 };
-  if (item.document) body.document = { id: item.document.id, text: item.text };
-  fill(byId("reasons-body"), make("p.note", "Asking …"));
-  return show(body);
+  if (entry) fill(byId("reasons-body"), make("p.note", "Asking …"));
+  return show(entry, concept);
 }
 
 function reasonsOf(explanation) {

@@ -15,6 +15,9 @@ function rename(name) {
   browser.set(REVIEWER, (byId("reviewer").value = name.trim()));
 }
 
+/** The name as it stands there. */
+export const reviewerNow = () => byId("reviewer").value.trim();
+
 /** The name of who decides, asked for where it is not known; null where none was given. */
 export async function reviewer() {
   const name = byId("reviewer").value.trim() || (await ask("who"));

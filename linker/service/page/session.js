@@ -162,14 +162,18 @@ export const LOOKS = {
   linked: "model",
   unsure: "model, unsure",
   none: "model, no concept",
+  "not linked": "not linked",
 };
 
 /** How a prediction looks: its state, or how sure the model is. */
-export function lookOf(prediction) {
-  if (prediction.state !== "model") return prediction.state;
-  const answers = answersOf(prediction);
+export const lookOf = (prediction) =>
+  look(prediction.state, answersOf(prediction), confidenceOf(prediction));
+
+/** How an answer looks: its state, the concepts of its parts, and its confidence. */
+export function look(state, answers, confidence) {
+  if (state !== "model") return state;
   if (answers.every((answer) => answer === null)) return "none";
-  return answers.includes(null) || (confidenceOf(prediction) ?? 1) < UNSURE ? "unsure" : "linked";
+  return answers.includes(null) || (confidence ?? 1) < UNSURE ? "unsure" : "linked";
 }
 
 /** The text of a mention with its short form expanded; undefined where it has none. */

@@ -1,0 +1,60 @@
+/* Where reviewers disagree: how much they agree in all, and what each said, for an adjudicator. */
+
+import { getJson } from "./api.js";
+import { button, byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { readNames, verdict, whoOf } from "./verdicts.js";
+
+const SHOWN = 200; // rows
+
+/** Show them; `select` is called with the key of a row, and `settle` with a key and a decision that
+ * is to stand above the others.
+ */
+export async function showDisagreements(address, { select, settle, isAdjudicator }) {
+  const { kappa, pairs, rows } = await getJson(`${address}/disagreements`);
+  await readNames(rows);
+  const line = (row) => rowOf(row, { select, settle, isAdjudicator });
+  fill(
+    byId("disagreements-view"),
+    make("p", agreement(kappa, pairs)),
+    pairs.length > 1 && table("table.names", PAIRS, pairs.map(pairOf)),
+    make("h3", rows.length ? `Reviewers disagree on ${plural(rows.length, "row")}` : NONE),
+    rows.length > 0 && !isAdjudicator && make("p.note", HOW),
+    make("ul.disagreements", rows.slice(0, SHOWN).map(line)),
+    rows.length > SHOWN && make("p.note", `and ${plural(rows.length - SHOWN, "more row")}`),
+  );
+}
+
+const PAIRS = ["Reviewers", "Both decided", "Agreed", "Kappa"];
+const NONE = "Reviewers disagree nowhere.";
+const HOW =
+  "An adjudicator settles them: choose “adjudicator” beside the name of the reviewer above. " +
+  "What an adjudicator decides stands above both.";
+
+function agreement(kappa, pairs) {
+  const both = pairs.reduce((sum, pair) => sum + pair.both, 0);
+  if (!both) return "No two reviewers have decided on the same mention yet.";
+  const agreed = pairs.reduce((sum, pair) => sum + pair.agreed, 0);
+  const share = `${count(agreed)} of ${count(both)} (${percent(agreed / both)})`;
+  const words = `Where two reviewers decided on the same mention, they agree on ${share}`;
+  return `${words}${kappa === null ? "" : `; kappa ${kappa.toFixed(2)}`}.`;
+}
+
+const pairOf = ({ reviewers, both, agreed, kappa }) => [
+  reviewers.map((name) => name || "nobody named").join(" and "),
+  count(both),
+  count(agreed),
+  kappa === null ? "–" : kappa.toFixed(2),
+];
+
+function rowOf(row, { select, settle, isAdjudicator }) {
+  const said = (decision) => {
+    const words = [make("strong", verdict(decision)), make("span.note", ` by ${whoOf(decision)}`)];
+    const label = `Settle ${row.mention} as ${verdict(decision)}`;
+    const act = () => settle(row.key, decision);
+    const take = isAdjudicator && button("Take this", act, { "aria-label": label });
+    return make("li", words, " ", take);
+  };
+  const name = button(row.mention, () => select(row.key), { class: "name" });
+  const times = row.count > 1 && make("span.note", ` ×${count(row.count)}`);
+  return make("li", name, times, make("ul", row.decisions.map(said)));
+}

@@ -1,0 +1,164 @@
+/* Which rows the queue shows, as the form and the address have it; and accepting all of them. */
+
+import { getJson, postJson } from "./api.js";
+import { announce, ask, button, byId, fill, make, plural } from "./elements.js";
+import { wrongOf } from "./overview.js";
+
+const NAMES = ["show", "sort", "below", "type", "q", "under"];
+const FIRST = { show: "undecided", sort: "doubt" }; // what is chosen where the address says nothing
+
+export class Filters {
+  /** `changed` is called when another filter was chosen. */
+  constructor({ address, changed, attempt }) {
+    Object.assign(this, { address, changed, attempt, under: "", underName: "", counting: 0 });
+    this.form = byId("filters");
+    let typing = null;
+    this.form.addEventListener("change", () => this.changed());
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    this.form.addEventListener("input", ({ target }) => {
+      clearTimeout(typing);
+      if (target.matches("input")) typing = setTimeout(() => this.changed(), 300);
+    });
+    byId("under").addEventListener("click", () => this.askBranch());
+    byId("branch-query").addEventListener("input", ({ target }) => {
+      clearTimeout(typing);
+      typing = setTimeout(() => this.attempt(() => this.search(target.value.trim())), 200);
+    });
+    byId("any-branch").addEventListener("click", () => this.choose("", ""));
+  }
+
+  /** Take up what an address asks for. */
+  async takeUp(query) {
+    for (const name of NAMES.slice(0, -1)) {
+      const value = query.get(name) ?? FIRST[name] ?? "";
+      const field = this.form.elements[name];
+      if (name === "type" && value) field.add(new Option(value, value));
+      field.value = value;
+    }
+    this.under = query.get("under") ?? "";
+    if (this.under) {
+      const { name } = await getJson(`concepts/${encodeURIComponent(this.under)}`);
+      this.underName = name;
+    }
+    this.showBranch();
+  }
+
+  /** The filter as the queue takes it: only what is chosen. */
+  get value() {
+    const fields = NAMES.slice(0, -1).map((name) => [name, this.form.elements[name].value.trim()]);
+    const all = { ...Object.fromEntries(fields), under: this.under };
+    const below = confidenceIn(all.below);
+    all.below = below ?? "";
+    return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
+  }
+
+  /** What of the filter differs from the first one, for the address. */
+  get forAddress() {
+    return Object.entries(this.value).filter(([name, value]) => FIRST[name] !== value);
+  }
+
+  /** Whether a row is still one of the filter, as far as decisions and remarks change that. */
+  isWanted({ state, flag }) {
+    const decided = state === "accepted" || state === "no concept";
+    const wanted = {
+      undecided: !decided,
+      decided,
+      flagged: flag,
+      disputed: state === "disputed",
+    };
+    return wanted[this.value.show] ?? true;
+  }
+
+  /** Choose what is shown, or how it is sorted. */
+  set(name, value) {
+    this.form.elements[name].value = value;
+    this.changed();
+  }
+
+  offerTypes(types) {
+    const field = this.form.elements.type;
+    const offered = [...field.options].map(({ value }) => value);
+    for (const type of types) if (!offered.includes(type)) field.add(new Option(type, type));
+    field.closest("label").hidden = types.length < 2 && !field.value;
+  }
+
+  async askBranch() {
+    fill(byId("branch-found"));
+    this.first = null; // what Enter chooses
+    if ((await ask("branch")) && this.first) this.choose(this.first.id, this.first.name);
+  }
+
+  async search(query) {
+    const asked = new URLSearchParams({ q: query, limit: 8 });
+    const concepts = query ? (await getJson(`search?${asked}`)).concepts : [];
+    if (query !== byId("branch-query").value.trim()) return;
+    this.first = concepts[0];
+    const row = ({ id, name }) => {
+      const chosen = button(name, () => this.choose(id, name), { class: "name" });
+      return make("li", make("div.about", chosen, " ", make("code", id)));
+    };
+    const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
+    fill(byId("branch-found"), concepts.map(row), nothing);
+  }
+
+  choose(id, name) {
+    Object.assign(this, { under: id, underName: name });
+    byId("branch").close();
+    this.showBranch();
+    this.changed();
+  }
+
+  showBranch() {
+    byId("under").textContent = this.underName || this.under || "any concept";
+  }
+
+  // accepting all
+
+  /** The filter of what is accepted at once; null where the confidence is no number. */
+  get bulk() {
+    const { sort: _, ...filter } = this.value;
+    const typed = byId("above").value.trim();
+    const above = confidenceIn(typed);
+    if (typed && above === null) return null;
+    return above === null ? filter : { ...filter, above };
+  }
+
+  /** Say how many answers the button would accept. */
+  async count() {
+    const filter = this.bulk;
+    const number = ++this.counting;
+    const query = new URLSearchParams(filter);
+    const figures = filter && (await getJson(`${this.address}/accept?${query}`));
+    if (number !== this.counting) return null;
+    this.figures = figures;
+    byId("accept-all").disabled = !figures?.groups;
+    const words = figures?.groups
+      ? `Accept ${plural(figures.mentions, "mention")}, ${wrongOf(figures.expected_wrong)}`
+      : "Nothing to accept";
+    fill(byId("accept-all"), words, " ", make("kbd", { "aria-hidden": "true" }, "b"));
+    return figures;
+  }
+
+  /** Accept all that the filter shows above a confidence, after a question. */
+  async acceptAll(who) {
+    const figures = await this.count();
+    if (!figures?.groups) return announce("No undecided answer of this filter is so sure.");
+    const above = this.bulk.above === undefined ? "" : ` above ${this.bulk.above}`;
+    byId("bulk-words").textContent =
+      `Accept the answers${above} of ${plural(figures.mentions, "mention")} in ` +
+      `${plural(figures.groups, "row")}? To be expected by the confidences: ` +
+      `${wrongOf(figures.expected_wrong)}. One Undo takes them all back.`;
+    if (!(await ask("bulk"))) return announce("Nothing was accepted.");
+    const reviewer = await who();
+    if (!reviewer) return undefined;
+    const body = { ...reviewer, filter: this.bulk, version: figures.version };
+    return postJson(`${this.address}/accept`, body);
+  }
+}
+
+/** A confidence as typed: 0.98, 98 % or 0,98; null where it is none. */
+function confidenceIn(typed) {
+  const number = parseFloat(typed.replace(",", "."));
+  const share = /%/.test(typed) || number > 1 ? number / 100 : number;
+  return share >= 0 && share <= 1 ? share : null;
+}

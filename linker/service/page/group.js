@@ -1,0 +1,122 @@
+/* Groups of equal mentions: asked of the service and kept for a while; and what stands beside their
+   answers: the places of the mentions, flag and note. */
+
+import { getJson, postJson } from "./api.js";
+import { announce, attempt, button, byId, fill, make, plural } from "./elements.js";
+
+const KEPT = 200; // groups that are kept, so that going back shows them at once
+const SHOWN = 2; // places that are not folded away
+const CELLS = 12; // columns of a row that are not
+
+export class Groups {
+  /** `address` is that of the project; `changed` is called with the answer to a remark, and
+   * `openDocument` with the number of a document and a group's key.
+   */
+  constructor({ address, reviewer, changed, openDocument }) {
+    Object.assign(this, { address, reviewer, changed, openDocument });
+    Object.assign(this, { known: new Map(), items: new Map(), entry: null });
+    byId("flag").addEventListener("click", () => attempt(() => this.flag()));
+    byId("note").addEventListener("change", ({ target }) =>
+      attempt(() => this.remark("note", target.value.trim(), "The note is kept.")),
+    );
+  }
+
+  /** The entry of a group, as the panel shows it; a promise, the same until it is forgotten. */
+  get(key) {
+    if (!this.known.has(key)) {
+      if (this.known.size >= KEPT) this.known.delete(this.known.keys().next().value);
+      const asked = getJson(`${this.address}/groups/${encodeURIComponent(key)}`);
+      const entry = asked.then((group) => this.entryOf(group));
+      entry.catch(() => this.known.delete(key));
+      this.known.set(key, entry);
+    }
+    return this.known.get(key);
+  }
+
+  /** Forget groups, since something changed; all where no rows are given. */
+  forget(rows) {
+    if (!rows) this.known.clear();
+    else for (const { key } of rows) this.known.delete(key);
+  }
+
+  entryOf({ row, prediction, places }) {
+    const { document_id: id, document: number } = places[0];
+    if (!this.items.has(row.key)) this.items.set(row.key, this.itemOf(row, id, number));
+    return { item: this.items.get(row.key), prediction, row, places };
+  }
+
+  /** What a group is of, as sessions have it; a document's text is read when it is needed. */
+  itemOf(row, id, number) {
+    if (!number) return { key: row.key, mention: { text: row.mention } };
+    const item = { key: row.key, number, document: { id } };
+    item.read = async () => {
+      if (item.text !== undefined) return;
+      const { text } = await getJson(`${this.address}/documents/${number}`);
+      Object.assign(item, { text, document: { id, text } });
+    };
+    return item;
+  }
+
+  /** Show what stands beside the answer of an entry; nothing without one. */
+  show(entry) {
+    this.entry = entry;
+    byId("remarks").hidden = !entry;
+    fill(byId("places"), entry && this.placesOf(entry));
+    if (!entry) return;
+    byId("flag").setAttribute("aria-pressed", entry.row.flag);
+    if (document.activeElement !== byId("note")) byId("note").value = entry.row.note;
+  }
+
+  placesOf({ row, places }) {
+    const items = places.map((place) => make("li", this.placeOf(place, row)));
+    const rest = items.slice(SHOWN);
+    const unshown = row.count - places.length;
+    const words = `${plural(row.count - SHOWN, "more place")}`;
+    return [
+      make("ul.places", items.slice(0, SHOWN)),
+      rest.length > 0 &&
+        make(
+          "details",
+          make("summary", words),
+          make("ul.places", rest),
+          unshown > 0 && make("p.note", `and ${plural(unshown, "further one")}`),
+        ),
+    ];
+  }
+
+  placeOf({ document_id: id, document: number, row: line, before, text, after, cells }, row) {
+    if (number) {
+      const open = button(id, () => this.openDocument(number, row.key), {
+        class: "node",
+        title: "Show the document",
+      });
+      const piece = make("q", before.trimStart(), make("mark", text), after.trimEnd());
+      return [open, " ", piece];
+    }
+    const others = Object.entries(cells ?? {}).filter(([, value]) => value && value !== text);
+    const cell = ([name, value]) => make("div", make("dt", name), make("dd", value));
+    const list = (some) => some.length > 0 && make("dl.cells", some.map(cell));
+    const more = others.slice(CELLS);
+    return [
+      make("span.note", `Row ${line}`),
+      list(others.slice(0, CELLS)),
+      more.length > 0 &&
+        make("details", make("summary", plural(more.length, "more column")), list(more)),
+    ];
+  }
+
+  flag() {
+    if (!this.entry) return announce("Select a mention first.");
+    const flagged = this.entry.row.flag;
+    return this.remark("flag", flagged ? "" : "1", flagged ? "The flag is gone." : "Flagged.");
+  }
+
+  async remark(kind, value, words) {
+    const { row } = this.entry;
+    const who = await this.reviewer();
+    if (!who) return;
+    const body = { ...who, key: row.key, kind, value };
+    await this.changed(await postJson(`${this.address}/remarks`, body));
+    announce(words);
+  }
+}

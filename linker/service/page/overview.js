@@ -1,0 +1,52 @@
+/* What stands above a project: how far it is, and the files that are made of it. */
+
+import { send } from "./api.js";
+import { save } from "./downloads.js";
+import { announce, byId, count, fill, percent, plural } from "./elements.js";
+
+const OF_DOCUMENTS = ["pubtator", "bioc"]; // formats that tables and lists have no part in
+const ENDINGS = { pubtator: "pubtator.txt", bioc: "bioc.xml", sssom: "sssom.tsv" };
+
+/** Show the summary of a project. */
+export function show(summary) {
+  const { name, kind, mentions, decided, linked, disagreements, problem } = summary;
+  document.title = `${name} · linker`;
+  byId("project-name").textContent = name;
+  Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
+  const accuracy = summary.expected_accuracy_of_rest;
+  const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
+  byId("progress-words").textContent = `${count(decided)} of ${count(mentions)} decided${rest}`;
+  byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
+  byId("project-problem").textContent = problem ?? "";
+  byId("project-problem").hidden = !problem;
+  byId("show-document").hidden = kind !== "documents";
+  const number = disagreements > 0 && ` (${count(disagreements)})`;
+  fill(byId("show-disagreements"), "Disagreements", number);
+  for (const option of byId("format").options)
+    option.hidden = option.disabled = kind !== "documents" && OF_DOCUMENTS.includes(option.value);
+}
+
+/** Show how much the queue holds. */
+export function showFigures({ total, mentions, expected_wrong: wrong }) {
+  const sure = wrong > 0 && wrongOf(wrong);
+  const words = [plural(total, "row"), plural(mentions, "mention"), sure].filter(Boolean);
+  byId("queue-summary").textContent = total ? words.join(" · ") : "No row is so.";
+}
+
+/** How many answers are expected to be wrong, in words. */
+export function wrongOf(number) {
+  if (number < 0.5) return "hardly any wrong";
+  return number < 1.5 ? "about one wrong" : `some ${count(Math.round(number))} wrong`;
+}
+
+/** Save the project in the chosen format. */
+export async function download(address) {
+  announce("Writing the file …");
+  const format = byId("format").value;
+  const response = await send(`${address}/export?format=${format}`);
+  const said = response.headers.get("Content-Disposition") ?? "";
+  const project = byId("project-name").textContent;
+  const name = /filename="([^"]+)"/.exec(said)?.[1] ?? `${project}.${ENDINGS[format] ?? format}`;
+  save(await response.blob(), name);
+  announce(`Saved as ${name}.`);
+}

@@ -1,0 +1,103 @@
+/* The projects of the service: their list, new ones, and those that are deleted. */
+
+import { getJson, send } from "./api.js";
+import { announce, ask, button, byId, count, fill, make, percent, table } from "./elements.js";
+import * as files from "./files.js";
+import { kindOf } from "./text.js";
+
+const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
+const KINDS = { table: "a table", list: "a list of names", documents: "documents" };
+
+export const addressOf = (id) => `review?${new URLSearchParams({ project: id })}`;
+
+/** Show the list of projects, and again while some are being linked. */
+export async function showProjects(attempt) {
+  const { projects } = await getJson("projects");
+  const rows = projects.map((project) => rowOf(project, attempt));
+  const none = "There are none yet. Drop a file here, and it becomes the first one.";
+  const columns = ["Project", "What it is", "Decided", ""];
+  fill(
+    byId("project-list"),
+    rows.length ? table("table.projects", columns, rows) : make("p.note", none),
+  );
+  if (projects.some(({ linked }) => linked < 1))
+    setTimeout(() => attempt(() => showProjects(attempt)), LOOK_AGAIN);
+}
+
+function rowOf(project, attempt) {
+  const { id, name, kind, mentions, decided, linked, created, problem } = project;
+  const meter = { max: Math.max(mentions, 1), value: decided, "aria-label": `Decided in ${name}` };
+  const remove = button("Delete", () => attempt(() => removed(project, attempt)), {
+    "aria-label": `Delete ${name}`,
+  });
+  return [
+    make(
+      "th",
+      { scope: "row" },
+      make("a", { href: addressOf(id) }, name),
+      problem && make("span.facts", problem),
+    ),
+    make("td", KINDS[kind], make("span.facts", created.slice(0, 10))),
+    make(
+      "td",
+      make("progress", meter),
+      make("span.facts", `${count(decided)} of ${count(mentions)}`),
+      linked < 1 && make("span.facts", `being linked: ${percent(linked)}`),
+    ),
+    make("td", remove),
+  ];
+}
+
+async function removed(project, attempt) {
+  byId("deleting-words").textContent =
+    `${project.name} goes with its files, marks, flags and notes. What was decided in it stays ` +
+    "among the decisions.";
+  if (!(await ask("deleting"))) return;
+  await send(`projects/${project.id}`, { method: "DELETE" });
+  await showProjects(attempt);
+  byId("projects-title").focus();
+  announce(`${project.name} is deleted.`);
+}
+
+/** Listen for files and texts that become projects; `reviewer` gives {reviewer}, or null. */
+export function listen({ attempt, reviewer, limits }) {
+  const asked = () => ({ name: byId("new-name").value, type: byId("new-type").value });
+  const make = (sources) => attempt(() => openNew(sources, { ...asked(), reviewer, limits }));
+  files.listen((chosen) => make(chosen.map((file) => ({ file: file.name, content: file }))));
+  byId("paste").addEventListener("click", () => {
+    const content = byId("new-text").value;
+    if (!content.trim()) return announce("The box is empty: paste names or a text first.");
+    const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : "pasted.txt";
+    return make([{ file, content }]);
+  });
+}
+
+/** Make a project of each of the sources {file, content, column}, and open it, or the list. */
+export async function openNew(sources, options) {
+  const made = [];
+  for (const source of sources) made.push(await sendSource("projects", source, options));
+  const ids = made.filter(Boolean).map(({ id }) => id);
+  if (ids.length) location.assign(ids.length > 1 ? "review" : addressOf(ids[0]));
+}
+
+/** Send a source to an address that takes files, and ask for the column of a table where it must
+ * be named; what the service answers, or undefined where no column or reviewer was given.
+ */
+export async function sendSource(path, { file, content, column }, options) {
+  const { name = "", type = "", reviewer, limits } = options;
+  files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
+  const who = await reviewer();
+  if (!who) return undefined;
+  const all = { file, column, name: name.trim(), type: type.trim(), reviewer: who.reviewer };
+  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
+  announce(`Reading ${file} …`);
+  const request = { method: "POST", body: content, type: "application/octet-stream" };
+  try {
+    return await (await send(`${path}?${query}`, request)).json();
+  } catch (error) {
+    if (!error.answer?.columns) throw error;
+    const chosen = await files.askColumn(file, error.answer);
+    if (chosen) return sendSource(path, { file, content, column: chosen }, options);
+    return void announce("Nothing was kept: no column was chosen.");
+  }
+}

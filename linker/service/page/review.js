@@ -1,0 +1,390 @@
+/* The page of projects: the list of them, or the one that the address names. It knows the project,
+   the selected row and the filter, and calls the other modules for what is typed, clicked or
+   pressed. */
+
+import { getJson, postJson, send } from "./api.js";
+import { withdrawn } from "./decisions.js";
+import { showDisagreements } from "./disagreements.js";
+import * as elements from "./elements.js";
+import * as files from "./files.js";
+import { Filters } from "./filters.js";
+import { Groups } from "./group.js";
+import { browser } from "./keeping.js";
+import * as keyboard from "./keyboard.js";
+import { readModel } from "./model.js";
+import * as overview from "./overview.js";
+import { Panel } from "./panel.js";
+import * as projects from "./projects.js";
+import { Queue, isUndecided } from "./queue.js";
+import * as names from "./reviewer.js";
+import { longForm } from "./session.js";
+import { joined, readNames, sentenceToItsReviewer } from "./verdicts.js";
+
+const { announce, attempt, button, byId, fill, make, plural } = elements;
+const [OFTEN, SELDOM] = [1000, 3000]; // milliseconds between two looks at what others do
+const VIEWS = ["queue", "document", "disagreements"];
+const FEW = 10; // rows: an undo of more is shown by reading the queue anew
+const [ROLE, STAY] = ["linker.role", "linker.stay"]; // kept in the browser
+
+const query = new URLSearchParams(location.search);
+const project = query.get("project");
+const address = `projects/${encodeURIComponent(project)}`;
+const view = { key: query.get("key"), version: null, summary: null, shows: "queue" };
+
+/** Who acts: {reviewer, role}; null where no name was given. */
+async function who() {
+  const reviewer = await names.reviewer();
+  const role = byId("role").value;
+  return reviewer && { reviewer, ...(role && { role }) };
+}
+
+const panel = new Panel({ decide, withdraw });
+const groups = new Groups({ address, reviewer: who, changed, openDocument });
+const filters = new Filters({ address, attempt, changed: () => attempt(openQueue) });
+const queue = new Queue({
+  ask: (page) => getJson(`${address}/queue?${asked(page)}`),
+  select: (place) => attempt(() => select(place)),
+  isWanted: (row) => filters.isWanted(row),
+  attempt,
+});
+
+function asked(page) {
+  const all = { ...filters.value, ...page };
+  return new URLSearchParams(Object.entries(all).filter(([, value]) => value ?? false));
+}
+
+// what is shown
+
+async function openProject() {
+  byId("project").hidden = byId("review").hidden = false;
+  await filters.takeUp(query);
+  showSummary(await getJson(address));
+  await openQueue();
+  poll();
+}
+
+/** Read the queue of the filter, with the selected row in sight where it is in it. */
+async function openQueue() {
+  const answer = await queue.open(view.key);
+  if (!answer) return;
+  overview.showFigures(answer);
+  if (queue.current < 0 && !view.key && queue.total) await select(0, { quietly: true });
+  else if (view.key) await showGroup(view.key);
+  else showEntry(null);
+  keepAddress();
+  await filters.count();
+}
+
+/** Show what others changed, and what was linked meanwhile; what is selected stays. */
+async function refresh() {
+  groups.forget();
+  const answer = await queue.refresh(view.key);
+  if (!answer) return;
+  overview.showFigures(answer);
+  if (view.key) await showGroup(view.key);
+  else if (queue.total) await select(0, { quietly: true });
+  if (view.shows === "disagreements") await showOthers();
+  await filters.count();
+}
+
+function showSummary(summary) {
+  Object.assign(view, { summary, version: summary.version });
+  overview.show(summary);
+  filters.offerTypes(summary.types);
+}
+
+/** Keep the project, the row and the filter in the address, so that a reload shows the same. */
+function keepAddress() {
+  const all = [["project", project], ...filters.forAddress];
+  if (view.key) all.push(["key", view.key]);
+  history.replaceState(null, "", `review?${new URLSearchParams(all)}`);
+}
+
+/** Look again and again at what others do; seldom, where nothing is being linked. */
+async function poll() {
+  await new Promise((done) => setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM));
+  if (!document.hidden && !busy)
+    try {
+      const before = view.version;
+      const summary = await getJson(address);
+      if (summary.version !== before && view.version === before && !busy) {
+        showSummary(summary);
+        await refresh();
+      }
+    } catch {
+      // the service is away for a while; what somebody does says so
+    }
+  poll();
+}
+
+// what is selected
+
+async function select(place, { quietly = false } = {}) {
+  const row = await queue.rowOf(place);
+  if (!row) return;
+  view.key = row.key;
+  queue.select(place);
+  keepAddress();
+  if (!quietly) queue.focus();
+  await showGroup(row.key);
+  fetchAhead(place);
+}
+
+/** Show the answer of a group; the row before is shown until it is there. */
+async function showGroup(key) {
+  const entry = await groups.get(key).catch((error) => {
+    if (error.status !== 404) throw error;
+    return null; // decisions in one document, or another model, made other rows of it
+  });
+  if (view.key !== key) return;
+  if (!entry) return goTo(null);
+  await readNames([entry.prediction].filter(Boolean));
+  if (view.key === key) showEntry(entry);
+}
+
+function showEntry(entry) {
+  const said = JSON.stringify(entry && [entry.row, entry.prediction, queue.current]);
+  if (said && said === view.said) return; // nothing to draw anew
+  view.said = said;
+  const place = Math.max(queue.current, 0);
+  panel.show(entry?.prediction ? entry : undefined, place, queue.total);
+  groups.show(entry);
+  if (entry && !entry.prediction)
+    byId("answer").textContent = `“${entry.row.mention}” is not linked`;
+}
+
+/** Ask for the next row that somebody has to decide on, so that it is there when it is wanted. */
+async function fetchAhead(place) {
+  for (const next of [place + 1, await queue.nextUndecided(place)]) {
+    const row = queue.rowAt(next);
+    if (row) await groups.get(row.key).catch(() => {});
+  }
+}
+
+function move(step) {
+  const place = queue.placeAfter(step);
+  if (place < 0 || place >= queue.total)
+    return announce(step > 0 ? "The last row." : "The first row.");
+  return attempt(() => select(place));
+}
+
+// what is decided
+
+let busy = false; // while something is being decided
+
+/** Do what changes the project, one after the other, however fast the keys come. */
+let acting = Promise.resolve();
+function act(action) {
+  acting = acting.then(async () => {
+    busy = true;
+    await attempt(action);
+    busy = false;
+  });
+  return acting;
+}
+
+function decide(entry, { ids, accepted, predicate, asWritten, isHere }, words) {
+  const decision = {
+    key: entry.row.key,
+    concept_id: joined(ids) || null,
+    accepted,
+    ...(predicate && { predicate }),
+    here: isHere,
+    as_written: Boolean(asWritten && longForm(entry.prediction)),
+  };
+  return sendDecision(decision, words);
+}
+
+async function sendDecision(decision, words) {
+  const reviewer = await who();
+  if (!reviewer) return;
+  const body = { ...reviewer, decisions: [decision] };
+  const answer = await postJson(`${address}/decisions`, body);
+  const place = queue.placeAfter(0);
+  await changed(answer, { show: false });
+  const isSplit = decision.here || decision.as_written; // the rest of the row is one of its own
+  if (isSplit) await refresh();
+  const row = answer.rows.find(({ key }) => key === decision.key);
+  const goesOn = (isSplit || (row && !isUndecided(row))) && byId("advance").checked;
+  const next = goesOn ? await queue.nextUndecided(isSplit ? place - 1 : place) : -1;
+  if (next >= 0) await select(next);
+  else if (view.key) await showGroup(view.key);
+  const last = goesOn && next < 0 ? " Nothing undecided is below it." : "";
+  const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
+  if (!said) return announce(`${words}${last}`);
+  const all = `${words} ${said}; this replaces it.${last} `;
+  return announce(make("span.notice", all, button("Undo", undo)));
+}
+
+/** Take up what a change answers: the rows that it changed, and how far the project is. */
+async function changed({ rows, summary }, { show = true } = {}) {
+  showSummary(summary);
+  groups.forget(rows);
+  queue.update(rows);
+  if (show && view.key) await showGroup(view.key);
+  filters.count().catch(() => {});
+}
+
+const undo = () =>
+  act(async () => {
+    const reviewer = await who();
+    if (!reviewer) return;
+    let answer;
+    try {
+      answer = await postJson(`${address}/undo`, reviewer);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      return announce("There is nothing to undo.");
+    }
+    const { rows, words } = answer;
+    await changed(answer, { show: false });
+    if (rows.length && rows.length <= FEW) await goTo(rows[0].key);
+    else await refresh();
+    announce(`Taken back: ${words}`);
+  });
+
+/** Show the row of a key, in the list where it is there. */
+async function goTo(key) {
+  const place = queue.placeOf(key);
+  if (place >= 0) return select(place);
+  view.key = key;
+  await refresh();
+  return keepAddress();
+}
+
+function withdraw({ id }) {
+  return act(async () => {
+    const reviewer = await who();
+    if (!reviewer) return;
+    await withdrawn([id], reviewer.reviewer);
+    showSummary(await getJson(address));
+    await refresh();
+    announce("The decision was withdrawn.");
+  });
+}
+
+const acceptAll = () =>
+  act(async () => {
+    const answer = await filters.acceptAll(who);
+    if (!answer) return;
+    showSummary(answer.summary);
+    await refresh();
+    const wrong = overview.wrongOf(answer.expected_wrong);
+    const words = `${plural(answer.mentions, "mention")} accepted, ${wrong}.`;
+    announce(make("span.notice", `${words} `, button("Undo", undo)));
+  });
+
+// other views
+
+function turn(shows) {
+  view.shows = shows;
+  for (const name of VIEWS) {
+    byId(`${name}-view`).hidden = name !== shows;
+    byId(`show-${name}`).setAttribute("aria-pressed", name === shows);
+  }
+  if (shows === "queue") queue.draw();
+  if (shows === "disagreements") attempt(showOthers);
+}
+
+const isAdjudicator = () => byId("role").value === "adjudicator";
+
+function showOthers() {
+  const select = (key) => attempt(() => goTo(key));
+  return showDisagreements(address, { select, settle, isAdjudicator: isAdjudicator() });
+}
+
+/** Decide as an adjudicator what a reviewer decided. */
+function settle(key, { concept_id: ids, accepted, predicate }) {
+  return act(async () => {
+    const reviewer = await who();
+    if (!reviewer) return;
+    const decision = { key, concept_id: ids, accepted, ...(predicate && { predicate }) };
+    await changed(await postJson(`${address}/decisions`, { ...reviewer, decisions: [decision] }));
+    await showOthers();
+    announce("Settled.");
+  });
+}
+
+function openDocument() {
+  turn("document");
+}
+
+/** Add files to the project. */
+async function add(chosen, limits) {
+  for (const file of chosen) {
+    const source = { file: file.name, content: file };
+    const options = { reviewer: who, limits };
+    const summary = await projects.sendSource(`${address}/sources`, source, options);
+    if (!summary) return;
+    showSummary(summary);
+    announce(`${file.name} was added.`);
+  }
+  await refresh();
+}
+
+// keys and buttons
+
+const inTurn = (name) => [name, (key) => act(() => panel.actions[name](key))];
+const actions = {
+  ...panel.actions,
+  ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
+  next: () => move(1),
+  previous: () => move(-1),
+  undo,
+  flag: () => act(() => groups.flag()),
+  note: () => byId("note").focus(),
+  bulk: acceptAll,
+  conflict: () => turn("disagreements"),
+  turn: () => {
+    const isText = view.shows === "queue" && view.summary.kind === "documents";
+    turn(isText ? "document" : "queue");
+  },
+  help: () => byId("help").showModal(),
+  back: () => (view.shows === "queue" ? queue.focus() : false),
+};
+const on = (id, event, listener) => byId(id).addEventListener(event, listener);
+
+async function start() {
+  names.listen();
+  on("show-help", "click", actions.help);
+  byId("role").value = browser.get(ROLE) ?? "";
+  on("role", "change", ({ target }) => {
+    browser.set(ROLE, target.value || null);
+    if (view.shows === "disagreements") attempt(showOthers);
+  });
+  announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
+  const model = await readModel();
+  panel.canDecide = model.decisions;
+  if (!model.decisions) {
+    byId("projects").hidden = false;
+    return fill(byId("projects"), make("p.panel", KEEPS_NONE));
+  }
+  if (project) {
+    files.listen((chosen) => act(() => add(chosen, model.limits)));
+    return openProject();
+  }
+  byId("projects").hidden = false;
+  projects.listen({ attempt, reviewer: who, limits: model.limits });
+  return projects.showProjects(attempt);
+}
+
+const KEEPS_NONE = "This service keeps no projects; start it with linker serve --projects FILE.";
+
+if (project) {
+  keyboard.listen(actions);
+  for (const name of VIEWS) on(`show-${name}`, "click", () => turn(name));
+  byId("advance").checked = !browser.get(STAY);
+  on("advance", "change", ({ target }) => browser.set(STAY, target.checked ? null : "1"));
+  on("above", "input", () => attempt(() => filters.count()));
+  on("accept-all", "click", acceptAll);
+  on("undo", "click", undo);
+  on("add", "click", () => byId("file").click());
+  on("back", "click", actions.back);
+  on("download", "click", () => attempt(() => overview.download(address)));
+  on("rows", "keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    byId("answer").focus();
+  });
+}
+attempt(start);
