@@ -4,6 +4,7 @@ exchanged and checked."""
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from linker.cli import common, reading
 from linker.cli import options as o
 
 if TYPE_CHECKING:
+    from linker.projects.learning import Comparison
     from linker.types import Decision
 
 _FILE = o.option("SQLite file of the decisions.", "FILE", required=True)
@@ -225,3 +227,76 @@ def check(options: SimpleNamespace) -> None:
                 write_row((state, str(d.id), *where, "|".join(now)))
     shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
     common.say(f"{Path(options.decisions).name}: {', '.join(shown) or 'no decisions'}")
+
+
+@o.command(
+    decisions,
+    decisions=_FILE,
+    model=o.MODEL,
+    known=o.option(
+        "The old model is one that has learnt the decisions up to this number.",
+        "N",
+        default=0,
+        type=click.IntRange(0),
+        hidden=True,
+    ),
+    as_json=o.flag("Print progress and figures as JSON, an object a line.", flags="--json"),
+    output=o.option(
+        "Model folder to write. [default: that of --model, with .next]", "DIR", flags="-o --output"
+    ),
+)
+def learn(options: SimpleNamespace) -> None:
+    """Let a model learn what people decided, and write it beside the old one.
+
+    Accepted mentions become names, and the ranker is fitted further to them; the encoder stays. The
+    old and the new model are measured on decisions that they have not learnt. Name a model that has
+    learnt no decision of the file.
+    """
+    from linker import persistence
+    from linker.decisions.store import DecisionStore
+    from linker.linking.linker import Linker
+    from linker.projects import learning
+    from linker.types import Activity
+
+    output = options.output or f"{Path(options.model).absolute()}.next"
+    persistence.check_replaceable(output)  # before the work, not after it
+    tell = partial(_tell, options.as_json)
+
+    def report(activity: Activity) -> None:
+        tell(activity.what, what=activity.what, share=round(activity.share or 0.0, 2))
+
+    with DecisionStore(options.decisions, read_only=True) as store:
+        rows = store.list()
+    linker = Linker.load(options.model)
+    lessons = learning.lessons_of(rows, linker)
+    linker, compared = learning.learn(linker, lessons, options.known, report)
+    report(Activity("writing the model", 0.95))
+    linker.save(output)
+    last = max(lesson.number for lesson in lessons)
+    figures = compared.to_dict() if compared else {}
+    words = _table(compared) if compared else f"fewer than {learning.FEWEST}: nothing is measured"
+    tell(words, decisions=len(lessons), last=last, **figures)
+    common.say_model(linker, output)
+
+
+def _tell(as_json: bool, words: str, **facts: Any) -> None:
+    """Tell something: the facts as a line of JSON, or in words."""
+    if as_json:
+        common.show(json.dumps(facts))
+    else:
+        common.say(words)
+
+
+def _table(compared: Comparison) -> str:
+    """The figures of two models as a table."""
+    from linker.evaluation.report import aligned
+    from linker.outputs import decimals
+
+    rows = [("held-out decisions", "right", "Acc@1", "95% interval", "mean confidence")]
+    for name, of in (("old", compared.old.to_dict()), ("new", compared.new.to_dict())):
+        low, high = map(decimals, of["interval"])
+        count = f"{of['right']:,} of {of['mentions']:,}"
+        accuracy, confidence = decimals(of["accuracy"]), decimals(of["confidence"])
+        rows.append((name, count, accuracy, f"{low} to {high}", confidence))
+    changed = f"{compared.better:,} became right, {compared.worse:,} became wrong"
+    return f"{aligned(rows)}\n{changed}"

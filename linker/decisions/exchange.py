@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -286,12 +286,7 @@ def _key(d: Decision) -> tuple[str | bool, ...]:
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
-    """Write accepted decisions as annotated mentions, which `linker train --mentions` reads.
-
-    Left out are those on which reviewers disagree, rejections, those that hold in one document
-    only, and those that somebody calls broader, narrower or related, since training would take them
-    for names of the concept that hold everywhere; and those by which a part of a mention has no
-    concept, which an annotation cannot say.
+    """Write decisions as annotated mentions, which `linker train --mentions` reads; see `taught`.
 
     Returns:
         The number of decisions that were left out.
@@ -300,13 +295,29 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     write_row(("mention", "concept_id"))
     left_out = 0
     for of_place in in_force(decisions).values():
-        kept = [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
-        if disagree(of_place) or any(d.predicate for d in of_place):
-            kept = []
-        for decision in kept[:1]:  # the others agree with it
+        kept = _teaching(of_place)
+        for decision in kept[:1]:
             write_row((decision.mention, decision.concept_id or "-1"))
         left_out += len(of_place) - len(kept)
     return left_out
+
+
+def taught(decisions: Iterable[Decision]) -> list[Decision]:
+    """The decisions that training learns, one for each mention.
+
+    Left out are those on which reviewers disagree, rejections, those that hold in one document
+    only, and those that somebody calls broader, narrower or related, since training would take them
+    for names of the concept that hold everywhere; and those by which a part of a mention has no
+    concept, which an annotation cannot say.
+    """
+    return [d for of_place in in_force(decisions).values() for d in _teaching(of_place)[:1]]
+
+
+def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
+    """The decisions on a mention that training may learn; all of them say the same."""
+    if disagree(of_place) or any(d.predicate for d in of_place):
+        return []
+    return [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
 
 
 def _is_whole(decision: Decision) -> bool:

@@ -77,6 +77,23 @@ def _exchange(first: Path, second: Path) -> bool:
     return bool(rename(*names, _RENAME_EXCHANGE) == 0)
 
 
+def exchange(first: Path, second: Path) -> None:
+    """Exchange the names of two folders that stand beside each other.
+
+    Raises:
+        OSError: one is not there, or may not be renamed.
+    """
+    if not _exchange(first, second):
+        between = first.with_name(f"{first.name}.{secrets.token_hex(4)}")
+        os.replace(first, between)
+        try:
+            os.replace(second, first)
+        except OSError:
+            os.replace(between, first)
+            raise
+        os.replace(between, second)
+
+
 def clean(folder: Path, targets: str) -> None:
     """Remove what killed runs left, or put it back where it is an old folder without a new one.
 

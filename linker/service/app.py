@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service import concepts, decisions, errors, fhir, linking, projects, uploads
+from linker.service import concepts, decisions, errors, fhir, learning, linking, projects, uploads
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
 from linker.service.metrics import CONTENT_TYPE
@@ -72,6 +72,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     )
     if workbench:
         app.include_router(projects.router(service, workbench))
+        app.include_router(learning.router(service, workbench))
     for room in (linking, uploads, concepts, decisions, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))

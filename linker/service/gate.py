@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
 _OPEN = ("/", "/health")  # paths that need no key
 _OPEN_BELOW = "/static/"
-_UNTIMED = "/reload"  # takes as long as a model takes to load
+_UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
@@ -91,7 +91,7 @@ class Gate:
         """Let the application answer a request; an answer in its place where it fails."""
         limits = self._service.limits
         try:
-            seconds = None if scope["path"] == _UNTIMED else limits.seconds
+            seconds = None if scope["path"] in _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
             return _failed(

@@ -158,6 +158,13 @@ class Workbench:
 
     # linking
 
+    async def relink(self) -> None:
+        """Link the projects of the present dictionary anew, after the model has learnt."""
+        for project in await self.read(rows.projects):
+            if project.origin.release == self.origin.release:
+                await self.write(rows.renewed, self.store, project.id, self.origin)
+        self.wake()
+
     async def link_document(self, number: int, document: int) -> None:
         """Link the mentions of a document that have no answer, at once."""
         model = self._service.model

@@ -1,0 +1,219 @@
+"""Learning: a trained model takes what people decided, and is measured on what it has not learnt.
+
+The encoder stays as it is. Accepted decisions become names, as annotated mentions do, and the
+ranker is fitted further to the candidates that the model, which has not learnt them yet, gives for
+them. That takes seconds, and is as good as a training from the start (docs/workbench.md).
+
+A decision is held out for one figure: in each of five parts, by the forms of the mentions, the
+decisions are answered by a model that has learnt the other four.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from linker import metrics
+from linker.decisions.exchange import taught
+from linker.decisions.records import current, form_of
+from linker.errors import LinkerError
+from linker.evaluation import protocols
+from linker.evaluation.protocols import Outcome
+from linker.ids import parse_gold
+from linker.linking.linker import Linker
+from linker.ranker import ranker as rankers
+from linker.training import fit_ranker
+from linker.types import Activity, Decision, Mention
+
+PARTS = 5
+FEWEST = 30
+"""Decisions that are held out for figures; of fewer nothing can be said."""
+
+_STEPS = PARTS + 2  # the candidates, each part, and all
+_SHOWN = 5  # candidates of a mention that is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A mention with what people decided, and the number of the decision."""
+
+    mention: Mention
+    number: int
+
+    @property
+    def part(self) -> int:
+        """In which part it is held out: the same for all spellings of a form, and each time."""
+        return hashlib.sha256(form_of(self.mention.text).encode()).digest()[0] % PARTS
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How good a model is on mentions with a decision that it has not learnt."""
+
+    mentions: int
+    right: int
+    confidence: float  # the mean, which is the share of right answers that the model expects
+    calibration_error: float
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> Figures:
+        """The figures of outcomes."""
+        confident = [outcome for outcome in outcomes if outcome.confidence is not None]
+        confidences = [outcome.confidence or 0.0 for outcome in confident]
+        right = [outcome.first_is_right for outcome in confident]
+        return cls(
+            len(outcomes),
+            sum(outcome.rank == 1 for outcome in outcomes),
+            float(np.mean(confidences)) if confident else float("nan"),
+            metrics.calibration_error(confidences, right),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures with the share that is right, and its interval of 95%."""
+        low, high = metrics.share_interval(self.right, self.mentions)
+        return {
+            "mentions": self.mentions,
+            "right": self.right,
+            "accuracy": round(self.right / self.mentions, 4),
+            "interval": [round(low, 4), round(high, 4)],
+            "confidence": _rounded(self.confidence),
+            "calibration_error": _rounded(self.calibration_error),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two models on the same held-out decisions."""
+
+    old: Figures
+    new: Figures
+    better: int  # decisions that only the new one answers rightly
+    worse: int  # those that only the old one does
+
+    @property
+    def p(self) -> float:
+        """How probable such a difference is by chance: McNemar's exact test."""
+        from scipy import stats  # takes a second to import
+
+        changed = self.better + self.worse
+        return float(stats.binomtest(self.better, changed).pvalue) if changed else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `json` can write."""
+        return {
+            "held_out": self.new.mentions,
+            "old": self.old.to_dict(),
+            "new": self.new.to_dict(),
+            "better": self.better,
+            "worse": self.worse,
+            "p": round(self.p, 4),
+        }
+
+
+def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
+    """What decisions teach a model, with the ids that its dictionary has now.
+
+    That is what `linker.decisions.exchange.taught` says of those in force.
+
+    Args:
+        decisions: in force, in order of entry.
+        linker: the model.
+    """
+    known, _ = current(decisions, linker.dictionary)
+    return [
+        Lesson(Mention(d.mention, gold=parse_gold(d.concept_id or "-1")), d.id or 0)
+        for d in taught(known)
+    ]
+
+
+class Learner:
+    """Makes models that have learnt decisions out of one that has not.
+
+    Args:
+        base: the model, which has learnt none of the decisions.
+        lessons: the decisions, one at least.
+    """
+
+    def __init__(self, base: Linker, lessons: Sequence[Lesson]) -> None:
+        self._base, self._lessons = base, lessons
+        self._lists = fit_ranker.judged(base, [lesson.mention for lesson in lessons])
+
+    def learnt(self, is_taken: Sequence[bool]) -> Linker:
+        """The model that has learnt some of the lessons, given which are taken."""
+        numbers = np.flatnonzero(is_taken)
+        if not len(numbers):
+            return self._base
+        mentions = [self._lessons[number].mention for number in numbers.tolist()]
+        linker, _ = self._base.renewed(mentions=mentions)
+        if len(numbers) < fit_ranker.FEWEST or linker.ranker is None:
+            return linker
+        seed, before = linker.options.training.seed, linker.ranker
+        ranker = rankers.fit(self._lists.only(numbers), seed, before)
+        known = before.described.removeprefix("fitted to ")
+        facts = {"fitted_to": f"{len(numbers):,} decisions, and before that {known}"}
+        return linker.with_ranker(dataclasses.replace(ranker, provenance=facts))
+
+    def compared(self, known: int, say: Callable[[int], None]) -> Comparison:
+        """Measure the model in use and a new one on decisions that neither has learnt.
+
+        Args:
+            known: the model in use has learnt the decisions up to this number; 0: none.
+            say: is told the number of each part, from 0, before it is worked on.
+        """
+        old, new = list[Outcome](), list[Outcome]()
+        for part in range(PARTS):
+            say(part)
+            rest = [lesson.part != part for lesson in self._lessons]
+            before = [lesson.part != part and lesson.number <= known for lesson in self._lessons]
+            asked = [lesson.mention for lesson in self._lessons if lesson.part == part]
+            old += protocols.strict(self.learnt(before), asked, _SHOWN)
+            new += protocols.strict(self.learnt(rest), asked, _SHOWN)
+        pairs = [(a.rank == 1, b.rank == 1) for a, b in zip(old, new, strict=True)]
+        better, worse = pairs.count((False, True)), pairs.count((True, False))
+        return Comparison(Figures.of(old), Figures.of(new), better, worse)
+
+
+def learn(
+    base: Linker, lessons: Sequence[Lesson], known: int, report: Callable[[Activity], None]
+) -> tuple[Linker, Comparison | None]:
+    """Let a model learn decisions, and measure what that is worth.
+
+    Args:
+        base: the model, which has learnt none of them.
+        lessons: the decisions.
+        known: the model in use has learnt those up to this number; 0: none.
+        report: is called with what begins, and how far it is.
+
+    Returns:
+        The model that has learnt all; and the figures of five that have not learnt the part that
+        they are measured on, None where there are fewer than `FEWEST` decisions.
+
+    Raises:
+        LinkerError: there is no decision to learn.
+    """
+    if not lessons:
+        raise LinkerError(
+            "there is nothing to learn: no decision is accepted everywhere without disagreement"
+        )
+
+    def say(step: int, what: str) -> None:
+        report(Activity(what, step / _STEPS))
+
+    say(0, f"linking {len(lessons):,} mentions with decisions")
+    learner = Learner(base, lessons)
+    comparison = None
+    if len(lessons) >= FEWEST:
+        comparison = learner.compared(
+            known, lambda part: say(1 + part, f"measuring part {part + 1} of {PARTS}")
+        )
+    say(1 + PARTS, f"learning {len(lessons):,} decisions")
+    return learner.learnt([True] * len(lessons)), comparison
+
+
+def _rounded(value: float) -> float | None:
+    return None if value != value else round(value, 4)
