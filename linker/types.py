@@ -380,6 +380,7 @@ ReadingKind = Literal["whole", "expanded", "split", "shortened"]
 
 Role = Literal["", "adjudicator"]
 """In which role somebody decided; an adjudicator's decision stands above those of reviewers."""
+ROLES: tuple[Role, ...] = get_args(Role)
 
 Predicate = Literal["", "broad", "narrow", "related"]
 """What an accepted concept is to the mention, as SSSOM has it: empty is exact, `broad` a concept
@@ -417,6 +418,7 @@ class Decision:
             "reviewer": self.reviewer,
             "time": self.time,
             "id": self.id,
+            "role": self.role,
         }
 
 

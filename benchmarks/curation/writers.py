@@ -62,10 +62,11 @@ def run(
     choose, file = random.Random(seed), folder / "decisions.db"
     names = map(str, itertools.count())
 
-    def start() -> subprocess.Popen[bytes]:
+    def start() -> tuple[subprocess.Popen[bytes], Path]:
         name = next(names)
-        notes = str(folder / f"{name}.notes")
-        return subprocess.Popen([sys.executable, __file__, "--write", str(file), notes, name])
+        notes = folder / f"{name}.notes"
+        command = [sys.executable, __file__, "--write", str(file), str(notes), name]
+        return subprocess.Popen(command), notes
 
     began, kills = time.monotonic(), 0
     running = [start() for _ in range(writers)]
@@ -75,16 +76,19 @@ def run(
                 raise SystemExit(f"{decisions} decisions took more than {LIMIT} seconds")
             time.sleep(choose.expovariate(1 / pause))
             place = choose.randrange(writers)
-            if running[place].poll() is not None:
+            writer, notes = running[place]
+            if writer.poll() is not None:
                 raise SystemExit("a writer ended by itself")
-            running[place].kill()
-            running[place].wait()
+            if not notes.exists():  # on a busy machine none would live long enough to write
+                continue
+            writer.kill()
+            writer.wait()
             kills += 1
             running[place] = start()
     finally:
-        for process in running:
-            process.kill()
-            process.wait()
+        for writer, _ in running:
+            writer.kill()
+            writer.wait()
     seconds = time.monotonic() - began
     return compared(file, noted(folder)) | {
         "writers": writers,

@@ -40,7 +40,7 @@ def decide(options: SimpleNamespace) -> None:
     A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
     mention, -1 for no concept. It may have further columns: accepted (false: the concept is wrong),
     scope (the only document in which it holds), predicate (broad, narrow or related: what the
-    concept is to the mention), reviewer, time.
+    concept is to the mention), reviewer, role (adjudicator, or empty), time.
 
     What linker link wrote is taken, too, as a table, SSSOM, PubTator, BioC or JSON lines: the
     decisions that stand in it, and in a table those of rows whose state a person set to accepted,
@@ -100,7 +100,7 @@ def decisions() -> None:
 )
 def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table."""
-    from linker.decisions import exchange
+    from linker.decisions import exchange, log
     from linker.decisions.store import DecisionStore
 
     if options.history and options.conflicts:
@@ -109,7 +109,7 @@ def list_(options: SimpleNamespace) -> None:
     latest = slice(-(options.limit or 0), None)  # from 0: all
     with DecisionStore(options.decisions, read_only=True) as store, common.stdout() as file:
         if options.history:
-            exchange.write_history(store.history(**chosen)[latest], file)
+            log.write_history(store.history(**chosen)[latest], store.steps(), file)
             return
         rows = store.list(**chosen)[latest]
         disputed = store.conflicts()
@@ -156,8 +156,9 @@ def withdraw(options: SimpleNamespace) -> None:
     decisions,
     decisions=_FILE,
     form=o.choice(
-        ("tsv", "mentions", "sssom"),
-        "tsv: for linker decisions import; mentions: for linker train; sssom: mappings.",
+        ("tsv", "mentions", "sssom", "log"),
+        "tsv: for linker decisions import; mentions: for linker train; sssom: mappings; "
+        "log: who did what when, also what holds no more.",
         flags="--format",
     ),
     dictionary=o.option("sssom: dictionary or model with the names.", "PATH", flags="--dict"),
@@ -165,12 +166,16 @@ def withdraw(options: SimpleNamespace) -> None:
 )
 def export(options: SimpleNamespace) -> None:
     """Write the decisions that are in force to a file."""
-    from linker.decisions import exchange
+    from linker.decisions import exchange, log
     from linker.decisions.store import DecisionStore
 
     path = options.dictionary
     dictionary = reading.read([path], options) if path else None
     with DecisionStore(options.decisions, read_only=True) as store:
+        if options.form == "log":
+            with common.writing(options.output, [options.decisions]) as file:
+                log.write(store, file)
+            return
         rows = store.list()
     with common.writing(options.output, [options.decisions]) as file:
         left_out = exchange.export(rows, options.form, file, dictionary)

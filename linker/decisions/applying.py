@@ -18,6 +18,7 @@ from linker.decisions.records import (
     form_of,
     in_force,
     parts_of,
+    standing,
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError, shown
@@ -139,6 +140,7 @@ class Decided:
         those on its long form. Where a document defines a short form, what was decided everywhere
         about these letters does not count, since they may mean something else elsewhere.
         Where the nearest decisions disagree, nothing is said; where others do, they do not count.
+        At each place those of adjudicators stand above the others (see `records.standing`).
 
         Args:
             mention: its text.
@@ -149,7 +151,7 @@ class Decided:
         accepted: tuple[Decision, ...] = ()
         by: list[Decision] = []
         for place in self._where(mention, scope, long_form):
-            decisions = self.places.get(place, [])
+            decisions = standing(self.places.get(place, []))
             if disagree(decisions):
                 if not by:
                     return Ruling(by=tuple(decisions), is_disputed=True)

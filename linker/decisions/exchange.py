@@ -16,9 +16,18 @@ from pathlib import Path
 from typing import Literal, TextIO
 
 from linker.decisions import reviewed
-from linker.decisions.records import checked, concepts_of, disagree, form_of, in_force, parts_of
+from linker.decisions.records import (
+    checked,
+    concepts_of,
+    disagree,
+    form_of,
+    in_force,
+    parts_of,
+    standing,
+    voice,
+)
 from linker.decisions.reviewed import Record
-from linker.decisions.store import DecisionStore, Past
+from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
 from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
@@ -26,7 +35,7 @@ from linker.files.rows import TableRow
 from linker.outputs import sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
-from linker.types import PREDICATES, Decision, Predicate
+from linker.types import PREDICATES, ROLES, Decision, Predicate, Role
 
 logger = logging.getLogger(__name__)
 
@@ -34,10 +43,8 @@ Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
-    *("scope", "reviewer", "time", "model", "release", "predicate"),
+    *("scope", "reviewer", "time", "model", "release", "role", "predicate"),
 )
-HISTORY_COLUMNS = ("state", *COLUMNS[:2], "concept", *COLUMNS[3:], "withdrawn", "withdrawn_by")
-"""No column is named concept_id, so that no reader takes decisions that hold no more."""
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
 _ADDED = re.compile(
     r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions)(?:_\d+)?"
@@ -52,6 +59,8 @@ def export(
     decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None
 ) -> int:
     """Write decisions in a format.
+
+    Mappings and mentions leave out those above which a decision of an adjudicator stands.
 
     Args:
         decisions: those in force, in order of entry.
@@ -71,11 +80,13 @@ def export(
 
     if form == "mentions":
         return write_mentions(decisions, file)
-    if form == "sssom":
-        sssom.write_curated(decisions, file, name=name)
-    else:
+    if form == "tsv":
         write(decisions, file)
-    return 0
+        return 0
+    decisions = list(decisions)
+    kept = [d for of_place in in_force(decisions).values() for d in standing(of_place)]
+    sssom.write_curated(sorted(kept, key=lambda d: d.id or 0), file, name=name)
+    return len(decisions) - len(kept)
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:
@@ -83,23 +94,14 @@ def write(decisions: Iterable[Decision], file: TextIO) -> None:
     write_row = row_writer(file)
     write_row(COLUMNS)
     for decision in decisions:
-        write_row(_cells(decision))
+        write_row(cells(decision))
 
 
-def write_history(past: Iterable[Past], file: TextIO) -> None:
-    """Write decisions with what became of them, for people; `read` refuses the table."""
-    write_row = row_writer(file)
-    write_row(HISTORY_COLUMNS)
-    for p in past:
-        state = "withdrawn" if p.withdrawn else "in force" if p.is_in_force else "replaced"
-        write_row((state, *_cells(p.decision), p.withdrawn, p.withdrawn_by))
-
-
-def _cells(d: Decision) -> tuple[str, ...]:
+def cells(d: Decision) -> tuple[str, ...]:
     """The cells of `COLUMNS`."""
     accepted = "true" if d.accepted else "false"
     number = "" if d.id is None else str(d.id)
-    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate)
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.role, d.predicate)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
@@ -244,6 +246,7 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     yield Decision(
         *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
         predicate=_predicate(cells["predicate"]),
+        role=_role(cells["role"]),
     )
 
 
@@ -260,6 +263,19 @@ def _predicate(cell: str) -> Predicate:
     return written[text]
 
 
+def _role(cell: str) -> Role:
+    """The role in a cell; empty is that of a reviewer.
+
+    Raises:
+        ValueError: it is none.
+    """
+    written: dict[str, Role] = {role or "reviewer": role for role in ROLES}
+    text = cell.lower() or "reviewer"
+    if text not in written:
+        raise ValueError(f"the role is {cell!r}; expected one of {', '.join(written)}")
+    return written[text]
+
+
 def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
     """Add the decisions that the store never had; an import may be repeated.
 
@@ -270,9 +286,9 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
     """
     known = {_key(past.decision) for past in store.history()}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
-    new, changed = list[Decision](), set[tuple[str, str, str]]()
+    new, changed = list[Decision](), set[tuple[str, ...]]()
     for decision in decisions:
-        place = form_of(decision.mention), decision.scope, decision.reviewer
+        place = form_of(decision.mention), decision.scope, *voice(decision)
         is_said = _key(decision) in (known if decision.time else in_force_now)
         if not is_said or (not decision.time and place in changed):
             new.append(decision)
@@ -282,7 +298,7 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate
+    return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
@@ -315,9 +331,10 @@ def taught(decisions: Iterable[Decision]) -> list[Decision]:
 
 def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
     """The decisions on a mention that training may learn; all of them say the same."""
-    if disagree(of_place) or any(d.predicate for d in of_place):
+    counting = standing(of_place)
+    if disagree(counting) or any(d.predicate for d in counting):
         return []
-    return [d for d in of_place if d.accepted and not d.scope and _is_whole(d)]
+    return [d for d in counting if d.accepted and not d.scope and _is_whole(d)]
 
 
 def _is_whole(decision: Decision) -> bool:

@@ -13,7 +13,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
-from linker.types import PREDICATES, Decision
+from linker.types import PREDICATES, ROLES, Decision, Role
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -49,7 +49,8 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
 
     Raises:
         LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, a
-            rejection does not name one concept, or a predicate is unknown or of none accepted.
+            rejection does not name one concept, a predicate is unknown or of none accepted, or
+            a role is unknown.
     """
     mention, reviewer = decision.mention.strip(), decision.reviewer.strip()
     if not mention or len(mention) > MENTION_LIMIT:
@@ -76,6 +77,11 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             "accepted concept"
         )
     texts = (mention, ids, decision.scope, reviewer, decision.time, decision.model)
+    if decision.role not in ROLES:
+        raise LinkerError(
+            f"the role of {shorten(reviewer)!r} is {shorten(repr(decision.role))}; "
+            f"expected {' or '.join(filter(None, ROLES))}, or nothing"
+        )
     if _NO_TEXT.search("".join((*texts, decision.release))):
         raise LinkerError(f"the decision on {mention!a} holds what is no text")
     return decision
@@ -86,13 +92,23 @@ def form_of(mention: str) -> str:
     return normalize(mention) or " ".join(mention.split()).casefold()
 
 
+_Voice = tuple[Role, str]
+
+
+def voice(decision: Decision) -> _Voice:
+    """Whose decisions replace each other: those of one reviewer, or those of all adjudicators."""
+    return decision.role, "" if decision.role else decision.reviewer
+
+
 def in_force(
     decisions: Iterable[Decision], form: Callable[[str], str] = form_of
 ) -> dict[tuple[str, str], list[Decision]]:
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
-    rejection; a rejection replaces only what was said of its concept before.
+    rejection; a rejection replaces only what was said of its concept before. All adjudicators speak
+    as one, whose later decision replaces the earlier one of another; who is both a reviewer and an
+    adjudicator speaks as two.
 
     Args:
         decisions: in order of entry, which counts instead of their times.
@@ -101,9 +117,9 @@ def in_force(
     Returns:
         The decisions of each form and scope, in order of entry.
     """
-    places: dict[tuple[str, str], dict[tuple[str, str], Decision]] = defaultdict(dict)
+    places: dict[tuple[str, str], dict[tuple[_Voice, str], Decision]] = defaultdict(dict)
     for decision in decisions:
-        kept, who = places[form(decision.mention), decision.scope], decision.reviewer
+        kept, who = places[form(decision.mention), decision.scope], voice(decision)
         accepted = who, ""
         rejected = {(who, identifier) for identifier in concepts_of(decision)}
         if decision.accepted:
@@ -118,12 +134,21 @@ def in_force(
     return {place: [*kept.values()] for place, kept in places.items()}
 
 
-def disagree(decisions: Sequence[Decision]) -> bool:
-    """Whether decisions in force on a mention contradict each other.
+def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
+    """Those that count of the decisions in force on a mention, in a scope.
 
-    They do where different concepts are accepted, in whatever order their parts are, or where one
-    that is accepted is also rejected.
+    They are those of adjudicators, where there are any: they stand above all of reviewers.
     """
+    return [d for d in decisions if d.role == "adjudicator"] or decisions
+
+
+def disagree(decisions: Sequence[Decision]) -> bool:
+    """Whether decisions in force on a mention, in a scope, contradict each other.
+
+    Those that count (see `standing`) do where different concepts are accepted, in whatever order
+    their parts are, or where one that is accepted is also rejected.
+    """
+    decisions = standing(decisions)
     if len(decisions) < 2:
         return False
     accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
@@ -141,7 +166,8 @@ def conflicts(places: dict[tuple[str, str], list[Decision]]) -> list[list[Decisi
 
 
 def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Decision]:
-    """The decisions that hold no more since the same reviewer said the contrary.
+    """The decisions that hold no more since the same reviewer, or an adjudicator where it is one
+    of an adjudicator, said the contrary.
 
     Args:
         before: the decisions that were in force, with their numbers.
@@ -149,7 +175,7 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
     """
 
     def said(d: Decision) -> tuple[str | bool, ...]:
-        said = d.reviewer, d.scope, form_of(d.mention), d.accepted, d.predicate
+        said = *voice(d), d.scope, form_of(d.mention), d.accepted, d.predicate
         return *said, *parts_of(d)
 
     after = [d for of_place in in_force([*before, *added]).values() for d in of_place]

@@ -7,19 +7,20 @@ it and when. The order of entry, which the ids give, says what is later; clocks 
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
-from linker.decisions.records import checked, conflicts, form_of, in_force
+from linker.decisions import steps
+from linker.decisions.database import DAMAGED, connect, now, problem, until_free
+from linker.decisions.records import checked, conflicts, form_of, in_force, standing
+from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
-from linker.types import Decision, Role
+from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
 SCHEMA = 2
@@ -48,6 +49,7 @@ CREATE TABLE details (
     decision INTEGER PRIMARY KEY REFERENCES decisions (id),
     role TEXT NOT NULL, predicate TEXT NOT NULL, step INTEGER REFERENCES steps (id)
 );
+CREATE INDEX details_of_step ON details (step);
 CREATE TABLE projects (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
     options TEXT NOT NULL, created TEXT NOT NULL, reviewer TEXT NOT NULL,
@@ -115,10 +117,6 @@ _ADD = (
 _ADD_DETAILS = (
     "INSERT INTO details (decision, role, predicate, step) VALUES (:id, :role, :predicate, :step)"
 )
-_ADD_STEP = (
-    "INSERT INTO steps (project, reviewer, role, time, words) "
-    "VALUES (:project, :reviewer, :role, :time, :words)"
-)
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
@@ -126,21 +124,8 @@ _VERSION = (
 
 _ID = -4  # the place of the id in a row of `_ALL`
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
-_DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
-
 _Decisions = list[Decision]  # the method `list` hides the class
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What somebody did at once, and can undo at once."""
-
-    words: str  # what was done, in words
-    reviewer: str
-    project: int | None = None  # in which; None: in none
-    role: Role = ""
-    time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
-    id: int | None = None  # given by the store
+_COLUMNS = [field.name for field in fields(Decision)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +136,7 @@ class Past:
     is_in_force: bool  # False: it was withdrawn, or a later one replaced it
     withdrawn: str = ""  # when; empty: it was not
     withdrawn_by: str = ""
+    is_overruled: bool = False  # whether it is in force, and one of an adjudicator stands above it
 
 
 class DecisionStore:
@@ -175,11 +161,11 @@ class DecisionStore:
         if read_only and not self.path.is_file():
             raise LinkerError(f"{shown(path)}: there is no file of decisions")
         with self._reporting(), contextlib.ExitStack() as opened:
-            self._reader = _connection(self.path, read_only, patience)
+            self._reader = connect(self.path, read_only, patience)
             self._writer = self._reader
             opened.callback(self.close)
             if not read_only:  # reading does not wait until another process has written
-                self._writer = _connection(self.path, read_only, patience)
+                self._writer = connect(self.path, read_only, patience)
             self._open()
             opened.pop_all()  # it stays open
 
@@ -205,7 +191,7 @@ class DecisionStore:
     def _make_tables(self, is_new: bool) -> None:
         """Make the tables that the file does not have yet."""
         if is_new:
-            _until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
+            until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
         with self.transaction() as connection:
             self._schema = self._number("PRAGMA user_version")  # perhaps somebody was faster
             for schema in range(self._schema + 1, SCHEMA + 1):
@@ -239,7 +225,7 @@ class DecisionStore:
 
     def _damage(self, what: str) -> LinkerError:
         """What is wrong with a damaged file, and what to do."""
-        return LinkerError(f"{shown(self.path)}: {_DAMAGED.format(f' ({shown(what)})')}")
+        return LinkerError(f"{shown(self.path)}: {DAMAGED.format(f' ({shown(what)})')}")
 
     def add(self, decisions: Iterable[Decision], step: Step | None = None) -> list[Decision]:
         """Write decisions in one transaction, and return them with their ids and times.
@@ -258,11 +244,12 @@ class DecisionStore:
         added = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
         with self.transaction() as connection:
             number = None if step is None else add_step(connection, step)
-            for place, decision in enumerate(added):
-                row = connection.execute(_ADD, asdict(decision)).lastrowid
-                added[place] = decision = replace(decision, id=row, step=number)
-                if decision.role or decision.predicate or number is not None:
-                    connection.execute(_ADD_DETAILS, asdict(decision))
+            connection.executemany(_ADD, map(_values, added))
+            ((last,),) = connection.execute("SELECT last_insert_rowid()")
+            ids = range(last - len(added) + 1, last + 1)  # without gaps, since nobody else writes
+            added = [replace(d, id=i, step=number) for i, d in zip(ids, added, strict=True)]
+            detailed = [d for d in added if d.role or d.predicate or number is not None]
+            connection.executemany(_ADD_DETAILS, map(_values, detailed))
         return added
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
@@ -283,6 +270,34 @@ class DecisionStore:
                 connection.execute(statement, (reviewer, moment, identifier)).rowcount
                 for identifier in ids
             )
+
+    def undo(self, project: int | None, reviewer: str) -> Step | None:
+        """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
+
+        Args:
+            project: in which; None: the last of those that are in none.
+            reviewer: whose step it is, who undoes it.
+
+        Returns:
+            The step; None where there is none to undo.
+        """
+        with self.transaction() as connection:
+            return steps.undo(connection, project, reviewer)
+
+    def steps(self, project: int | None = None) -> Sequence[Done]:
+        """The steps, also those that were undone, in order of entry, with what was done in each.
+
+        Args:
+            project: only those in this project; None: all.
+        """
+        if self._schema < 2:
+            return []
+        with self._reporting(), self._reading:
+            tables = steps.read(self._reader)
+        for table, row in ((table, row) for table, rows in tables.items() for row in rows):
+            if wrong := [name for name, value in row.items() if isinstance(value, bytes)]:
+                raise self._damage(f"{wrong[0]} of row {row['id']} of {table} is no text")
+        return steps.joined(tables, [past.decision for past in self._all()], project)
 
     def list(
         self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
@@ -308,9 +323,10 @@ class DecisionStore:
         past = self._all()
         places = in_force(p.decision for p in past if not p.withdrawn)
         ids = {decision.id for of_place in places.values() for decision in of_place}
+        stand = {decision.id for of_place in places.values() for decision in standing(of_place)}
         form = None if mention is None else form_of(mention)
         return [
-            replace(p, is_in_force=p.decision.id in ids)
+            replace(p, is_in_force=p.decision.id in ids, is_overruled=p.decision.id in ids - stand)
             for p in past
             if scope in (None, p.decision.scope)
             and reviewer in (None, p.decision.reviewer)
@@ -355,7 +371,7 @@ class DecisionStore:
         """A connection of its own that reads the file as it is now, and holds up nobody."""
         with (
             self._reporting(),
-            contextlib.closing(_connection(self.path, True, self._patience)) as connection,
+            contextlib.closing(connect(self.path, True, self._patience)) as connection,
         ):
             connection.execute("BEGIN")
             yield connection
@@ -375,7 +391,7 @@ class DecisionStore:
         except UnicodeDecodeError:  # of a message of SQLite, which quotes a damaged schema
             raise self._damage("what its schema says is no text") from None
         except sqlite3.Error as error:
-            raise LinkerError(f"{shown(self.path)}: {_problem(error, self._patience)}") from None
+            raise LinkerError(f"{shown(self.path)}: {problem(error, self._patience)}") from None
 
     def close(self) -> None:
         """Close the file."""
@@ -390,64 +406,6 @@ class DecisionStore:
         self.close()
 
 
-def add_step(connection: sqlite3.Connection, step: Step) -> int:
-    """Write a step in a transaction, and return its number."""
-    values = asdict(step) | {"time": step.time or now()}
-    return connection.execute(_ADD_STEP, values).lastrowid or 0
-
-
-def _connection(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
-    """A connection that makes each transaction durable."""
-    mode = "mode=ro" if read_only else "mode=rwc"
-    has_log = path.with_name(f"{path.name}-wal").exists()
-    if read_only and not has_log and not os.access(path.parent, os.W_OK):
-        mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
-    uri = f"{path.absolute().as_uri()}?{mode}"
-    connection = sqlite3.connect(
-        uri, timeout=patience, isolation_level=None, check_same_thread=False, uri=True
-    )
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA trusted_schema = OFF")  # of a file that somebody else may have made
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.text_factory = _text
-    return connection
-
-
-def _text(raw: bytes) -> str | bytes:
-    """A text of the file; the bytes themselves where it is damaged."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-def _until_free(connection: sqlite3.Connection, statement: str, patience: float) -> None:
-    """Execute what SQLite refuses at once, without waiting, while another process writes."""
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            connection.execute(statement)
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-
-
-def _problem(error: sqlite3.Error, patience: float) -> str:
-    """What an error of SQLite says, and what to do."""
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return f"another process has kept it locked for {patience:.0f} seconds; try again later"
-    if "readonly" in text:
-        return "it can be read, but not written; name a file of decisions that can be written"
-    if "not a database" in text:
-        return "is no file of decisions (SQLite); name another one"
-    if "malformed" in text:
-        return _DAMAGED.format("")
-    return f"the file of decisions cannot be used ({text})"
-
-
-def now() -> str:
-    """The time, ISO 8601 in UTC."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+def _values(decision: Decision) -> dict[str, Any]:
+    """The values of a row; `dataclasses.asdict` takes ten times as long."""
+    return {name: getattr(decision, name) for name in _COLUMNS}

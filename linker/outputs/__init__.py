@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TextIO, cast
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import PREDICATES, ROLES, Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Sequence[Prediction]]
 """A document with the predictions for its mentions; None with predictions for loose mentions."""
@@ -172,8 +172,10 @@ def decision_from_json(record: Any) -> Decision:
         raise ValueError("the concept_id of a decision is neither a text nor null")
     if (predicate := record.get("predicate", "")) not in PREDICATES:
         raise ValueError(f"the predicate of a decision is {predicate!r}")
+    if (role := record.get("role", "")) not in ROLES:
+        raise ValueError(f"the role of a decision is {role!r}")
     values = {key: record[key] for key in [*kinds][1:]}
-    return Decision(record["mention"], identifier or "", **values, predicate=predicate)
+    return Decision(record["mention"], identifier or "", **values, predicate=predicate, role=role)
 
 
 def decimals(value: float | None) -> str:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from linker.decisions.store import DecisionStore, Step, add_step, now
+from linker.decisions import steps
+from linker.decisions.steps import Step, add_step
+from linker.decisions.store import DecisionStore
 from linker.errors import shorten
 from linker.projects import marks
 from linker.projects import store as rows
@@ -54,23 +56,10 @@ def undo(store: DecisionStore, project: int, reviewer: str) -> Undone | None:
     Its decisions are withdrawn, and its remarks and marks count no more.
     """
     with store.transaction() as connection:
-        step = connection.execute(
-            "SELECT id, words FROM steps WHERE project = ? AND reviewer = ? AND undone = '' "
-            "ORDER BY id DESC LIMIT 1",
-            [project, reviewer],
-        ).fetchone()
-        if step is None:
+        step = steps.undo(connection, project, reviewer)
+        if step is None or step.id is None:
             return None
-        number, words = step
-        moment = now()
-        connection.execute(
-            "UPDATE steps SET undone = ?, undone_by = ? WHERE id = ?", [moment, reviewer, number]
-        )
-        connection.execute(
-            "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
-            "SELECT decision, ?, ? FROM details WHERE step = ?",
-            [reviewer, moment, number],
-        )
+        number = step.id
         mentions = connection.execute(
             "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = ?", [number]
         ).fetchall()
@@ -78,7 +67,7 @@ def undo(store: DecisionStore, project: int, reviewer: str) -> Undone | None:
             stored = rows.document(connection, project, document)
             marks.refresh(connection, project, document, stored.document)
         remarked = connection.execute("SELECT form FROM remarks WHERE step = ?", [number])
-        return Undone(words, [text for (text,) in (*mentions, *remarked.fetchall())])
+        return Undone(step.words, [text for (text,) in (*mentions, *remarked.fetchall())])
 
 
 def places(

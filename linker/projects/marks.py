@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from linker.decisions.records import form_of
-from linker.decisions.store import Step, add_step
+from linker.decisions.steps import Step, add_step
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention, Span, parse_spans

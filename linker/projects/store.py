@@ -18,7 +18,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from linker.decisions.store import DecisionStore, now
+from linker.decisions.database import now
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.linking.requests import FoundSpan
 from linker.projects.sources import Content, Kind

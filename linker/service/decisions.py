@@ -7,12 +7,12 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
-from linker.decisions import exchange
+from linker.decisions import exchange, log
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -20,7 +20,7 @@ from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
-from linker.types import Decision, Predicate
+from linker.types import Decision, Predicate, Role
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
@@ -41,6 +41,7 @@ class NewDecision(Strict):
     )
     scope: _Text = Field("", description="The id of a document; empty: everywhere.")
     reviewer: _Text = ""
+    role: Role = Field("", description="That of an adjudicator stands above those of reviewers.")
 
 
 class NewDecisions(Strict):
@@ -113,14 +114,18 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/export", response_class=Response)
     async def export(
-        form: Annotated[exchange.Form, Query(alias="format")] = "tsv",
+        form: Annotated[exchange.Form | Literal["log"], Query(alias="format")] = "tsv",
     ) -> Response:
-        """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on."""
+        """The decisions in force as a file: a table, SSSOM, or annotated mentions to train on; or
+        all that was done, as a log."""
         store, dictionary = store_of(service), service.linker.dictionary
 
         def exported() -> str:
             file = io.StringIO()
-            exchange.export(store.list(), form, file, dictionary)
+            if form == "log":
+                log.write(store, file)
+            else:
+                exchange.export(store.list(), form, file, dictionary)
             return file.getvalue()
 
         text = await asyncio.to_thread(exported)

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Body, Path, Query, Request, Response
 from pydantic import Field
 
 from linker.decisions.records import identified, releases, replaced
-from linker.decisions.store import Step
+from linker.decisions.steps import Step
 from linker.errors import LinkerError
 from linker.projects import changes, linking, sources
 from linker.projects import store as rows

@@ -321,3 +321,14 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
         ("sporadic breast cancer", OVARIAN)
     ]
+
+
+def test_an_adjudicator_stands_above_reviewers_in_a_place(linker: Linker) -> None:
+    ann, bob = (Decision("breast cancer", i, reviewer=i, id=1) for i in (OVARIAN, ATAXIA))
+    settled = Decision("breast cancer", BREAST, reviewer="eve", role="adjudicator", id=2)
+    prediction = answer(linker, "breast cancer", settled, ann, bob)
+    assert (ids(prediction)[0][0], prediction.state) == (BREAST, "accepted")
+    assert prediction.decisions == (settled,)
+    here = replace(ann, scope="7")  # the nearest place counts
+    in_document = Document("7", (Passage("breast cancer", 0),), (Mention("breast cancer"),))
+    assert ids(answer(linker, in_document, settled, here))[0][0] == OVARIAN

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker.decisions import exchange
+from linker.decisions import exchange, log
+from linker.decisions.steps import Step, add_step
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
-from linker.types import PREDICATES, Decision
+from linker.types import PREDICATES, ROLES, Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -30,6 +31,7 @@ ONE = st.builds(
     TEXT,
     TEXT,
     TEXT,
+    role=st.sampled_from(ROLES),
 )
 
 
@@ -131,3 +133,35 @@ def test_a_pipe_is_read_whole(tmp_path: Path) -> None:
     writer.start()
     assert list(exchange.read(pipe)) == [Decision("gout", ""), Decision("ebola", "A")]
     writer.join()
+
+
+def test_what_an_adjudicator_overrules_is_neither_a_mapping_nor_learnt() -> None:
+    reviewed = [Decision("m", "A:1", reviewer="ann", id=1), Decision("n", "B:1", id=2)]
+    settled = Decision("m", "A:2", reviewer="eve", role="adjudicator", id=3)
+    file = io.StringIO()
+    assert exchange.export([*reviewed, settled], "mentions", file, None) == 1
+    assert file.getvalue() == "mention\tconcept_id\nm\tA:2\nn\tB:1\n"
+    file = io.StringIO()
+    assert exchange.export([*reviewed, settled], "sssom", file, None) == 1
+    assert "A:2" in file.getvalue()
+    assert "A:1" not in file.getvalue()
+
+
+def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
+    early, late = (f"{year}-01-01T00:00:00+00:00" for year in (2020, 2090))
+    with DecisionStore(tmp_path / "d.sqlite") as store:
+        store.add([Decision("m", "A", time=late)], Step("accepted A for m", "ann"))
+        store.add([Decision("m", "B", reviewer="eve", role="adjudicator", time=early)])
+        with store.transaction() as connection:
+            number = add_step(connection, Step("wrote a note", "bob", time=early))
+            connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'note', 'Why?')", (number,))
+        store.undo(None, "bob")
+        file = io.StringIO()
+        log.write(store, file)
+    header, *rows = [line.split("\t") for line in file.getvalue().splitlines()]
+    shown = ("state", "mention", "concept", "reviewer", "withdrawn_by", "words", "action", "value")
+    assert [tuple(row[header.index(name)] for name in shown) for row in rows] == [
+        ("in force", "m", "B", "eve", "", "", "decision", ""),
+        ("undone", "m", "", "bob", "bob", "wrote a note", "note", "Why?"),
+        ("overruled", "m", "A", "", "", "accepted A for m", "decision", ""),
+    ]

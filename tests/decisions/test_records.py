@@ -22,6 +22,7 @@ from linker.decisions.records import (
     in_force,
     parts_of,
     replaced,
+    standing,
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -59,6 +60,7 @@ def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
         (Decision("m", "D1|-1", accepted=False), "expected one concept"),
         (Decision("m\ud800", "D1"), "holds what is no text"),
         (Decision("m", "D1", reviewer="\0"), "holds what is no text"),
+        (replace(Decision("m", "D1"), role="judge"), "role of '' is 'judge'; expected adjudicator"),
     ],
 )
 def test_bad_decisions(decision: Decision, message: str) -> None:
@@ -89,6 +91,34 @@ def test_later_decisions_of_a_reviewer(
 ) -> None:
     records = [Decision("m", concept, accepted, "", ANN) for concept, accepted in decisions]
     assert in_force(records) == {("m", ""): [records[place] for place in left]}
+
+
+def said(who: str, concept: str, accepted: bool = True) -> Decision:
+    """What a reviewer said; an adjudicator, whose name is in capitals."""
+    return Decision(
+        "m", concept, accepted, reviewer=who.lower(), role="adjudicator" if who.isupper() else ""
+    )
+
+
+@pytest.mark.parametrize(
+    ("decisions", "kept", "counting"),
+    [  # in order, and the places of those in force, and of those that count
+        ([("EVE", "A"), ("ann", "B"), ("bob", "C")], [0, 1, 2], [0]),
+        ([("ann", "B"), ("bob", "C"), ("EVE", "A", False)], [0, 1, 2], [2]),
+        ([("ann", "B"), ("EVE", "A"), ("IDA", "C")], [0, 2], [2]),  # the later adjudicator
+        ([("EVE", "A"), ("IDA", "A", False)], [1], [1]),
+        ([("eve", "A"), ("EVE", "B"), ("eve", "C")], [1, 2], [1]),  # one person in two roles
+        ([("ann", "B"), ("bob", "C")], [0, 1], [0, 1]),
+    ],
+)
+def test_adjudicators_stand_above_reviewers(
+    decisions: Sequence[tuple[str, str]], kept: Sequence[int], counting: Sequence[int]
+) -> None:
+    records = [said(*decision) for decision in decisions]
+    (of_place,) = in_force(records).values()
+    assert of_place == [records[place] for place in kept]
+    assert standing(of_place) == [records[place] for place in counting]
+    assert disagree(of_place) == (len(counting) > 1)
 
 
 def test_scopes_and_forms_are_apart() -> None:
@@ -146,10 +176,10 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
 def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], cut: int) -> None:
     log = [replace(d, id=number) for number, d in enumerate(decisions)]
 
-    def standing(log: Sequence[Decision]) -> list[Decision]:
-        return [d for d in log if any(d is kept for of in in_force(log).values() for kept in of)]
+    def kept(log: Sequence[Decision]) -> list[Decision]:
+        return [d for d in log if any(d is one for of in in_force(log).values() for one in of)]
 
-    before, added, after = standing(log[:cut]), log[cut:], standing(log)
+    before, added, after = kept(log[:cut]), log[cut:], kept(log)
     still_said = [replace(d, id=None) for d in after]
     assert replaced(before, added) == [
         d for d in (*before, *added) if d not in after and replace(d, id=None) not in still_said

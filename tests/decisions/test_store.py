@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from linker.decisions import store as store_module
-from linker.decisions.store import DecisionStore, Step
+from linker.decisions.steps import Step, add_step
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.types import Decision
 
@@ -92,6 +93,43 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
         assert store.history(scope="7") == [third]
         assert store.history(reviewer="bob") == []
         assert store.list(scope="") == store.list(reviewer="")[:1] == [first.decision]
+
+
+def test_the_history_says_what_an_adjudicator_overrules(path: Path) -> None:
+    with DecisionStore(path) as store:
+        of_ann, of_bob = Decision("m", "A", reviewer="ann"), Decision("m", "B", reviewer="bob")
+        first, second = store.add([of_ann, of_bob])
+        assert store.conflicts() == [[first, second]]
+        (third,) = store.add([Decision("m", "C", reviewer="ann", role="adjudicator")])
+        assert store.conflicts() == []
+        assert store.list() == [first, second, third]
+        assert [p.is_overruled for p in store.history()] == [True, True, False]
+        store.withdraw([third.id or 0])
+        assert store.conflicts() == [[first, second]]
+
+
+def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
+    with DecisionStore(path) as store:
+        (alone,) = store.add([Decision("m", "A", reviewer="ann")])
+        store.add([Decision("m", "B"), Decision("n", "C")], Step("accepted 2", "ann"))
+        store.add([Decision("m", "D")], Step("accepted D for m", "bob", role="adjudicator"))
+        with store.transaction() as connection:
+            number = add_step(connection, Step("flagged m", "ann"))
+            connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'flag', '1')", (number,))
+        flagged, accepted = store.undo(None, "ann"), store.undo(None, "ann")
+        assert flagged
+        assert accepted
+        assert (flagged.words, flagged.id, flagged.undone_by) == ("flagged m", 3, "ann")
+        assert accepted.undone[-6:] == "+00:00"
+        assert store.undo(None, "ann") is None  # a decision outside of steps is no step
+        assert [p.withdrawn_by for p in store.history()] == ["", "ann", "ann", ""]
+        first, second, third = store.steps()
+        assert (first.step, third.step) == (accepted, flagged)
+        assert [d.concept_id for d in first.decisions] == ["B", "C"]
+        assert third.remarks == [{"id": 1, "step": 3, "form": "m", "kind": "flag", "value": "1"}]
+        assert (second.step.undone, second.step.role) == ("", "adjudicator")
+        assert store.steps(project=1) == []
+        assert alone in store.list()
 
 
 def test_all_or_none_are_added(path: Path) -> None:
@@ -232,10 +270,12 @@ def test_flipped_bits_end_in_an_answer_or_in_a_message(path: Path) -> None:
         )
         store.withdraw(range(3, 30, 9), "ann")
     data, random, refused = path.read_bytes(), Random(0), 0
+    written = [place for place, byte in enumerate(data) if byte]
     for number in range(200):
         flipped, file = bytearray(data), path.with_name(f"{number}.db")
-        # half of them in the header and the schema, which are a fifth of the file
-        flipped[random.randrange(len(data) if number % 2 else 4096)] ^= 1 << random.randrange(8)
+        # half of them in the header and the schema, the others wherever something is written
+        places = written if number % 2 else range(4096)
+        flipped[random.choice(places)] ^= 1 << random.randrange(8)
         file.write_bytes(flipped)
         try:
             with DecisionStore(file, read_only=number > 20) as store:

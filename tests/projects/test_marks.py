@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker import LinkerError
-from linker.decisions.store import DecisionStore, Step
+from linker.decisions.steps import Step
+from linker.decisions.store import DecisionStore
 from linker.projects import marks
 from linker.projects.marks import Mark, Place
 from linker.types import Document, Mention, Passage

@@ -1,0 +1,119 @@
+"""Steps: what a person did at once, and can undo at once, in the file of decisions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from linker.decisions.database import now
+from linker.types import Decision, Role
+
+_ADD_STEP = (
+    "INSERT INTO steps (project, reviewer, role, time, words) "
+    "VALUES (:project, :reviewer, :role, :time, :words)"
+)
+_LAST_STEP = (
+    "SELECT * FROM steps WHERE project IS :project AND reviewer = :reviewer AND undone = '' "
+    "ORDER BY id DESC LIMIT 1"
+)
+_WITHDRAW_STEP = (
+    "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
+    "SELECT decision, :undone_by, :undone FROM details WHERE step = :id"
+)
+_UNDO = "UPDATE steps SET undone = :undone, undone_by = :undone_by WHERE id = :id"
+_READ = {
+    "steps": "SELECT s.*, coalesce(p.name, '') AS name FROM steps s "
+    "LEFT JOIN projects p ON p.id = s.project ORDER BY s.id",
+    "marks": "SELECT * FROM marks ORDER BY id",
+    "remarks": "SELECT * FROM remarks ORDER BY id",
+    "proposals": "SELECT * FROM proposals ORDER BY id",
+}
+
+Row = Mapping[str, Any]
+"""The values of a row of a table by their columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What somebody did at once, and can undo at once."""
+
+    words: str  # what was done, in words
+    reviewer: str
+    project: int | None = None  # in which; None: in none
+    role: Role = ""
+    time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
+    id: int | None = None  # given by the store
+    undone: str = ""  # when; empty: it was not
+    undone_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step, and what was done in it; rows are those of the tables of these names."""
+
+    step: Step
+    project: str = ""  # its name
+    decisions: Sequence[Decision] = ()
+    marks: Sequence[Row] = ()
+    remarks: Sequence[Row] = ()
+    proposals: Sequence[Row] = ()
+
+
+def add_step(connection: sqlite3.Connection, step: Step) -> int:
+    """Write a step in a transaction, and return its number."""
+    values = asdict(step) | {"time": step.time or now()}
+    return connection.execute(_ADD_STEP, values).lastrowid or 0
+
+
+def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
+    """Undo the last step of a reviewer in a transaction; see `DecisionStore.undo`."""
+    if not (found := _rows(connection, _LAST_STEP, {"project": project, "reviewer": reviewer})):
+        return None
+    step = replace(Step(**found[0]), undone=now(), undone_by=reviewer)
+    connection.execute(_WITHDRAW_STEP, asdict(step))
+    connection.execute(_UNDO, asdict(step))
+    return step
+
+
+def read(connection: sqlite3.Connection) -> dict[str, Sequence[Row]]:
+    """The rows of steps, and of what is done in steps, by the names of their tables."""
+    return {name: _rows(connection, statement) for name, statement in _READ.items()}
+
+
+def joined(
+    tables: Mapping[str, Sequence[Row]], decisions: Iterable[Decision], project: int | None
+) -> list[Done]:
+    """The steps with what was done in each.
+
+    Args:
+        tables: see `read`.
+        decisions: all of the file.
+        project: see `DecisionStore.steps`.
+    """
+    made, rows = defaultdict[Any, list[Decision]](list), defaultdict[Any, list[Row]](list)
+    for decision in decisions:
+        made[decision.step].append(decision)
+    parts = [name for name in tables if name != "steps"]
+    for name in parts:
+        for row in tables[name]:
+            rows[name, row["step"]].append(row)
+    return [
+        Done(
+            Step(**{name: value for name, value in row.items() if name != "name"}),
+            row["name"],
+            made[row["id"]],
+            **{name: rows[name, row["id"]] for name in parts},
+        )
+        for row in tables["steps"]
+        if project in (None, row["project"])
+    ]
+
+
+def _rows(connection: sqlite3.Connection, statement: str, values: Row | None = None) -> list[Row]:
+    """The rows that a statement reads."""
+    cursor = connection.execute(statement, values or {})
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
