@@ -161,16 +161,25 @@ def withdraw(options: SimpleNamespace) -> None:
         "log: who did what when, also what holds no more.",
         flags="--format",
     ),
-    dictionary=o.option("sssom: dictionary or model with the names.", "PATH", flags="--dict"),
+    proposals=o.flag("The new terms that people proposed, as a template of ROBOT."),
+    dictionary=o.option("Dictionary or model with the names.", "PATH", flags="--dict"),
     output=o.OUTPUT,
 )
 def export(options: SimpleNamespace) -> None:
-    """Write the decisions that are in force to a file."""
-    from linker.decisions import exchange, log
+    """Write the decisions that are in force to a file, or the terms that people proposed."""
+    from linker.decisions import exchange, log, proposals
     from linker.decisions.store import DecisionStore
 
     path = options.dictionary
     dictionary = reading.read([path], options) if path else None
+    if options.proposals:
+        if o.is_given("form"):
+            raise click.UsageError("--proposals are written in one format; leave out --format")
+        with DecisionStore(options.decisions, read_only=True) as store:
+            terms = proposals.listed(store)
+        with common.writing(options.output, [options.decisions]) as file:
+            proposals.write(terms, file, partial(exchange.name_of, dictionary))
+        return
     with DecisionStore(options.decisions, read_only=True) as store:
         if options.form == "log":
             with common.writing(options.output, [options.decisions]) as file:
