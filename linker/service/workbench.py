@@ -114,7 +114,6 @@ class Workbench:
             Missing: there is no such project.
         """
         model = self._service.model
-        version = model.decided[0] if model.decided else 0  # of decisions, which may be later ones
         decided = await self._service.decided()
 
         def call() -> _Result:
@@ -127,7 +126,7 @@ class Workbench:
                     self._queues[number] = kept
                 with kept.lock:
                     if decided:
-                        kept.queue.refresh(connection, decided, version)
+                        kept.queue.refresh(connection, decided)
                     return function(kept.queue, connection)
 
         return await asyncio.to_thread(call)
