@@ -322,15 +322,15 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     return left_out
 
 
-def taught(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that training learns, one for each mention.
+def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
+    """The decisions that training learns, one for each mention, of those in force on each.
 
     Left out are those on which reviewers disagree, rejections, those that hold in one document
     only, and those that somebody calls broader, narrower or related, since training would take them
     for names of the concept that hold everywhere; and those by which a part of a mention has no
     concept, which an annotation cannot say.
     """
-    return [d for of_place in in_force(decisions).values() for d in _teaching(of_place)[:1]]
+    return [decision for of_place in in_force for decision in _teaching(of_place)[:1]]
 
 
 def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
