@@ -6,7 +6,7 @@ Each is a step of its own in the file of decisions, and counts until that step i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -35,9 +35,8 @@ _ADD = (
     "INSERT INTO proposals (step, mention, label, definition, parent, synonyms, note) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
-_TEXTS = ("label", "mention", "definition", "parent", "note", "reviewer", "time")
 _LIST = (
-    f"SELECT {', '.join(_TEXTS)}, synonyms, proposals.id "
+    "SELECT label, mention, definition, parent, note, reviewer, time, synonyms, proposals.id "
     "FROM proposals JOIN steps ON steps.id = step WHERE undone = '' ORDER BY proposals.id"
 )
 _WITHDRAW = (
@@ -106,21 +105,22 @@ def listed(store: DecisionStore) -> list[Proposal]:
     with store.reading() as connection:
         if connection.execute("PRAGMA user_version").fetchone()[0] < _SINCE:
             return []
-        return [_of_row(store, row) for row in connection.execute(_LIST)]
+        cursor = connection.execute(_LIST)
+        names = [column[0] for column in cursor.description]
+        return [_of_row(store, dict(zip(names, row, strict=True))) for row in cursor]
 
 
-def _of_row(store: DecisionStore, row: Sequence[Any]) -> Proposal:
+def _of_row(store: DecisionStore, row: dict[str, Any]) -> Proposal:
     """A row of the file as a proposal."""
-    *texts, synonyms, number = row
+    number, synonyms = row.pop("id"), row.pop("synonyms")
     try:
         names = json.loads(synonyms)
-        if not all(isinstance(text, str) for text in (*texts, *names)):
+        if not all(isinstance(text, str) for text in (*row.values(), *names)):
             raise TypeError
     except (TypeError, ValueError):
         damaged = f"{shown(store.path)}: proposal {number} is damaged; take the file from a backup"
         raise LinkerError(damaged) from None
-    known: dict[str, Any] = dict(zip(_TEXTS, texts, strict=True))
-    return Proposal(**known, synonyms=tuple(names), id=number)
+    return Proposal(**row, synonyms=tuple(names), id=number)
 
 
 def withdraw(store: DecisionStore, number: int, reviewer: str = "") -> bool:
