@@ -100,7 +100,8 @@ def decisions() -> None:
 )
 def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table."""
-    from linker.decisions import exchange, log
+    from linker.decisions import exchange, log, records
+    from linker.decisions.agreement import agreement
     from linker.decisions.store import DecisionStore
 
     if options.history and options.conflicts:
@@ -111,12 +112,19 @@ def list_(options: SimpleNamespace) -> None:
         if options.history:
             log.write_history(store.history(**chosen)[latest], store.steps(), file)
             return
-        rows = store.list(**chosen)[latest]
-        disputed = store.conflicts()
+        chosen_rows = store.list(**chosen)
+        rows, disputed = chosen_rows[latest], store.conflicts()
         if options.conflicts:
             ids = {decision.id for of_mention in disputed for decision in of_mention}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
+    agreed = agreement(records.in_force(chosen_rows).values())
+    if options.conflicts and agreed.both:
+        kappa = "is not defined" if agreed.kappa is None else f"{agreed.kappa:.2f}"
+        common.say(
+            f"where two reviewers decided on a mention, they agree in {agreed.agreed:,} of "
+            f"{agreed.both:,} cases; kappa {kappa}"
+        )
     if disputed and not options.conflicts:
         mentions = common.counted(len(disputed), "mention")
         common.say(f"reviewers disagree on {mentions}; see them with --conflicts")

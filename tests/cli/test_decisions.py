@@ -131,6 +131,7 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
     assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
     assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
     disputed = run("decisions", "list", "--decisions", file, "--conflicts")
+    assert "they agree in 0 of 1 cases; kappa 0.00" in disputed.err
     assert [r["concept_id"] for r in rows(disputed.out)] == [OVARIAN, BREAST]
     one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
     assert [r["mention"] for r in rows(one.out)] == ["gout"]
