@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from linker.decisions import steps
@@ -21,14 +20,6 @@ from linker.types import Decision, Document, parse_spans
 Kind = Literal["flag", "note"]
 _AROUND = 100  # characters of the text before and behind a mention that are shown
 _TOLD = 3  # decisions of a step that its words tell
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """A step that was undone."""
-
-    words: str
-    mentions: Sequence[str]  # on which its decisions were
 
 
 def told(decisions: Sequence[Decision]) -> str:
@@ -50,24 +41,26 @@ def remark(store: DecisionStore, step: Step, form: str, kind: Kind, value: str) 
         )
 
 
-def undo(store: DecisionStore, project: int, reviewer: str) -> Undone | None:
+def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str]] | None:
     """Undo the last step of a reviewer in a project that is not undone; None: there is none.
 
     Its decisions are withdrawn, and its remarks and marks count no more.
+
+    Returns:
+        The step, and the mentions that it was about, or their forms.
     """
     with store.transaction() as connection:
-        step = steps.undo(connection, project, reviewer)
-        if step is None or step.id is None:
+        if (step := steps.undo(connection, project, reviewer)) is None:
             return None
-        number = step.id
-        mentions = connection.execute(
-            "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = ?", [number]
-        ).fetchall()
-        for document in marks.of_step(connection, number):
+        for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
             marks.refresh(connection, project, document, stored.document)
-        remarked = connection.execute("SELECT form FROM remarks WHERE step = ?", [number])
-        return Undone(step.words, [text for (text,) in (*mentions, *remarked.fetchall())])
+        about = connection.execute(
+            "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = :step "
+            "UNION ALL SELECT form FROM remarks WHERE step = :step",
+            {"step": step.id},
+        )
+        return step, [text for (text,) in about]
 
 
 def places(

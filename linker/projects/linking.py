@@ -232,12 +232,13 @@ def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Ans
             ).lastrowid
         values: list[Any] = [known[answer], one.form, one.expanded]
         if one.number is None:
-            where = "project = ? AND text = ? AND type = ?"
+            # the other index, of what has no answer, would lead to all that waits
+            index, where = "INDEXED BY mentions_by_text", "project = ? AND text = ? AND type = ?"
             values += [project.id, one.mention.text, one.mention.type]
         else:
-            where = "id = ?"
+            index, where = "", "id = ?"
             values.append(one.number)
-        statement = f"UPDATE mentions SET answer = ?, form = ?, expanded = ? WHERE {where}"
+        statement = f"UPDATE mentions {index} SET answer = ?, form = ?, expanded = ? WHERE {where}"
         connection.execute(f"{statement} AND answer IS NULL", values)
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.decisions.applying import Decided
-from linker.decisions.records import Place
 from linker.dictionary import selection
 from linker.errors import LinkerError
 from linker.ids import join_ids, part_ids
@@ -27,7 +26,7 @@ from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
 from linker.projects.store import Missing, Project
-from linker.types import Decision, Mention, Prediction, Selection, parse_spans
+from linker.types import Mention, Prediction, Selection, parse_spans
 
 Sort = Literal["doubt", "document", "alphabet", "frequency"]
 Show = Literal["all", "undecided", "decided", "no-concept", "flagged", "disputed", "not-linked"]
@@ -146,8 +145,7 @@ class Queue:
         self.documents: dict[int, str] = {}  # their ids
         self._rows: dict[str, Row] = {}
         self._keys: dict[tuple[Any, ...], list[str]] = {}  # of each group
-        self._judged: Mapping[Place, Sequence[Decision]] = {}  # the decisions that counted
-        self._decided: dict[str, set[str]] = {}  # by form: the scopes of decisions
+        self._judged: dict[str, tuple[Any, ...]] = {}  # by form: the decisions that counted
         self._scopes: dict[str, list[int]] = {}  # the documents of an id
         self._last = (0, 0)  # mention, answer
         self._count = 0
@@ -156,16 +154,19 @@ class Queue:
 
     # reading
 
-    def refresh(self, connection: sqlite3.Connection, decided: Decided) -> None:
+    def refresh(
+        self, connection: sqlite3.Connection, decided: Decided, version_of_decided: int
+    ) -> None:
         """Take up what changed in the file.
 
         Args:
             connection: to the file.
             decided: the decisions in force.
+            version_of_decided: `DecisionStore.version` when they were read.
         """
         values = {"project": self.project.id}
         now = connection.execute(_VERSION, values).fetchone()
-        version = (*now, sum(decided.seen))
+        version = (*now, version_of_decided)
         if version == self.version:
             return
         before, self.version = self.version, version
@@ -253,18 +254,19 @@ class Queue:
         self, connection: sqlite3.Connection, decided: Decided, changed: set[tuple[Any, ...]]
     ) -> None:
         """Make the rows of groups anew that changed, or on whose form decisions did."""
-        before, self._judged = self._judged, decided.places
-        new = {place for place, said in decided.places.items() if before.get(place) is not said}
-        gone = before.keys() - decided.places.keys()
-        for form, scope in new:
-            self._decided.setdefault(form, set()).add(scope)
-        for form, scope in gone:
-            self._decided[form].discard(scope)
+        on: dict[str, list[Any]] = {}
+        for (form, scope), decisions in decided.places.items():
+            if form in self._by_form or self._is_of_documents:
+                on.setdefault(form, []).append((scope, *(d.id for d in decisions)))
+        now = {form: tuple(sorted(said, key=repr)) for form, said in on.items()}
+        before, self._judged = self._judged, now
+        different = {form for form, said in now.items() if before.get(form) != said}
+        different |= before.keys() - now.keys()
         if changed:
             self._arrays = None
-        for key in changed | self._groups_on({form for form, _ in new | gone}):
+        for key in changed | self._groups_on(different):
             old = self._keys.get(key)
-            self._make_rows(connection, decided, key)
+            self._make_rows(connection, decided, key, now)
             if self._arrays and self._keys[key] == old:
                 for name in self._keys[key]:
                     self._arrays.replace(self._rows[name])
@@ -283,6 +285,7 @@ class Queue:
         connection: sqlite3.Connection,
         decided: Decided,
         key: tuple[Any, ...],
+        said: Mapping[str, Sequence[Any]],
     ) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
         for old in self._keys.get(key, ()):
@@ -290,7 +293,7 @@ class Queue:
         group = self._groups[key]
         if self._is_of_documents:
             group.members.sort(key=lambda member: member[1:3])
-        scopes = {s for form in key[:2] for s in self._decided.get(form, ()) if s}
+        scopes = {s for form in key[:2] for s, *_ in said.get(form, ()) if s}
         apart = {n for scope in scopes for n in self._scopes.get(scope, ())}
         parts: dict[int, list[Member]] = {0: []} if apart else {0: group.members}
         for member in group.members if apart else ():
@@ -305,7 +308,7 @@ class Queue:
             mean = sum(known) / len(known) if known else None
             scope = self.documents[document] if document else ""
             row = Row(name, group, members, scope, key[3], mean)
-            if any(self._decided.get(form) for form in key[:2]):
+            if any(form in said for form in key[:2]):
                 row.verdict = self._verdict(connection, decided, row)
             self._rows[name] = row
             self._keys[key].append(name)
@@ -657,9 +660,10 @@ class Arrays:
         # rows of tables stand in the order in which they came
         columns = [numbers, np.where(documents > 0, places, 0), documents]
         if sort == "doubt":
-            # as the model has it, so that a row stays where it is when it is decided
-            doubts = (2.0 if row.confidence is None else 1 - row.confidence for row in self.rows)
-            columns.append(-np.fromiter(doubts, float, len(self.rows)))
+            # what is expected to be wrong of the mentions; as the model has it, so that a row stays
+            # where it is when it is decided
+            doubts = (1.0 if row.confidence is None else 1 - row.confidence for row in self.rows)
+            columns.append(-np.fromiter(doubts, float, len(self.rows)) * self.counts)
         if sort == "frequency":
             columns.append(-self.counts)
         return np.lexsort(columns)

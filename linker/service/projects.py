@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import sqlite3
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from pydantic import Field
 
+from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
 from linker.projects import changes, linking, sources
 from linker.projects import store as rows
+from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
 from linker.projects.queue import Filter, Queue, Row, Show, Sort, decided_mentions
 from linker.projects.store import Project, Taken
 from linker.service.errors import ERRORS, Failure
@@ -33,6 +39,7 @@ _Text = Annotated[str, Field(max_length=1_000)]
 _Reviewer = Annotated[str, Query(max_length=1_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 _LONGEST_NAME = 200  # of a project
+_BLOCK = 1 << 18  # bytes of a file that are sent at a time
 _PLACES = 50  # of the mentions of a group that are shown
 
 
@@ -116,7 +123,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     @routes.get("")
     async def listed() -> dict[str, Any]:
         """All projects, with how far they are."""
-        decided = await service.decided()
+        decided = await workbench.decided()
 
         def read(connection: sqlite3.Connection) -> list[tuple[Project, dict[str, Any]]]:
             return [
@@ -213,7 +220,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     @routes.get("/{number}/groups/{key}")
     async def group(number: Number, key: str) -> Response:
         """A row with the candidates of its answer, and the places of its mentions."""
-        decided = await service.decided()
+        decided = await workbench.decided()
 
         def read(queue: Queue, connection: sqlite3.Connection) -> str:
             row = queue.row(key)
@@ -236,6 +243,35 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             )
 
         return Response(await workbench.ask(number, read), media_type="application/json")
+
+    @routes.get("/{number}/export", response_class=Response)
+    async def export(
+        number: Number, form: Annotated[AnyForm, Query(alias="format")] = "own"
+    ) -> Response:
+        """All of a project as a file: as it came in with what became of it, or in another format.
+
+        `decisions` are those in force on its mentions, and `log` is all that was done in it.
+        """
+        decided, linker = await workbench.decided(), service.linker
+        snapshot = await workbench.ask(number, lambda queue, _: Snapshot.of(queue))
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile())
+
+            def write() -> Export:
+                with workbench.store.reading() as connection:
+                    exporter = Exporter(snapshot, connection, workbench.store, decided, linker)
+                    exporter.write(exported := exporter.described(form), file)
+                file.seek(0)
+                return exported
+
+            exported = await asyncio.to_thread(write)
+            sent = _blocks(file, stack.pop_all())
+        media = exported.media_type
+        headers = {
+            "Content-Type": f"{media}; charset={exported.encoding}" if exported.encoding else media,
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(exported.name)}",
+        }
+        return StreamingResponse(sent, headers=headers)
 
 
 def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> None:
@@ -271,10 +307,10 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{place}") from None
             forms += [row.group.form, linking.form_in(service.linker, text)]
-        before = await service.decided()
+        before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number, body.role)
         added = await workbench.write(workbench.store.add, decisions, step)
-        on = [d for new in added for d in (before.on(new.mention, new.scope) if before else ())]
+        on = [d for new in added for d in before.on(new.mention, new.scope)]
         earlier = {d.id: d for d in on}
         contrary = [d for d in replaced([*earlier.values()], added) if d.id in earlier]
         said = {
@@ -316,8 +352,9 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
         undone = await workbench.write(changes.undo, workbench.store, number, body.reviewer)
         if undone is None:
             raise Failure(404, "there is nothing to undo")
-        forms = [linking.form_in(service.linker, text) for text in undone.mentions]
-        return await answered(number, forms, {"words": undone.words})
+        step, about = undone
+        forms = [linking.form_in(service.linker, text) for text in about]
+        return await answered(number, forms, {"words": step.words})
 
     @routes.post("/{number}/remarks", status_code=201)
     async def remark(number: Number, body: Annotated[Remark, Body()]) -> dict[str, Any]:
@@ -327,6 +364,13 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
         step = Step(f"{said} {form!r}", body.reviewer, number, body.role)
         await workbench.write(changes.remark, workbench.store, step, form, body.kind, body.value)
         return await answered(number, [form], {})
+
+
+def _blocks(file: IO[bytes], opened: contextlib.ExitStack) -> Iterator[bytes]:
+    """Yield the bytes of a file, which is closed at the end."""
+    with opened:
+        while block := file.read(_BLOCK):
+            yield block
 
 
 async def _summary(workbench: Workbench, number: int) -> dict[str, Any]:
@@ -353,7 +397,7 @@ def _head(workbench: Workbench, project: Project) -> dict[str, Any]:
     }
 
 
-def _figures(connection: sqlite3.Connection, project: Project, decided: Any) -> dict[str, Any]:
+def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:
     """How far a project is, without its queue."""
     counts = "SELECT type, count(*) FROM mentions WHERE project = ? GROUP BY type"
     of_types = connection.execute(counts, [project.id]).fetchall()

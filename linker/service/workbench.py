@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
+from linker.decisions.applying import Decided
 from linker.decisions.records import releases
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -103,6 +104,10 @@ class Workbench:
 
         return await asyncio.to_thread(call)
 
+    async def decided(self) -> Decided:
+        """The decisions in force."""
+        return await self._service.decided() or Decided([], self._service.linker)
+
     async def ask(self, number: int, function: Ask[_Result]) -> _Result:
         """Call what asks the queue of a project, which is as the file is now.
 
@@ -114,7 +119,8 @@ class Workbench:
             Missing: there is no such project.
         """
         model = self._service.model
-        decided = await self._service.decided()
+        version = model.decided[0] if model.decided else 0  # of decisions, which may be later ones
+        decided = await self.decided()
 
         def call() -> _Result:
             with self.store.reading() as connection:
@@ -125,8 +131,7 @@ class Workbench:
                     kept = _Kept(Queue(project, model.linker), model)
                     self._queues[number] = kept
                 with kept.lock:
-                    if decided:
-                        kept.queue.refresh(connection, decided)
+                    kept.queue.refresh(connection, decided, version)
                     return function(kept.queue, connection)
 
         return await asyncio.to_thread(call)

@@ -171,3 +171,55 @@ def test_a_project_is_deleted_and_decisions_stay(client: Any) -> None:
     assert client.get(f"/projects/{project}").status_code == 404
     assert client.get("/projects").json() == {"projects": []}
     assert len(client.get("/decisions").json()["decisions"]) == 1
+
+
+def export(client: Any, number: int, form: str = "own") -> Any:
+    answer = client.get(f"/projects/{number}/export", params={"format": form})
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> None:
+    came = "﻿mention;ward\r\nA-T;Köln\r\n;2\r\nbreast cancer;3\r\n"
+    project = create(client, came, "wards.csv")["id"]
+    rows = queue(client, project, sort="document")["rows"]
+    decide(client, project, rows[0]["key"], "MESH:D001260")
+    body = {"reviewer": "Ada", "key": rows[1]["key"], "kind": "note", "value": "ask"}
+    client.post(f"/projects/{project}/remarks", json=body)
+    answer = export(client, project)
+    assert answer.headers["content-disposition"].endswith("wards.reviewed.csv")
+    header, first, empty, second = answer.content.decode().split("\r\n")[:4]
+    assert header == (
+        "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;state;source;reviewer;"
+        "time;decisions;note"
+    )
+    assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
+    assert ";accepted;decision;Ada;" in first
+    assert empty == ";2" + 11 * ";"
+    assert second.startswith("breast cancer;3;MESH:D001943;")
+    assert second.endswith(";model;;;;;ask")
+
+
+def test_documents_come_out_in_their_format_and_others(client: Any) -> None:
+    project = create(client, PUBTATOR, "some.pubtator.txt")["id"]
+    rows = queue(client, project, sort="document", type="Disease")["rows"]
+    decide(client, project, rows[2]["key"], None, here=True, document=2)
+    lines = export(client, project).text.split("\n")
+    assert lines[4] == "7\t31\t38\taspirin\tChemical"
+    assert lines[3].startswith("7\t23\t25\tAT\tDisease\tMESH:D001260\t0.")
+    assert lines[6].startswith("7\t56\t69\tbreast cancer\tDisease\tMESH:D001943\t0.")
+    of_document = next(line for line in lines if line.startswith("8\t3"))
+    assert "\t-1\t" in of_document
+    assert "no concept [{" in of_document
+    for form in ("bioc", "jsonl", "tsv", "sssom"):
+        assert "MESH:D001943" in export(client, project, form).text
+    assert export(client, project, "decisions").text.count("\n") == 2
+    log = export(client, project, "log").text
+    assert "breast cancer: no concept" in log
+
+
+def test_a_table_has_no_documents_to_export(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    answer = client.get(f"/projects/{project}/export", params={"format": "pubtator"})
+    assert answer.status_code == 422
+    assert "holds documents" in answer.json()["error"]

@@ -1,0 +1,312 @@
+"""What is written of a project: what came in with what became of it, and other formats."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import IO, Any, Literal, TextIO
+
+from linker import files, outputs
+from linker.decisions import exchange, log
+from linker.decisions.applying import Decided
+from linker.decisions.store import DecisionStore
+from linker.files import encodings, tables
+from linker.files.rows import TableRow
+from linker.formats import FORMATS
+from linker.jobs import tables as linked_tables
+from linker.jobs.linking import layout_of
+from linker.linking.linker import Linker
+from linker.outputs import Predicted, tsv
+from linker.projects import linking, marks, sources
+from linker.projects import store as rows
+from linker.projects.queue import Queue, Row
+from linker.projects.store import Project, Source
+from linker.types import Mention, Prediction, parse_spans
+
+Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
+"""`own`: as what came in."""
+AnyForm = Literal[Form, "decisions", "log"]
+"""Also the decisions in force on the mentions of a project, and all that was done in it."""
+
+_ENDINGS = {"pubtator": "pubtator.txt", "bioc": "bioc.xml", "sssom": "sssom.tsv"}
+_OWN = {"pubtator": "pubtator", "bioc": "bioc", "jsonl": "jsonl"}
+"""The formats of predictions that are formats of documents or mentions that came in."""
+_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-values"}
+_ZIP = "application/zip"
+_REMARKS = ("flag", "note")
+_ANSWERS = (
+    "SELECT mentions.id, place, text, spans, type, prediction FROM mentions "
+    "LEFT JOIN answers ON answers.id = answer"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file that is to be written."""
+
+    name: str
+    media_type: str
+    encoding: str | None  # of a text
+    sources: Sequence[Source]  # that are in it
+    form: AnyForm
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The rows of a project as they are at a time."""
+
+    project: Project
+    rows: Mapping[int, Row]  # by the numbers of their mentions
+    remarks: Mapping[tuple[str, str], str]  # by form and kind
+
+    @classmethod
+    def of(cls, queue: Queue) -> Snapshot:
+        """The rows of a queue as they are now."""
+        of_mentions = {member[0]: row for row in queue.rows() for member in row.members}
+        remarks = {place: value for place, value in queue.remarks.items() if value}
+        return cls(queue.project, of_mentions, remarks)
+
+
+class Exporter:
+    """Writes a project.
+
+    Args:
+        snapshot: its rows.
+        connection: to the file.
+        store: of the file.
+        decided: the decisions in force.
+        linker: whose dictionary the answers are of.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        connection: sqlite3.Connection,
+        store: DecisionStore,
+        decided: Decided,
+        linker: Linker,
+    ) -> None:
+        self._project, self._connection = snapshot.project, connection
+        self._store, self._decided, self._linker = store, decided, linker
+        self._rows, self._remarks = snapshot.rows, snapshot.remarks
+        self._sources = rows.sources(connection, self._project.id)
+
+    def described(self, form: AnyForm) -> Export:
+        """The file of a format: its name, and what it is."""
+        project, there = self._project, self._sources
+        if form in ("decisions", "log"):
+            name = f"{project.name}.{form}.tsv"
+            return Export(name, _TABLES["tsv"], encodings.UTF8, there, form)
+        if form != "own":
+            name = f"{project.name}.{_ENDINGS.get(form, form)}"
+            return Export(name, FORMATS[form].media_type, encodings.UTF8, there, form)
+        if len(there) > 1:
+            return Export(f"{project.name}.zip", _ZIP, None, there, form)
+        (source,) = there
+        return Export(*_own_name(project, source), there, form)
+
+    def write(self, export: Export, file: IO[bytes]) -> None:
+        """Write a file.
+
+        Raises:
+            LinkerError: the format cannot hold the project.
+        """
+        if export.form in ("decisions", "log"):
+            with _text(file) as text:
+                self._write_said(export.form, text)
+        elif export.form != "own":
+            self._write_predictions(export.form, export.sources, file)
+        elif export.media_type != _ZIP:
+            self._write_own(export.sources[0], file)
+        else:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, source in _apart(self._project, export.sources):
+                    with archive.open(name, "w", force_zip64=True) as member:
+                        self._write_own(source, member)
+
+    def _write_said(self, form: AnyForm, text: TextIO) -> None:
+        """Write what people said."""
+        if form == "log":
+            log.write(self._store, text, self._project.id)
+            return
+        forms = {row.group.form for row in self._rows.values()}
+        scopes = {"", *(row.scope for row in self._rows.values())}
+        said = (
+            decision
+            for (of, scope), decisions in self._decided.places.items()
+            for decision in decisions
+            if scope in scopes and of in forms
+        )
+        exchange.write(sorted(said, key=lambda d: d.id or 0), text)
+
+    def _write_own(self, source: Source, file: IO[bytes]) -> None:
+        """Write a file as it came in, with what became of its mentions."""
+        if self._project.kind == "table":
+            self._write_table(source, file)
+        elif self._project.kind == "documents":
+            self._write_predictions(_OWN.get(source.format, "bioc"), [source], file)
+        elif source.format == "jsonl":
+            self._write_predictions("jsonl", [source], file)
+        else:
+            self._write_list(source, file)
+
+    def _write_table(self, source: Source, file: IO[bytes]) -> None:
+        content = rows.content(self._connection, source.id)
+        known = sources.opened(content, source.name, source.column, source.encoding)
+        table = known.table(source.column, len(content))
+        where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
+        answers = self._answers(where, [source.id])
+        names = tables.free_names(table.header, self._columns)
+        added = _beside(table.rows(), answers, len(names), self._cells)
+        if table.is_binary:
+            table.write(file, names, added)
+            return
+        with _text(file, source.encoding) as text:
+            table.write(text, names, added)
+
+    def _write_list(self, source: Source, file: IO[bytes]) -> None:
+        where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
+        with _text(file) as text:
+            write_row = tsv.row_writer(text)
+            write_row(("mention", *self._columns))
+            for _, number, mention, prediction in self._answers(where, [source.id]):
+                write_row((mention.text, *self._cells(number, prediction)))
+
+    def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
+        has_documents = self._project.kind == "documents"
+        layout = layout_of(form, has_documents, self._linker, True)
+        items = self._documents(there) if has_documents else self._loose(there)
+        with _text(file) as text:
+            outputs.write(form, items, text, layout)
+
+    def _documents(self, there: Sequence[Source]) -> Iterator[Predicted]:
+        """The documents of files with the answers for their mentions."""
+        wanted = {source.id for source in there}
+        marked = marks.of_project(self._connection, self._project.id)
+        where = f"{_ANSWERS} WHERE mentions.project = ? AND document = ?"
+        for stored in rows.documents(self._connection, self._project.id):
+            if stored.source not in wanted:
+                continue
+            document = marks.marked(stored.document, marked.get(stored.number, ()))
+            values = [self._project.id, stored.number]
+            known: dict[tuple[Any, str], tuple[int, bytes | None]] = {}
+            for number, _, _, spans, kind, packed in self._connection.execute(where, values):
+                known[parse_spans(json.loads(spans)), kind] = number, packed
+            predictions = []
+            for mention in document.mentions:
+                number, packed = known.get((mention.spans, mention.type), (0, None))
+                if packed is not None and number in self._rows:
+                    predictions.append(self._prediction(number, packed, mention))
+            yield document, predictions
+
+    def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:
+        """The answers for the mentions of tables and lists."""
+        for source in there:
+            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
+            for _, _, _, prediction in self._answers(where, [source.id]):
+                if prediction:
+                    yield None, [prediction]
+
+    def _answers(
+        self, statement: str, values: Sequence[Any]
+    ) -> Iterator[tuple[int, int, Mention, Prediction | None]]:
+        """Yield the place, the number and the answer of mentions; None for one without answer."""
+        for number, place, text, _, kind, packed in self._connection.execute(statement, values):
+            mention = Mention(text, type=kind)
+            is_known = packed is not None and number in self._rows
+            yield (
+                place,
+                number,
+                mention,
+                (self._prediction(number, packed, mention) if is_known else None),
+            )
+
+    def _prediction(self, number: int, packed: bytes, mention: Mention) -> Prediction:
+        """The answer for a mention, with decisions applied."""
+        prediction, row = linking.unpacked(packed, mention), self._rows[number]
+        if row.verdict is None:
+            return prediction
+        ruling = self._decided.ruling(mention.text, row.scope, row.group.expanded or None)
+        return self._decided.apply(prediction, ruling, self._linker.linkable, k=linking.CANDIDATES)
+
+    @property
+    def _columns(self) -> Sequence[str]:
+        """The columns that are added to tables; those of remarks where there are some."""
+        kinds = {kind for _, kind in self._remarks}
+        added = linked_tables.columns(sources=True, decisions=True)
+        return [*added, *(kind for kind in _REMARKS if kind in kinds)]
+
+    def _cells(self, number: int, prediction: Prediction | None) -> Sequence[str]:
+        """The cells of the columns that are added, for a mention."""
+        width = len(linked_tables.columns(sources=True, decisions=True))
+        cells = list(linked_tables.cells(prediction))[:width]
+        row = self._rows.get(number)
+        kinds = {kind for _, kind in self._remarks}
+        for kind in _REMARKS:
+            if kind in kinds:
+                cells.append(self._remarks.get((row.group.form, kind), "") if row else "")
+        return cells
+
+
+def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:
+    """The name of a file as it came in, its media type, and the encoding of a text."""
+    stem = PurePath(source.name).name
+    for ending in (".pubtator.txt", ".bioc.xml", PurePath(stem).suffix):
+        if ending and stem.endswith(ending):
+            stem = stem.removesuffix(ending)
+            break
+    stem = f"{stem or project.name}.reviewed"
+    if project.kind == "table":
+        is_text = source.format != "xlsx"
+        encoding = source.encoding if is_text else None
+        return f"{stem}.{source.format}", _TABLES[source.format], encoding
+    if project.kind == "list" and source.format != "jsonl":
+        return f"{stem}.tsv", _TABLES["tsv"], encodings.UTF8
+    form = _OWN.get(source.format, "bioc")
+    return f"{stem}.{_ENDINGS.get(form, form)}", FORMATS[form].media_type, encodings.UTF8
+
+
+def _apart(project: Project, there: Sequence[Source]) -> Iterator[tuple[str, Source]]:
+    """The files of a project by names of which none is there twice."""
+    taken = set[str]()
+    for number, source in enumerate(there, 1):
+        name = _own_name(project, source)[0]
+        name = f"{number}.{name}" if name in taken else name
+        taken.add(name)
+        yield name, source
+
+
+def _beside(
+    table: Iterable[TableRow],
+    answers: Iterator[tuple[int, int, Mention, Prediction | None]],
+    width: int,
+    cells: Any,
+) -> Iterator[tuple[TableRow, Sequence[str]]]:
+    """The rows of a table with the cells that are added; both are in the order of the rows."""
+    following = next(answers, None)
+    for row in table:
+        if following is None or following[0] != row.number:
+            yield row, [""] * width
+            continue
+        _, number, _, prediction = following
+        yield row, cells(number, prediction)
+        following = next(answers, None)
+
+
+@contextlib.contextmanager
+def _text(file: IO[bytes], encoding: str = "utf-8") -> Iterator[io.TextIOWrapper]:
+    """A file of bytes as one of text; it stays open."""
+    text = io.TextIOWrapper(file, **files.text_form(encoding))
+    try:
+        yield text
+        text.flush()
+    finally:
+        with contextlib.suppress(ValueError):
+            text.detach()
