@@ -146,7 +146,7 @@ export class Filters {
     const above = this.bulk.above === undefined ? "" : ` above ${this.bulk.above}`;
     byId("bulk-words").textContent =
       `Accept the answers${above} of ${plural(figures.mentions, "mention")} in ` +
-      `${plural(figures.groups, "row")}? To be expected by the confidences: ` +
+      `${plural(figures.groups, "row")}? Expected by their confidences: ` +
       `${wrongOf(figures.expected_wrong)}. One Undo takes them all back.`;
     if (!(await ask("bulk"))) return announce("Nothing was accepted.");
     const reviewer = await who();

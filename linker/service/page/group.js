@@ -90,7 +90,7 @@ export class Groups {
         class: "node",
         title: "Show the document",
       });
-      const piece = make("q", before.trimStart(), make("mark", text), after.trimEnd());
+      const piece = make("q", lastWords(before), make("mark", text), firstWords(after));
       return [open, " ", piece];
     }
     const others = Object.entries(cells ?? {}).filter(([, value]) => value && value !== text);
@@ -120,3 +120,9 @@ export class Groups {
     announce(words);
   }
 }
+
+/* The service gives so many characters before and behind a mention; a word that they cut goes. */
+const AROUND = 100;
+const isCut = (text) => [...text].length >= AROUND;
+const lastWords = (text) => (isCut(text) ? text.replace(/^\S*\s/, "… ") : text.trimStart());
+const firstWords = (text) => (isCut(text) ? text.replace(/\s\S*$/, " …") : text.trimEnd());

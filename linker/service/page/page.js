@@ -10,7 +10,7 @@ import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { readModel } from "./model.js";
 import { Panel } from "./panel.js";
-import { openNew } from "./projects.js";
+import { named, openNew } from "./projects.js";
 import * as reviewer from "./reviewer.js";
 import { Session, answersOf, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
@@ -242,11 +242,13 @@ function keepAsProject() {
   const file = view.session.hasDocuments ? `${id}.txt` : "names.txt";
   const typed = [{ file, content: byId("input").value }];
   const sources = view.files.map(({ name: file, ...source }) => ({ file, ...source }));
-  const who = async () => {
-    const name = await reviewer.reviewer();
-    return name && { reviewer: name };
+  const asked = async () => {
+    const who = await reviewer.reviewer();
+    return who && { reviewer: who };
   };
-  return openNew(sources.length ? sources : typed, { reviewer: who, limits: view.model.limits });
+  const name = named(sources.length ? sources[0].file : view.session.hasDocuments ? id : "names");
+  const options = { name, reviewer: asked, limits: view.model.limits };
+  return openNew(sources.length ? sources : typed, options);
 }
 
 /** Empty the page, and forget what was entered. */

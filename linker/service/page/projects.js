@@ -14,8 +14,9 @@ export const addressOf = (id) => `review?${new URLSearchParams({ project: id })}
 export async function showProjects(attempt) {
   const { projects } = await getJson("projects");
   const rows = projects.map((project) => rowOf(project, attempt));
+  const unseen = make("span.unseen", "Delete");
   const none = "There are none yet. Drop a file here, and it becomes the first one.";
-  const columns = ["Project", "What it is", "Decided", ""];
+  const columns = ["Project", "What it is", "Decided", unseen];
   fill(
     byId("project-list"),
     rows.length ? table("table.projects", columns, rows) : make("p.note", none),
@@ -68,8 +69,15 @@ export function listen({ attempt, reviewer, limits }) {
     const content = byId("new-text").value;
     if (!content.trim()) return announce("The box is empty: paste names or a text first.");
     const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : "pasted.txt";
+    byId("new-name").value ||= named("pasted");
     return make([{ file, content }]);
   });
+}
+
+/** A name for what has none of its own: names of projects are not there twice. */
+export function named(what) {
+  const time = new Date().toISOString().slice(0, 19).replace("T", " ");
+  return `${what} of ${time}`;
 }
 
 /** Make a project of each of the sources {file, content, column}, and open it, or the list. */

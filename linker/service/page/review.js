@@ -40,10 +40,10 @@ async function who() {
 
 const panel = new Panel({ decide, withdraw });
 const groups = new Groups({ address, reviewer: who, changed, openDocument });
-const filters = new Filters({ address, attempt, changed: () => attempt(openQueue) });
+const filters = new Filters({ address, attempt, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
   ask: (page) => getJson(`${address}/queue?${asked(page)}`),
-  select: (place) => attempt(() => select(place)),
+  select: (place) => attempt(() => select(place)).then(showAnswer),
   isWanted: (row) => filters.isWanted(row),
   attempt,
 });
@@ -59,17 +59,18 @@ async function openProject() {
   byId("project").hidden = byId("review").hidden = false;
   await filters.takeUp(query);
   showSummary(await getJson(address));
-  await openQueue();
+  await openQueue(view.key);
   poll();
 }
 
-/** Read the queue of the filter, with the selected row in sight where it is in it. */
-async function openQueue() {
-  const answer = await queue.open(view.key);
+/** Read the queue of the filter, and select the row of a key, or the first. */
+async function openQueue(key) {
+  const answer = await queue.open(key);
   if (!answer) return;
+  view.key = key;
   overview.showFigures(answer);
-  if (queue.current < 0 && !view.key && queue.total) await select(0, { quietly: true });
-  else if (view.key) await showGroup(view.key);
+  if (key) await showGroup(key);
+  else if (queue.total) await select(0, { quietly: true });
   else showEntry(null);
   keepAddress();
   await filters.count();
@@ -119,15 +120,22 @@ async function poll() {
 
 // what is selected
 
+const isOneColumn = () => byId("back").offsetParent !== null;
+
 async function select(place, { quietly = false } = {}) {
   const row = await queue.rowOf(place);
   if (!row) return;
   view.key = row.key;
   queue.select(place);
   keepAddress();
-  if (!quietly) queue.focus();
+  if (!quietly) (isOneColumn() ? byId("answer") : queue).focus();
   await showGroup(row.key);
   fetchAhead(place);
+}
+
+/** Bring the answer into sight, where it is below the queue. */
+function showAnswer() {
+  if (isOneColumn()) byId("answer").scrollIntoView();
 }
 
 /** Show the answer of a group; the row before is shown until it is there. */
@@ -340,7 +348,10 @@ const actions = {
     turn(isText ? "document" : "queue");
   },
   help: () => byId("help").showModal(),
-  back: () => (view.shows === "queue" ? queue.focus() : false),
+  back: () => {
+    queue.focus();
+    if (isOneColumn()) byId("rows").scrollIntoView({ block: "nearest" });
+  },
 };
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 

@@ -1,0 +1,281 @@
+"""The page of projects in a real browser: queue, decisions at once, several reviewers, looks."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker
+from linker.service.app import create
+from linker.service.settings import Settings
+from linker.service.state import Service
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
+
+from .browser import drop, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+
+expect = playwright.expect
+pytestmark = needs_browser
+TABLE = (
+    "patient,finding,age\n1,leukaemia,3\n2,lymphoma,4\n3,leukaemia,5\n4,breast cancers,50\n"
+    "5,tall stature,9\n6,Ataxia Telangiectasia,8\n"
+)  # 6 mentions in 5 rows
+
+
+@pytest.fixture(scope="module")
+def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    file = tmp_path_factory.mktemp("projects") / "projects.sqlite"
+    with serving(create(Service(Settings("sample", str(file)), linker))) as address:
+        yield address
+
+
+def asked(url: str, body: bytes | None = None, method: str | None = None) -> Any:
+    request = urllib.request.Request(url, body, method=method)
+    request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def make(address: str) -> Make:
+    """Makes a project of a file, and gives its address once it is linked; others go before."""
+    for project in asked(f"{address}projects")["projects"]:
+        asked(f"{address}projects/{project['id']}", method="DELETE")
+    for decision in asked(f"{address}decisions")["decisions"]:
+        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
+
+    def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
+        query = {"file": file} | ({"column": column} if column else {})
+        path = f"{address}projects?{urllib.parse.urlencode(query)}"
+        project = f"projects/{asked(path, content.encode())['id']}"
+        while asked(address + project)["linked"] < 1:
+            pass
+        return project
+
+    return make
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def show(address: str, context: Any) -> Iterator[Open]:
+    """Opens a project as a reviewer, who is asked for where none is given."""
+    pages = []
+
+    def show(project: str, reviewer: str = "Ada", **query: str) -> Any:
+        query = {"project": project.removeprefix("projects/")} | query
+        page = opened(context, address, f"review?{urllib.parse.urlencode(query)}")
+        pages.append(page)
+        page = page.__enter__()
+        page.fill("#reviewer", reviewer)
+        page.locator("#rows .row").first.wait_for()
+        page.focus("#rows")
+        return page
+
+    yield show
+    for page in reversed(pages):
+        page.__exit__(None, None, None)
+
+
+def heading(page: Any, mention: str) -> None:
+    expect(page.locator("#answer")).to_have_text(f"“{mention}”")
+
+
+def progress(page: Any, text: str) -> None:
+    expect(page.locator("#progress-words")).to_contain_text(text)
+
+
+def status(page: Any, text: str) -> None:
+    expect(page.locator("#status")).to_contain_text(text)
+
+
+def names(page: Any) -> list[str]:
+    """The mentions of the rows in sight, in their order."""
+    rows = page.locator("#rows .row")
+    places = rows.evaluate_all(
+        "rows => rows.map((row) => [+row.dataset.place, row.querySelector('.name').textContent])"
+    )
+    return [name for _, name in sorted(places)]
+
+
+def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
+    with opened(context, address, "review") as page:
+        press = page.keyboard.press
+        page.fill("#reviewer", "Ada")
+        drop(page, "findings.csv", TABLE)
+        expect(page.locator("#columns :checked")).to_have_value("finding")
+        press("Enter")
+        expect(page.locator("#project-name")).to_have_text("findings")
+        progress(page, "0 of 6 decided; of the rest some")
+        page.select_option("[name=sort]", "frequency")
+        heading(page, "leukaemia")
+        expect(page.locator("#rows .row").first).to_contain_text("×2")
+        expect(page.locator("#places")).to_contain_text("Row 2")
+        expect(page.locator("#places .cells").first).to_contain_text("age3")
+        page.focus("#rows")
+
+        press("a")  # and on to the next row
+        heading(page, "lymphoma")
+        status(page, "leukaemia: MESH:D007938.")
+        progress(page, "2 of 6 decided")
+        press("n")
+        heading(page, "breast cancers")
+        progress(page, "3 of 6 decided")
+        press("k")
+        heading(page, "lymphoma")
+        expect(page.locator("#candidates")).to_contain_text("a reviewer decided so")
+        press("u")
+        status(page, "Taken back: lymphoma: no concept")
+        progress(page, "2 of 6 decided")
+        press("r")  # a rejection decides nothing: the row stays
+        status(page, "lymphoma: not MESH:D008223.")
+        heading(page, "lymphoma")
+        press("f")
+        status(page, "Flagged.")
+        press("t")
+        page.keyboard.type("ask Bob")
+        press("Enter")
+        status(page, "The note is kept.")
+        press("Escape")
+        expect(page.locator("#rows")).to_be_focused()
+        page.reload()
+        heading(page, "lymphoma")
+        expect(page.locator("#rows [aria-selected=true]")).to_contain_text("lymphoma")
+        expect(page.locator("#rows [aria-selected=true]")).to_contain_text("⚑ ✎")
+        expect(page.locator("[name=sort]")).to_have_value("frequency")
+        expect(page.locator("#note")).to_have_value("ask Bob")
+
+
+def test_keys_that_come_fast_decide_one_row_each(make: Make, show: Open, address: str) -> None:
+    project = make()
+    page = show(project, sort="document")
+    for _ in range(3):
+        page.keyboard.press("a")
+    heading(page, "tall stature")
+    progress(page, "4 of 6 decided")  # leukaemia is there twice
+    decided = {d["mention"] for d in asked(f"{address}decisions")["decisions"]}
+    assert decided == {"leukaemia", "lymphoma", "breast cancers"}
+    page.uncheck("#advance")
+    page.keyboard.press("n")
+    status(page, "tall stature: no concept.")
+    heading(page, "tall stature")
+
+
+def test_filters_and_all_at_once(make: Make, show: Open) -> None:
+    page = show(make(), show="all", sort="alphabet")
+    assert names(page) == [
+        "Ataxia Telangiectasia", "breast cancers", "leukaemia", "lymphoma", "tall stature",
+    ]  # fmt: skip
+    page.fill("[name=q]", "leukae")
+    expect(page.locator("#rows .row")).to_have_count(1)
+    page.fill("[name=q]", "")
+    expect(page.locator("#rows .row")).to_have_count(5)
+    page.fill("[name=below]", "50 %")
+    expect(page.locator("#rows .row")).to_have_count(1)
+    heading(page, "tall stature")
+    page.fill("[name=below]", "")
+    page.click("#under")
+    page.fill("#branch-query", "neoplasms")
+    page.locator("#branch-found").get_by_role("button", name="Neoplasms", exact=True).click()
+    expect(page.locator("#under")).to_have_text("Neoplasms")
+    expect(page.locator("#rows .row")).to_have_count(4)  # the guess for tall stature is one
+
+    page.fill("#above", "0.9")
+    button = page.locator("#accept-all")
+    expect(button).to_contain_text("Accept 4 mentions, hardly any wrong")
+    page.focus("#rows")
+    page.keyboard.press("b")
+    expect(page.locator("#bulk-words")).to_contain_text("above 0.9 of 4 mentions in 3 rows?")
+    page.keyboard.press("Enter")
+    status(page, "4 mentions accepted, hardly any wrong.")
+    progress(page, "4 of 6 decided")
+    expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
+    expect(button).to_contain_text("Nothing to accept")
+    page.click("#status button")  # one undo for all of them
+    status(page, "Taken back: accepted 3 answers at once")
+    progress(page, "0 of 6 decided")
+
+
+def test_three_thousand_rows_are_shown_as_they_come_into_sight(make: Make, show: Open) -> None:
+    rows = "".join(f"{n},leukaemia x{n}\n" for n in range(3000))
+    page = show(make("n,finding\n" + rows), show="all", sort="document")
+    expect(page.locator("#queue-summary")).to_contain_text("3,000 rows · 3,000 mentions")
+    assert page.locator("#rows .row").count() < 50
+    page.keyboard.press("End")
+    heading(page, "leukaemia x2999")
+    last = page.locator("#rows [aria-selected=true]")
+    expect(last).to_have_attribute("aria-posinset", "3000")
+    expect(last).to_have_attribute("aria-setsize", "3000")
+    expect(last).to_be_in_viewport(ratio=1)
+    page.reload()
+    expect(last).to_contain_text("leukaemia x2999")
+    expect(last).to_be_in_viewport(ratio=1)
+    page.evaluate("document.getElementById('rows').scrollTop = 0")
+    expect(page.get_by_text("leukaemia x0", exact=True)).to_be_in_viewport()
+    assert page.locator("#rows .row").count() < 50
+
+
+def test_markup_is_text(make: Make, show: Open, address: str) -> None:
+    markup = "<img src=x onerror=alert(1)> leukaemia"
+    page = show(make(f"what,finding\n<b>bold</b>,{markup}\n", f"{markup}.csv"))
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    heading(page, markup)
+    expect(page.locator("#project-name")).to_have_text(markup)
+    expect(page.locator(".cells")).to_contain_text("<b>bold</b>")
+    page.keyboard.press("t")
+    page.keyboard.type(markup)
+    page.keyboard.press("Enter")
+    status(page, "The note is kept.")
+    page.goto(f"{address}review")
+    expect(page.locator("#project-list th a")).to_have_text(markup)
+    assert page.locator("main img, #projects img").count() == 0
+
+
+def test_what_is_linked_on_the_first_page_is_kept(address: str, context: Any, make: Make) -> None:
+    with opened(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        page.fill("#input", "leukaemia\nlymphoma")
+        page.click("#link")
+        status(page, "2 mentions linked")
+        page.click("#keep")
+        expect(page.locator("#project-name")).to_contain_text("names of 20")
+        expect(page.locator("#rows .row")).to_have_count(2)
+        page.click("#to-projects")
+        page.get_by_role("button", name="Delete names of").click()
+        page.click("#deleting .main")
+        status(page, "is deleted.")
+        expect(page.locator("#project-list")).to_contain_text("There are none yet.")
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "narrow"])
+def test_looks_and_accessibility(
+    make: Make, show: Open, address: str, pictures: Path, look: str
+) -> None:
+    page = show(make(), show="all", sort="frequency")
+    page.emulate_media(color_scheme="light" if look == "light" else "dark")
+    page.keyboard.press("a")
+    progress(page, "2 of 6")
+    if look == "narrow":
+        page.set_viewport_size({"width": 400, "height": 800})
+    for name, act in (
+        ("queue", lambda: None),
+        ("bulk", lambda: page.keyboard.press("b")),
+        ("disagreements", lambda: page.keyboard.press("c")),
+        ("projects", lambda: page.goto(f"{address}review")),
+    ):
+        page.keyboard.press("Escape")
+        act()
+        page.wait_for_timeout(300)
+        page.screenshot(path=pictures / f"review-{name}-{look}.png")
+        assert not is_too_wide(page)
+        assert problems(page) == ""
