@@ -165,7 +165,8 @@ def diff(options: SimpleNamespace) -> None:
     on_error=o.ON_ERROR,
 )
 def search(options: SimpleNamespace) -> None:
-    """Show the concepts with this id (also an old one), or with a name that holds this text."""
+    """Show the concepts with this id (also an old one), or with a name that fits this text, the
+    best first; words may be begun, misspelt, or left out."""
     from linker.dictionary import lookup
     from linker.text.normalize import normalize
 
@@ -186,6 +187,6 @@ def search(options: SimpleNamespace) -> None:
                 if items:
                     click.echo(f"  {label}: {' | '.join(items)}")
     if not rows:
-        common.say(f"no concept has the id or a name with {text!r}")
+        common.say(f"no concept has the id {text!r}, or a name like it")
     elif len(rows) > limit:
         common.say(f"there are more; show more with -n {2 * limit}")

@@ -1,11 +1,10 @@
-"""A dictionary asked by people and programs: a concept by its id, concepts by a part of a name."""
+"""A dictionary asked by people and programs: a concept by its id, concepts by their names."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import re
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -15,13 +14,17 @@ from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.dictionary.dictionary import Dictionary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError
-from linker.types import Concept, Reference
+from linker.types import Concept, Prediction, Reference
 from linker.vocabularies import of_prefix
 
 _STATUS = {ALTERNATIVE: "current", OBSOLETE: "obsolete", MERGED: "merged"}
 _WAYS = 3  # from a root to a concept that are shown
 _CHILDREN = 500  # that are shown
-_MATCHES = 5_000  # names that hold the text of a search, at most
+_MATCHES = 2_000  # names that fit the text of a search, at most
+_POOR = 0.15  # how well a name must fit, as a share of the best
+_CONFIDENCE = 0.6  # what the confidence of a linker counts beside how well a name fits
+_GUESS = 0.05  # the confidence that a concept needs of which no name fits
+_BELOW = 0.03  # what the number of concepts below one counts, by its logarithm
 
 
 def reference(dictionary: Dictionary, row: int) -> dict[str, str]:
@@ -110,59 +113,61 @@ class Hit(NamedTuple):
 
     row: int
     matched_name: str  # as written, or the id
-    score: float  # the share of the name that the text is; 1 for an id
+    score: float  # how well the name fits, 0 to 1; 1 for an id
 
 
 def search(
-    dictionary: Dictionary, table: NameTable, form: Callable[[str], str], text: str
+    dictionary: Dictionary,
+    table: NameTable,
+    form: Callable[[str], str],
+    text: str,
+    linked: Iterable[Prediction] = (),
 ) -> Iterator[Hit]:
-    """Find concepts by an id, also an old one, or by a name that holds a text.
+    """Find concepts by an id, also an old one, or by their names, of which words may be only begun.
+
+    Words may have errors, stand in another order, or be others that take their place in names of
+    the dictionary; see `words`. Of names that fit equally, those of concepts with more others below
+    them come first.
 
     Args:
         dictionary: which has the concepts.
         table: its distinct names in normal form.
         form: gives the normal form of a text.
         text: what is looked for.
+        linked: what a linker predicts for the text; its candidates are found, too, and their
+            confidences count.
 
     Yields:
-        Each concept once, the best first: those with the id, those with a name that starts with the
-        text, those with one of whose words does, the rest; shorter names first.
+        Each concept once, the best first: those with the id, then those with a name that fits.
     """
     found = set[int]()
     for row in dictionary.rows(text):
         found.add(row)
         yield Hit(row, text.strip(), 1.0)
-    wanted = form(text)
-    for name in _names_with(table, wanted) if wanted else ():
-        score = round(len(wanted) / len(table.texts[name]), 4)
+    hits = {hit.row: hit for hit in _fitting(dictionary, table, form(text))}
+    ranks = {row: hit.score for row, hit in hits.items()}
+    for candidate in (c for p in linked for part in p.parts for c in part.candidates):
+        confidence = candidate.confidence or 0.0
+        for row in dictionary.rows(candidate.concept_id):
+            if row in hits or confidence >= _GUESS:
+                hits.setdefault(row, Hit(row, candidate.matched_name, round(confidence, 4)))
+                ranks[row] = ranks.get(row, 0.0) + _CONFIDENCE * confidence
+    rows = [*hits]
+    for row, below in zip(rows, dictionary.hierarchy.children(rows), strict=True):
+        ranks[row] += _BELOW * math.log1p(len(below))
+    yield from (hits[row] for row in sorted(rows, key=lambda r: -ranks[r]) if row not in found)
+
+
+def _fitting(dictionary: Dictionary, table: NameTable, wanted: str) -> list[Hit]:
+    """Concepts with a name that fits a normalised text, each once, the best first."""
+    fits = table.words.fits(wanted)
+    rows = np.flatnonzero(fits > max(0.0, _POOR * fits.max(initial=0)))
+    order = np.argsort(-fits[rows], kind="stable")[:_MATCHES]
+    hits: dict[int, Hit] = {}
+    for name in rows[order].tolist():
+        score = round(float(fits[name]), 4)
         for at in range(*table.indptr[name : name + 2].tolist()):
-            if (row := int(table.concepts[at])) not in found:
-                found.add(row)
-                yield Hit(row, dictionary.names[int(table.entries[at])], score)
-
-
-def names_starting_with(table: NameTable, wanted: str) -> list[int]:
-    """The rows of the names that start with a normalised text, the shortest first."""
-    texts, start = table.texts, wanted.encode()
-    lengths = np.diff(texts.offsets)
-    rows = np.flatnonzero(lengths >= max(1, len(start)))
-    for place, byte in enumerate(start):
-        rows = rows[texts.data[texts.offsets[rows] + place] == byte]
-    ordered: list[int] = rows[np.argsort(lengths[rows], kind="stable")].tolist()
-    return ordered
-
-
-def _names_with(table: NameTable, wanted: str) -> Iterator[int]:
-    """The rows of the names that hold a normalised text.
-
-    First come those that start with it, then those of which a word does; the shortest first.
-    """
-    texts, starting = table.texts, names_starting_with(table, wanted)
-    yield from starting
-    rows, pattern = set[int](), re.escape(wanted.encode())
-    for match in itertools.islice(re.finditer(pattern, texts.data.data), _MATCHES):
-        row = int(np.searchsorted(texts.offsets, match.start(), "right")) - 1
-        if match.end() <= texts.offsets[row + 1]:
-            rows.add(row)
-    others = sorted(rows - set(starting))
-    yield from sorted(others, key=lambda row: (f" {wanted}" not in texts[row], len(texts[row])))
+            row = int(table.concepts[at])
+            if row not in hits:
+                hits[row] = Hit(row, dictionary.names[int(table.entries[at])], score)
+    return [*hits.values()]

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import persistence
+from linker.dictionary.columns import RaggedArray
+from linker.dictionary.words import Words
 from linker.persistence import Strings
 
 logger = logging.getLogger(__name__)
@@ -69,6 +71,11 @@ class NameTable:
     def places(self) -> Places:
         """Where each name stands."""
         return Places.of(self.texts)
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the names, for a search; they are made when it is first asked for."""
+        return Words.of(self.texts, RaggedArray(self.indptr, self.concepts))
 
     def row(self, text: str) -> int:
         """The row of a normalised name; -1 where it is not there."""

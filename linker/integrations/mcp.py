@@ -170,9 +170,13 @@ class Tools:
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
         limit: Annotated[int, Field(ge=1, le=_FOUND)] = 10,
     ) -> list[SearchResult]:
-        """Find concepts by a part of a name, or by an id. To link a name, use link_mentions."""
-        linker = self.linker
-        hits = lookup.search(linker.dictionary, linker.generator.table, linker.normalize, query)
+        """Find concepts by an id, or by a name, of which words may be begun, misspelt or left out.
+
+        To link a name, use link_mentions.
+        """
+        linker, table = self.linker, self.linker.generator.table
+        linked = linker.link([query], k=limit, threshold=0.0, decisions=self.decisions)
+        hits = lookup.search(linker.dictionary, table, linker.normalize, query, linked)
         return [
             SearchResult(
                 matched_name=hit.matched_name, **lookup.reference(linker.dictionary, hit.row)

@@ -1,17 +1,22 @@
-"""GET /concepts/{id} and /search: what the dictionary has, and names that hold a text."""
+"""GET /concepts/{id} and /search: what the dictionary has, by ids and by names."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
 from linker.dictionary import lookup
 from linker.linking.linker import Linker
+from linker.linking.requests import Linked, Request
+from linker.readers.records import MENTION_LIMIT
 from linker.service.errors import ERRORS, Failure
 from linker.service.state import Service
+
+_SIMILAR = 10  # concepts that a linker adds to those whose names fit
 
 
 def router(service: Service) -> APIRouter:
@@ -32,21 +37,33 @@ def router(service: Service) -> APIRouter:
 
     @routes.get("/search")
     async def search(
-        q: Annotated[str, Query(min_length=1, max_length=1_000, examples=["breast"])],
+        q: Annotated[str, Query(min_length=1, max_length=MENTION_LIMIT, examples=["parkinsn"])],
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
     ) -> dict[str, Any]:
-        """Concepts by a name, a part of a name, or an id."""
-        return {"concepts": await asyncio.to_thread(searched, service.linker, q, limit)}
+        """Concepts by an id, or by a name, of which words may be begun, misspelt, or left out."""
+        model = service.model
+        linked = await service.answer(model, [similar(q)])
+        hits = await asyncio.to_thread(searched, model.linker, q, linked, limit)
+        return {"concepts": [_written(model.linker, hit) for hit in hits]}
 
     return routes
 
 
-def searched(linker: Linker, text: str, limit: int) -> list[dict[str, Any]]:
-    """Concepts that have an id, or a name, or a part of a name, the best first."""
-    dictionary = linker.dictionary
-    hits = lookup.search(dictionary, linker.generator.table, linker.normalize, text)
-    return [
-        lookup.reference(dictionary, hit.row)
-        | {"matched_name": hit.matched_name, "score": hit.score}
-        for hit in itertools.islice(hits, limit)
-    ]
+def similar(text: str) -> Request:
+    """What the linker is asked for a search; its candidates are those of `searched`."""
+    return Request(text[:MENTION_LIMIT], _SIMILAR, 0.0)
+
+
+def searched(
+    linker: Linker, text: str, linked: Sequence[Linked], limit: int | None = None
+) -> list[lookup.Hit]:
+    """Find concepts by an id or a name, the best first; see `lookup.search`."""
+    predictions = (prediction for _, of_item in linked for prediction in of_item)
+    table, form = linker.generator.table, linker.normalize
+    hits = lookup.search(linker.dictionary, table, form, text, predictions)
+    return [*itertools.islice(hits, limit)]
+
+
+def _written(linker: Linker, hit: lookup.Hit) -> dict[str, Any]:
+    concept = lookup.reference(linker.dictionary, hit.row)
+    return concept | {"matched_name": hit.matched_name, "score": hit.score}

@@ -133,7 +133,7 @@ def test_search(run: Run, old: Path, sample: Path) -> None:
     result = run("dictionary", "search", old, "tussis", "-n", "1")
     assert len(re.findall("^MESH", result.out, re.MULTILINE)) == 1
     assert result.err == "there are more; show more with -n 2\n"
-    nothing = "no concept has the id or a name with 'gout'\n"
+    nothing = "no concept has the id 'gout', or a name like it\n"
     assert run("dictionary", "search", old, "gout") == (0, "", nothing)
 
 

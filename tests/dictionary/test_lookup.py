@@ -1,17 +1,26 @@
-"""Concepts by ids and by parts of names."""
+"""Concepts by ids, and by names as people type them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.lookup import described, search
+from linker.dictionary.lookup import search
 from linker.text.normalize import normalize
+from linker.types import Candidate, Mention, Part, Prediction
 
 from .test_inspection import OLD, read
-from .test_lending import DISEASES, OURS, REFERENCES, saved
+
+
+def found(
+    dictionary: Dictionary, text: str, linked: Iterable[Prediction] = ()
+) -> list[tuple[str, str, float]]:
+    """The ids of the concepts, with the names that were found and how well they fit."""
+    hits = search(dictionary, dictionary.table(normalize), normalize, text, linked)
+    return [(dictionary.ids[hit.row], *hit[1:]) for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -21,48 +30,59 @@ from .test_lending import DISEASES, OURS, REFERENCES, saved
         ("A:99", [("A:2", "A:99", 1.0), ("A:3", "A:99", 1.0)]),  # an alternative id of two
         ("A:5", [("A:1", "A:5", 1.0), ("A:2", "A:5", 1.0)]),  # a merged id, by the obsolete one
         ("A:6", []),
-        ("FLU", [("A:2", "flu", 1.0), ("A:3", "swine flu", 0.3333)]),  # 3 of 9 characters
+        # of eight names two have "flu" and one has "swine": 0.3 + 0.7 ln 5 / (ln 5 + ln 9)
+        ("FLU", [("A:2", "flu", 1.0), ("A:3", "swine flu", 0.596)]),
         ("grippe", [("A:2", "grippe", 1.0), ("A:3", "grippe", 1.0)]),
-        ("common", [("B:2", "common cold", 0.5455)]),  # 6 of 11
-        ("old", [("B:1", "cold", 0.75), ("B:2", "COLD", 0.75)]),  # not the obsolete names
+        # a third of "grippe" is missing: f = 1 - 0.2 / 3, and f (0.3 + 0.7 f)
+        ("grip", [("A:2", "grippe", 0.8898), ("A:3", "grippe", 0.8898)]),
+        # one error of five letters: f = 1 - 2 / 5
+        ("fevre", [("A:1", "fever", 0.432)]),
+        ("fver", [("A:1", "fever", 0.325)]),  # of four: f = 1 - 2 / 4
+        ("gripxpe", [("A:2", "grippe", 0.5714), ("A:3", "grippe", 0.5714)]),  # f = 1 - 2 / 7
+        ("pyreixax", [("A:1", "pyrexia", 0.325)]),  # two errors of eight letters
+        ("pyreixaxx", []),  # three
+        ("fev", [("A:1", "fever", 0.8685)]),  # f = 1 - 0.2 · 2 / 5
+        ("fvr", []),  # three letters have no error
+        # "common" by 0.6, and it weighs ln 9 beside ln 5: f = 0.7691
+        ("cold comon", [("B:2", "common cold", 0.6448), ("B:1", "cold", 0.4228)]),
+        # inside a word: f = 0.5; not the obsolete names
+        ("old", [("B:1", "cold", 0.325), ("B:2", "COLD", 0.325)]),
         ("typhus", []),
         ("!?", []),
     ],
 )
 def test_search(tmp_path: Path, text: str, expected: list[tuple[str, str, float]]) -> None:
+    assert found(read(tmp_path, OLD), text) == expected
+
+
+def test_words_that_take_each_others_place(tmp_path: Path) -> None:
+    """Names of three concepts say that kidney and renal are the same, which lends to a fourth."""
+    stone, cyst, abscess = (
+        f"K:{number}\trenal {what}\t{what} of kidney|kidney {what}\t\t\t\t\n"
+        for number, what in enumerate(("stone", "cyst", "abscess"))
+    )
+    text = "K:8\tkidney disease\t\t\t\t\t\n" + stone + cyst
+    assert {id for id, *_ in found(read(tmp_path, text), "renal")} == {"K:0", "K:1"}
+    hits = found(read(tmp_path, text + abscess), "renal")
+    # of ten names seven have "kidney", one "disease": 0.85 (0.3 + 0.595 ln 17/7 / ln 17/7 · 11)
+    assert hits[-1] == ("K:8", "kidney disease", 0.3916)
+    assert len(hits) == 4
+
+
+def test_concepts_with_more_below_them_come_first(tmp_path: Path) -> None:
+    text = "P:1\tpain here\t\t\t\t\t\nP:2\tpain there\t\t\t\t\t\nP:3\tache\t\tP:2\t\t\t\n"
+    assert [id for id, *_ in found(read(tmp_path, text), "pain")] == ["P:2", "P:1"]
+
+
+def test_what_a_linker_says_counts_too(tmp_path: Path) -> None:
     dictionary = read(tmp_path, OLD)
-    hits = search(dictionary, dictionary.table(normalize), normalize, text)
-    assert [(dictionary.ids[hit.row], *hit[1:]) for hit in hits] == expected
 
+    def linked(id: str, confidence: float | None) -> list[Prediction]:
+        candidates = (Candidate(id, "", "coryza", 1.0, confidence=confidence),)
+        return [Prediction(Mention("coryza"), (Part("coryza", candidates=candidates),))]
 
-def test_names_and_other_ids_say_who_lent_them(tmp_path: Path) -> None:
-    lenders = (saved(tmp_path / "r.sssom.tsv", REFERENCES), saved(tmp_path / "d.obo", DISEASES))
-    ours = saved(tmp_path / "ours.tsv", OURS.replace("D:8", "https://a.org/8", 1))
-    dictionary = Dictionary.read(ours).lend(*lenders)
-    fever, cough = described(dictionary, "M:1"), described(dictionary, "M:2")
-    assert fever
-    assert cough
-    assert [(n["text"], n["kind"], n["lent"] and n["source"]) for n in fever["names"]] == [
-        ("fever", "preferred", False),
-        ("heat", "exact", False),
-        ("Hot-head", "exact", False),
-        ("pyrexia", "exact", "r.sssom.tsv"),
-        ("ague", "exact", "d.obo"),
-    ]
-    assert [other["id"] for other in fever["also"]] == ["O:1", "O:2", "D:1"]
-    assert fever["also"][0] == {
-        **{"id": "O:1", "predicate": "skos:exactMatch", "source": "r.sssom.tsv", "url": None}
-    }
-    assert cough["also"][-1]["url"] == "https://a.org/8"
-
-
-def test_public_pages_of_other_ids(tmp_path: Path) -> None:
-    rows = "id\tname\txrefs\nM:1\tfever\tSNOMEDCT_US_2023_03_01:386661006|NCI:C3038|DOID:1\n"
-    dictionary = Dictionary.read(saved(tmp_path / "x.tsv", rows))
-    concept = described(dictionary, "M:1")
-    assert concept
-    assert [other["url"] for other in concept["also"]] == [
-        "http://snomed.info/id/386661006",
-        "https://evsexplore.semantics.cancer.gov/evsexplore/concept/ncit/C3038",
-        "https://disease-ontology.org/term/DOID:1",
-    ]
+    assert found(dictionary, "coryza", linked("B:1", 0.9)) == [("B:1", "coryza", 0.9)]
+    assert found(dictionary, "coryza", linked("B:1", 0.01)) == []
+    assert found(dictionary, "coryza", linked("B:1", None)) == []
+    assert [id for id, *_ in found(dictionary, "grippe", linked("A:3", 0.5))] == ["A:3", "A:2"]
+    assert found(dictionary, "flu", linked("A:3", 0.3))[0] == ("A:2", "flu", 1.0)

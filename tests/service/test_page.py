@@ -287,6 +287,13 @@ def test_a_session_by_keyboard_alone(page: Any, fake: Fake) -> None:
     press("ArrowDown")
     press("Enter")
     status(page, "leukaemia: MESH:D001943.")
+    press("/")
+    press("Control+a")
+    page.keyboard.type("D009369")
+    press("Enter")  # looks for it at once
+    expect(page.locator("#found code").first).to_have_text("MESH:D009369")
+    press("Enter")  # chooses it
+    status(page, "leukaemia: MESH:D009369.")
     press("Escape")
     expect(page.locator('#results [data-anchor="3"]')).to_be_focused()
     press("Enter")
@@ -879,12 +886,13 @@ def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) ->
     page.fill("#query", "leuk")
     page.wait_for_load_state("networkidle")  # the answer asks for its concept
     fake.fail = [JSONResponse({"error": "the query is odd"}, 422)]
+    page.locator("#query").press("e")
     page.locator("#query").press("Enter")
     expect(page.locator("#problem p")).to_have_text("The query is odd.")
     expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
     page.locator("#problem").get_by_role("button", name="Close").click()
     assert focused(page) == "query"
-    expect(page.locator("#query")).to_have_value("leuk")
+    expect(page.locator("#query")).to_have_value("leuke")
 
 
 def test_the_model_is_asked_for_again(page: Any, fake: Fake) -> None:

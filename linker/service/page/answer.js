@@ -177,17 +177,3 @@ function certainty(confidence, isAnswer) {
   const number = make("span.certainty", meterOf(confidence), percent(confidence));
   return isAnswer ? [number, make("strong", inWords(confidence)), " · "] : number;
 }
-
-/** A row of a concept that was found by a search; `choose` is called with its id. */
-export function foundOf(concept, { about, choose }) {
-  const { id, name, matched_name: matched } = concept;
-  return make(
-    "li",
-    make(
-      "div.about",
-      button(name, () => about(id), { class: "name", title: "Show this concept" }),
-      make("span.facts", make("code", id), matched && matched !== name && ` by “${matched}”`),
-    ),
-    button("Choose", () => choose(id), { "aria-label": `Choose ${name}`, class: "choose" }),
-  );
-}

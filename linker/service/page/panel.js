@@ -1,11 +1,12 @@
 /* The panel of the answer: what is shown for the selected mention, and what can be done with it. */
 
-import { AnswerView, foundOf } from "./answer.js";
-import { getJson, postJson } from "./api.js";
+import { AnswerView } from "./answer.js";
+import { postJson } from "./api.js";
 import { showConcept } from "./concept.js";
-import { announce, attempt, byId, fill, make, plural } from "./elements.js";
+import { announce, attempt, byId, fill, plural } from "./elements.js";
 import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
 import { showReasons } from "./reasons.js";
+import { SearchBox } from "./search.js";
 import { MOST, isSame, longForm, requestOf, scopeOf } from "./session.js";
 import { showDecisions } from "./verdicts.js";
 
@@ -16,8 +17,6 @@ export class Panel {
   constructor(page) {
     this.page = page;
     this.canDecide = false; // whether the service keeps decisions
-    this.typing = null; // the timer of a search
-    this.searching = 0;
     const choose = (id) => this.choose(id);
     const about = (id) => this.about(id);
     this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
@@ -29,6 +28,7 @@ export class Panel {
       more: () => attempt(() => this.more()),
     };
     this.view = new AnswerView(this.candidateActions);
+    this.search = new SearchBox(byId("query"), byId("found"), { about, choose });
     this.listen();
   }
 
@@ -39,21 +39,6 @@ export class Panel {
     on("reasons", "toggle", ({ target }) => {
       if (target.open && this.entry && !byId("reasons-body").hasChildNodes())
         showReasons(this.entry);
-    });
-    on("query", "input", () => {
-      clearTimeout(this.typing);
-      this.typing = setTimeout(() => attempt(() => this.search()), 200);
-    });
-    on("search", "submit", (event) => {
-      event.preventDefault();
-      attempt(() => this.search());
-    });
-    on("search", "keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step) return;
-      const places = [byId("query"), ...byId("found").querySelectorAll(".choose")];
-      places[places.indexOf(document.activeElement) + step]?.focus();
-      event.preventDefault();
     });
   }
 
@@ -96,11 +81,9 @@ export class Panel {
 
   /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
   leave() {
-    clearTimeout(this.typing);
-    this.searching++;
-    byId("query").value = "";
+    this.search.clear();
     chooseKind();
-    for (const id of ["found", "concept"]) fill(byId(id));
+    fill(byId("concept"));
     showReasons(null);
     announce("");
   }
@@ -149,18 +132,6 @@ export class Panel {
     if (entry.prediction !== this.entry?.prediction) return;
     this.view.draw();
     announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
-  }
-
-  async search() {
-    const number = ++this.searching;
-    const query = byId("query").value.trim();
-    const asked = query && (await getJson(`search?${new URLSearchParams({ q: query, limit: 10 })}`));
-    if (number !== this.searching) return;
-    const concepts = asked ? asked.concepts : [];
-    const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
-    const rows = concepts.map((concept) => foundOf(concept, this.candidateActions));
-    fill(byId("found"), rows, nothing);
-    if (query) announce(`${plural(concepts.length, "concept")} found.`);
   }
 }
 

@@ -11,10 +11,10 @@ from typing import Annotated, Literal, TypeVar
 from jinja2 import Environment, FileSystemLoader
 from pydantic import BaseModel, BeforeValidator, Field
 
-from linker.dictionary.lookup import names_starting_with, reference
+from linker.dictionary.lookup import Hit, reference
 from linker.errors import shorten
-from linker.linking.requests import Linked, Request
-from linker.readers.records import MENTION_LIMIT
+from linker.linking.requests import Linked
+from linker.service.concepts import searched
 from linker.service.reconciliation.vocabulary import (
     ANY,
     MOST_PROPERTIES,
@@ -26,7 +26,6 @@ from linker.service.reconciliation.vocabulary import (
 )
 
 _PAGE = 20  # suggestions in an answer
-_SIMILAR = 10  # concepts with a similar name, which follow those whose name starts with the prefix
 _DESCRIPTION = 120  # characters
 _TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -34,7 +33,7 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_Suggested = TypeVar("_Suggested", int, Entry)
+_Suggested = TypeVar("_Suggested", Hit, Entry)
 
 
 class ExtensionSettings(BaseModel):
@@ -112,56 +111,40 @@ def proposals(identifier: str, limit: int | None) -> Json:
     return answer if limit is None else answer | {"limit": limit}
 
 
-def similar(prefix: str) -> list[Request]:
-    """What the linker is asked for names that are like the text that was typed."""
-    if not prefix.strip() or len(prefix) > MENTION_LIMIT:
-        return []
-    return [Request(prefix, _SIMILAR, 0.0)]
-
-
 def suggest(
     vocabulary: Vocabulary, what: str, prefix: str, cursor: int, linked: Sequence[Linked]
 ) -> Json:
     """Suggest entities, types or properties.
 
-    Entities are the concepts that an id names, that a name starts with, that are similar. Types are
-    those that are offered, then any concept with others below it.
+    Entities are the concepts that an id names, then those that a search finds. Types are those that
+    are offered, then any of these concepts with others below it.
 
     Args:
         vocabulary: of the dictionary.
         what: "entity", "type" or "property".
         prefix: what was typed.
         cursor: how many suggestions to skip.
-        linked: the answers to `similar`, for entities.
+        linked: what the linker says of the prefix, see `concepts.similar`; for entities.
     """
     if what == "property":
         return _page(_starting(PROPERTIES.values(), prefix), cursor, _described)
-    named = _named(vocabulary, prefix)
+    hits = _found(vocabulary, prefix, linked)
     if what == "type":
-        branches = (vocabulary.branch(row) for row in named if vocabulary.children(row))
+        branches = (vocabulary.branch(h.row) for h in hits if vocabulary.children(h.row))
         offered = _starting(vocabulary.types.values(), prefix)
         return _page(chain(offered, branches), cursor, _described)
-    rows = (
-        row
-        for _, predictions in linked
-        for part in predictions[0].parts
-        for candidate in part.candidates
-        for row in vocabulary.dictionary.rows(candidate.concept_id)[:1]
-    )
-    return _page(chain(named, rows), cursor, partial(_entity, vocabulary))
+    return _page(hits, cursor, partial(_entity, vocabulary))
 
 
 def _described(entry: Entry) -> Json:
     return entry.described
 
 
-def _named(vocabulary: Vocabulary, prefix: str) -> Iterator[int]:
-    """The rows of the concepts that an id names, then of those with a name that starts with it."""
-    yield from vocabulary.rows(prefix.strip())
-    linker = vocabulary.linker
-    if wanted := linker.normalize(prefix):
-        for name in names_starting_with(linker.generator.table, wanted):
-            yield from linker.generator.table.concepts_of(name).tolist()
+def _found(vocabulary: Vocabulary, prefix: str, linked: Sequence[Linked]) -> Iterator[Hit]:
+    """The concepts that an id or a cross-reference names, then those that a search finds."""
+    named = vocabulary.rows(prefix.strip())
+    yield from (Hit(row, prefix.strip(), 1.0) for row in named)
+    yield from (h for h in searched(vocabulary.linker, prefix, linked) if h.row not in named)
 
 
 def _starting(entries: Iterable[Entry], prefix: str) -> Iterator[Entry]:
@@ -192,12 +175,17 @@ def _page(
     return answer | {"cursor": end} if len(distinct) > end else answer
 
 
-def _entity(vocabulary: Vocabulary, row: int) -> Json:
-    definition = shorten(vocabulary.dictionary.columns.definitions[row], _DESCRIPTION)
-    return reference(vocabulary.dictionary, row) | {
-        "description": definition or _listed(vocabulary.synonyms(row), 3),
+def _entity(vocabulary: Vocabulary, hit: Hit) -> Json:
+    """A concept as it is suggested; where another name was found, its description begins so."""
+    concept = reference(vocabulary.dictionary, hit.row)
+    definition = shorten(vocabulary.dictionary.columns.definitions[hit.row], _DESCRIPTION)
+    about = definition or _listed(vocabulary.synonyms(hit.row), 3)
+    if hit.matched_name.casefold() != concept["name"].casefold():
+        about = f"{hit.matched_name} · {about}" if about else hit.matched_name
+    return concept | {
+        "description": about,
         # ids alone: OpenRefine writes them as they are into all cells that are matched at once
-        "notable": [entry.id for entry in vocabulary.types_of(row)[1:]],
+        "notable": [entry.id for entry in vocabulary.types_of(hit.row)[1:]],
     }
 
 

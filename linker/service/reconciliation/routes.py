@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import TypeAdapter, ValidationError
 
 from linker.linking.requests import Request as LinkRequest
+from linker.service import concepts
 from linker.service.errors import ERRORS, Failure, check, problem
 from linker.service.reconciliation import lookups
 from linker.service.reconciliation.candidates import BATCH, CellQuery, Reconciliation
@@ -85,7 +86,7 @@ def router(service: Service) -> APIRouter:
     async def suggest(parameters: Parameters, what: str) -> Response:
         """Suggest entities, types or properties."""
         prefix, cursor = parameters.get("prefix", ""), _number(parameters, "cursor") or 0
-        model, similar = service.model, lookups.similar(prefix)
+        model, similar = service.model, [concepts.similar(prefix)]
         linked = await service.answer(model, similar) if _known(what) == "entity" else []
         asked = model.vocabulary, what, prefix, cursor, linked
         return _reply(await service.run(lookups.suggest, *asked), parameters)

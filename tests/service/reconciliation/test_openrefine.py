@@ -216,6 +216,13 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
 
 
+def test_a_suggestion_shows_the_name_that_was_found(client: TestClient) -> None:
+    parameters = {"prefix": "mamary canc"}
+    found = client.get("/reconcile/suggest/entity", params=parameters).json()["result"][0]
+    assert found["name"] == "breast cancer"
+    assert found["description"].startswith("mammary cancer · A cancer of the mammary gland")
+
+
 def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker, sampled_client: Any) -> None:
     client, pages, cursor = sampled_client, [], 0
     while cursor is not None:
@@ -234,7 +241,7 @@ def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker, sampled_client:
     assert len(pages) > 1
     assert {len(page) for page in pages[:-1]} == {20}
     assert len(ids) == len(set(ids))
-    assert set(ids[: len(starting)]) == starting
+    assert starting <= set(ids)
 
 
 def test_a_browser_may_ask_first(client: TestClient) -> None:

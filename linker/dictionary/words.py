@@ -1,0 +1,269 @@
+"""The words of names, for a search that forgives: begun words, typing errors, other words.
+
+A word that was typed fits a word of the dictionary that it is, begins, or is inside, with an error
+or two; and other words that stand in its place in names of the same concepts, as "kidney" in place
+of "renal".
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.dictionary.columns import RaggedArray
+from linker.persistence import Strings
+
+Floats: TypeAlias = NDArray[np.float32]
+Ints: TypeAlias = NDArray[np.int64]
+Errors: TypeAlias = NDArray[np.uint8]
+
+_LONGEST = 30  # bytes of a word that are looked at
+_TYPED = 12  # words of a text that are looked for
+_ONE_ERROR, _TWO_ERRORS, _INSIDE_FROM = 4, 8, 3  # bytes of a word that may have so many errors, ...
+_PER_ERROR = 2.0  # what an error costs, divided by the bytes of the word that was typed
+_PER_REST = 0.2  # what it costs that a word is only begun, times the share that is missing
+_INSIDE = 0.5  # how well a word fits that has the one that was typed inside
+_IN_PLACE = 0.85  # how well one fits that stands in the place of a word that fits by 1
+_MEANT = 0.75  # of the best fit: words that a typed one is taken for, when it is said to be rare
+_CONCEPTS, _SHARE = 3, 0.05  # where words take each other's place: number, share of all
+_NEIGHBOURS = 16  # words that may take one place
+_COVERED = 0.7  # of how well a name fits, the share by how much of it was asked for
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of names in normal form.
+
+    Args:
+        joined: the words in the order of their bytes, each with a line break behind it.
+        starts: where each word begins in them, (words + 1,).
+        letters: the first bytes of each word, (bytes, words); 0 behind its end.
+        names: for each word the rows of the names that have it.
+        weights: how much each word says, (words,): the rarer, the more.
+        name_weights: the sum of the weights of the words of each name, (names,).
+        others: for each word the rows of those that may stand in its place.
+    """
+
+    joined: bytes
+    starts: Ints
+    letters: NDArray[np.uint8]
+    names: RaggedArray
+    weights: Floats
+    name_weights: Floats
+    others: RaggedArray
+
+    @classmethod
+    def of(cls, texts: Strings, concepts: RaggedArray) -> Words:
+        """Take names apart.
+
+        Args:
+            texts: the names in normal form, (names,).
+            concepts: the concepts of each name.
+        """
+        numbers: dict[str, int] = {}
+        words, sizes = array("i"), array("i")
+        for text in texts:
+            distinct = dict.fromkeys(text.split())
+            words.extend(numbers.setdefault(word, len(numbers)) for word in distinct)
+            sizes.append(len(distinct))
+        encoded = sorted((word.encode(), number) for word, number in numbers.items())
+        place = np.empty(len(encoded), np.int64)
+        place[[number for _, number in encoded]] = np.arange(len(encoded))
+        of_name = RaggedArray(
+            np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+            place[np.asarray(words)].astype(np.int32),
+        )
+        bare = [word for word, _ in encoded]
+        counts = np.bincount(of_name.indices, minlength=len(bare))
+        weights = np.log1p(len(texts) / counts).astype(np.float32)
+        owners = np.repeat(np.arange(len(texts), dtype=np.int32), np.asarray(sizes))
+        return cls(
+            b"".join(word + b"\n" for word in bare),
+            np.cumsum([0, *(len(word) + 1 for word in bare)]),
+            _letters(bare),
+            RaggedArray(
+                np.concatenate([[0], np.cumsum(counts)]),
+                owners[np.argsort(of_name.indices, kind="stable")],
+            ),
+            weights,
+            np.bincount(owners, weights[of_name.indices], len(texts)).astype(np.float32),
+            _others(of_name, concepts, len(bare)),
+        )
+
+    def fits(self, text: str) -> Floats:
+        """How well each name fits a text in normal form, from 0 to 1, (names,).
+
+        A name with all words of the text, in any order, and no other fits by 1.
+        """
+        found, covered = np.zeros((2, len(self.name_weights)), np.float32)
+        asked = 0.0
+        for word in list(dict.fromkeys(text.split()))[:_TYPED]:
+            rows, fits = self._fitting(word.encode())
+            names, sizes = _joined(self.names, rows)
+            share, weight = np.zeros((2, len(found)), np.float32)
+            share[names] = np.repeat(fits, sizes)  # the best of a name comes last, and stays
+            weight[names] = np.repeat(fits * self.weights[rows], sizes)
+            meant = sizes[fits >= _MEANT * fits.max(initial=0)].sum()
+            rarity = float(np.log1p(len(found) / max(1, meant)))
+            asked += rarity
+            found += np.float32(rarity) * share
+            covered += weight
+        if asked:
+            whole = np.minimum(1, covered / np.maximum(self.name_weights, 1e-6))
+            found *= (1 - _COVERED + _COVERED * whole) / np.float32(asked)
+        return found
+
+    def _fitting(self, word: bytes) -> tuple[Ints, Floats]:
+        """The rows of the words that fit one, and how well they do, from 0 to 1, the best last."""
+        word = word[:_LONGEST]
+        most = (len(word) >= _ONE_ERROR) + (len(word) >= _TWO_ERRORS)
+        rows, whole, begun = self._similar(word, most)
+        rest = np.maximum(0, 1 - len(word) / self._lengths(rows))
+        fits = np.zeros(len(self.weights), np.float32)
+        fits[rows] = 1 - np.minimum(
+            _PER_ERROR * whole / len(word), _PER_ERROR * begun / len(word) + _PER_REST * rest
+        )
+        if len(word) >= _INSIDE_FROM:
+            places = [match.start() for match in re.finditer(re.escape(word), self.joined)]
+            inside = np.searchsorted(self.starts, places, "right") - 1
+            fits[inside] = np.maximum(fits[inside], _INSIDE)
+        sure = np.flatnonzero(fits > _INSIDE)
+        others, sizes = _joined(self.others, sure)
+        np.maximum.at(fits, others, _IN_PLACE * np.repeat(fits[sure], sizes))
+        rows = np.flatnonzero(fits > 0)
+        rows = rows[np.argsort(fits[rows], kind="stable")]
+        return rows, fits[rows]
+
+    def _lengths(self, rows: Ints) -> Ints:
+        return self.starts[rows + 1] - self.starts[rows] - 1
+
+    def _similar(self, word: bytes, most: int) -> tuple[Ints, Errors, Errors]:
+        """The words that are like one, or begin so.
+
+        An error is a letter too many, too few, or another one, or two that changed places.
+
+        Args:
+            word: the one.
+            most: errors that a word, or its beginning, may have.
+
+        Returns:
+            The rows of the words, and the errors of each as a whole and of its best beginning.
+        """
+        rows, letters = np.arange(len(self.weights)), self.letters
+        # errors[j]: between the first i letters of the word and the first j of each other word;
+        # with more than `most` letters too many or too few it would not count
+        errors = {j: np.full(len(rows), j, np.uint8) for j in range(most + 1)}
+        last: dict[int, Errors] = {}
+        for i in range(1, len(word) + 1):
+            errors, last = _next(word, i, most, letters, errors, last), errors
+            is_near = reduce(np.minimum, errors.values()) <= most
+            if is_near.sum() < len(rows) / 2:
+                rows, letters = rows[is_near], letters[:, is_near]
+                errors, last = (
+                    {j: of[is_near] for j, of in line.items()} for line in (errors, last)
+                )
+        begun = reduce(np.minimum, errors.values())
+        lengths, whole = self._lengths(rows), np.full(len(rows), len(word), np.uint8)
+        for j, of in errors.items():
+            whole = np.where(lengths == j, of, whole)
+        near = begun <= most
+        return rows[near], whole[near], begun[near]
+
+
+def _next(
+    word: bytes,
+    i: int,
+    most: int,
+    letters: NDArray[np.uint8],
+    last: dict[int, Errors],
+    before: dict[int, Errors],
+) -> dict[int, Errors]:
+    """The errors of the first i letters of a word, given those of one and of two letters less."""
+    errors: dict[int, Errors] = {}
+    for j in range(max(0, i - most), i + most + 1):
+        if j == 0:
+            errors[j] = np.full(letters.shape[1], i, np.uint8)
+            continue
+        best = last[j - 1] + (letters[j - 1] != word[i - 1])
+        if j in last:
+            best = np.minimum(best, last[j] + 1)
+        if j - 1 in errors:
+            best = np.minimum(best, errors[j - 1] + 1)
+        if i > 1 and j > 1 and most:
+            swapped = (letters[j - 1] == word[i - 2]) & (letters[j - 2] == word[i - 1])
+            best = np.where(swapped, np.minimum(best, before[j - 2] + 1), best)
+        errors[j] = best
+    return errors
+
+
+def _letters(words: Sequence[bytes]) -> NDArray[np.uint8]:
+    """The first bytes of words, as many as `Words._similar` may look at."""
+    size = _LONGEST + 2
+    rows = np.array([word[:size] for word in words], f"S{size}")
+    return np.ascontiguousarray(rows.view(np.uint8).reshape(len(words), size).T)
+
+
+def _joined(lists: RaggedArray, rows: Ints) -> tuple[Ints, Ints]:
+    """The numbers of some lists one behind another, and how many each list has."""
+    starts, ends = lists.indptr[rows], lists.indptr[rows + 1]
+    sizes = (ends - starts).astype(np.int64)
+    before = np.cumsum(sizes) - sizes
+    return lists.indices[np.repeat(starts - before, sizes) + np.arange(sizes.sum())], sizes
+
+
+def _others(words: RaggedArray, concepts: RaggedArray, count: int) -> RaggedArray:
+    """For each word those that take its place: in names of a concept that differ in it alone.
+
+    They must do so for some concepts, and for a share of those in whose names either word is.
+
+    Args:
+        words: of each name.
+        concepts: of each name.
+        count: how many words there are.
+    """
+    owners = np.repeat(np.arange(len(words.indptr) - 1), np.diff(concepts.indptr))
+    word, sizes = _joined(words, owners)
+    concept = np.repeat(concepts.indices, sizes)
+    having = np.bincount(_distinct(word, concept)[0], minlength=count)
+    # what is left of a name without a word is known by the sum of random numbers of its words
+    random = np.random.default_rng(0)
+    marks, of_concept = (
+        random.integers(0, 2**64, size, np.uint64)
+        for size in (count, concepts.indices.max(initial=0) + 1)
+    )
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(marks[words.indices])])
+    whole = (sums[words.indptr[1:]] - sums[words.indptr[:-1]])[owners]
+    rest = np.repeat(whole, sizes) - marks[word] + of_concept[concept]
+    is_part = np.repeat(sizes > 1, sizes)
+    rest, word, concept = _distinct(rest[is_part], word[is_part], concept[is_part])
+    pairs = []
+    for step in range(1, _NEIGHBOURS):
+        same = rest[step:] == rest[:-step]
+        pairs.append((word[:-step][same], word[step:][same], concept[step:][same]))
+    first, second, _ = _distinct(*map(np.concatenate, zip(*pairs, strict=True)))
+    ends = np.flatnonzero(np.diff(first, append=-1) | np.diff(second, append=-1))
+    times = np.diff(ends, prepend=-1)
+    first, second = first[ends], second[ends]
+    usual = np.maximum(having[first], having[second])
+    kept = (times >= _CONCEPTS) & (times >= _SHARE * usual)
+    first, second = (
+        np.concatenate([a[kept], b[kept]]) for a, b in ((first, second), (second, first))
+    )
+    first, second = _distinct(first, second)
+    return RaggedArray(np.searchsorted(first, np.arange(count + 1)), second.astype(np.int32))
+
+
+def _distinct(*columns: NDArray[Any]) -> list[NDArray[Any]]:
+    """Rows without repeats, in the order of their first columns."""
+    order = np.lexsort(columns[::-1])
+    columns = tuple(column[order] for column in columns)
+    changes = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
+    kept = np.concatenate([np.ones(min(1, len(order)), np.bool_), changes])
+    return [column[kept] for column in columns]
