@@ -100,7 +100,8 @@ def decisions() -> None:
 )
 def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table."""
-    from linker.decisions import exchange, log
+    from linker.decisions import exchange, log, records
+    from linker.decisions.agreement import agreement
     from linker.decisions.store import DecisionStore
 
     if options.history and options.conflicts:
@@ -111,12 +112,19 @@ def list_(options: SimpleNamespace) -> None:
         if options.history:
             log.write_history(store.history(**chosen)[latest], store.steps(), file)
             return
-        rows = store.list(**chosen)[latest]
-        disputed = store.conflicts()
+        chosen_rows = store.list(**chosen)
+        rows, disputed = chosen_rows[latest], store.conflicts()
         if options.conflicts:
             ids = {decision.id for of_mention in disputed for decision in of_mention}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
+    agreed = agreement(records.in_force(chosen_rows).values())
+    if options.conflicts and agreed.both:
+        kappa = "is not defined" if agreed.kappa is None else f"{agreed.kappa:.2f}"
+        common.say(
+            f"where two reviewers decided on a mention, they agree in {agreed.agreed:,} of "
+            f"{agreed.both:,} cases; kappa {kappa}"
+        )
     if disputed and not options.conflicts:
         mentions = common.counted(len(disputed), "mention")
         common.say(f"reviewers disagree on {mentions}; see them with --conflicts")
@@ -161,16 +169,25 @@ def withdraw(options: SimpleNamespace) -> None:
         "log: who did what when, also what holds no more.",
         flags="--format",
     ),
-    dictionary=o.option("sssom: dictionary or model with the names.", "PATH", flags="--dict"),
+    proposals=o.flag("The new terms that people proposed, as a template of ROBOT."),
+    dictionary=o.option("Dictionary or model with the names.", "PATH", flags="--dict"),
     output=o.OUTPUT,
 )
 def export(options: SimpleNamespace) -> None:
-    """Write the decisions that are in force to a file."""
-    from linker.decisions import exchange, log
+    """Write the decisions that are in force to a file, or the terms that people proposed."""
+    from linker.decisions import exchange, log, proposals
     from linker.decisions.store import DecisionStore
 
     path = options.dictionary
     dictionary = reading.read([path], options) if path else None
+    if options.proposals:
+        if o.is_given("form"):
+            raise click.UsageError("--proposals are written in one format; leave out --format")
+        with DecisionStore(options.decisions, read_only=True) as store:
+            terms = proposals.listed(store)
+        with common.writing(options.output, [options.decisions]) as file:
+            proposals.write(terms, file, partial(exchange.name_of, dictionary))
+        return
     with DecisionStore(options.decisions, read_only=True) as store:
         if options.form == "log":
             with common.writing(options.output, [options.decisions]) as file:

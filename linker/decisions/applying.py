@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,19 +13,18 @@ from typing import Any
 from numpy.typing import NDArray
 
 from linker.decisions.records import (
+    Place,
     concepts_of,
-    conflicts,
-    current,
     disagree,
+    followed,
     form_of,
-    in_force,
+    latest,
     parts_of,
     standing,
 )
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import Changes, DecisionStore, Seen
 from linker.errors import LinkerError, shown
 from linker.explanation import Explanation
-from linker.files import Pathlike
 from linker.ids import counted, namespace
 from linker.linking import explaining
 from linker.linking.linker import Linker
@@ -72,27 +73,78 @@ class Decided:
     alternative ids are those of the concepts that they stand for.
 
     Args:
-        decisions: in order of entry.
+        decisions: those that were not withdrawn, in order of entry.
         linker: whose predictions are corrected.
     """
 
     def __init__(self, decisions: Iterable[Decision], linker: Linker) -> None:
         self._linker = linker
-        known, self.unknown = current(decisions, linker.dictionary)
-        """Those that are not applied: an id stands for no concept, or for several."""
-        self.places = in_force(known, self.form)
-        self.conflicts = conflicts(self.places)
+        self.seen: Seen = (0, 0)
+        """Up to where a file was read."""
+        self.places: dict[Place, list[Decision]] = {}
+        """Those in force on each form, in each scope; the lists are never changed."""
+        self._said: dict[Place, list[Decision]] = {}  # also those that were replaced
+        self._unknown: dict[Place, list[Decision]] = {}
+        self._conflicts: dict[Place, list[Decision]] = {}
+        self._take(Changes(list(decisions), [], self.seen))
+
+    def after(self, changes: Changes) -> Decided:
+        """The decisions after changes to their file; these here stay as they are."""
+        decided = copy.copy(self)
+        for name in ("places", "_said", "_unknown", "_conflicts"):
+            setattr(decided, name, getattr(self, name).copy())
+        decided._take(changes)
+        return decided
+
+    def _take(self, changes: Changes) -> None:
+        """Take up changes, and look again at the places that they touch."""
+        said, gone = defaultdict[Place, list[Decision]](list), set[int | None]()
+        for decision in changes.withdrawn:
+            gone.add(decision.id)
+            said[self.form(decision.mention), decision.scope] += []
+        for decision in changes.decisions:
+            said[self.form(decision.mention), decision.scope].append(decision)
+        for place, new in said.items():
+            kept = [d for d in self._said.get(place, ()) if d.id not in gone]
+            self._judge(place, [*kept, *new])
+        self.seen = changes.seen
+
+    def _judge(self, place: Place, said: list[Decision]) -> None:
+        """See which of the decisions on a place, that were not withdrawn, count."""
+        mapped = [(followed(d, self._linker.dictionary), d) for d in said]
+        unknown = {id(d) for current, d in mapped if current is None}
+        now = latest(current or d for current, d in mapped)
+        known = [d for d in now if id(d) not in unknown]
+        for lists, of_place in (
+            (self._said, said),
+            (self.places, known),
+            (self._unknown, [d for d in now if id(d) in unknown]),
+            (self._conflicts, known if disagree(known) else []),
+        ):
+            lists.pop(place, None)
+            if of_place:
+                lists[place] = of_place
+
+    @property
+    def unknown(self) -> list[Decision]:
+        """Those in force that are not applied: an id stands for no concept, or for several."""
+        return sorted(itertools.chain(*self._unknown.values()), key=_number)
+
+    @property
+    def conflicts(self) -> list[list[Decision]]:
         """The decisions on each mention on which reviewers disagree; the model answers it."""
+        return sorted(self._conflicts.values(), key=lambda of_place: _number(of_place[0]))
 
     @classmethod
-    def checked(cls, decisions: Iterable[Decision], linker: Linker, path: Pathlike) -> Decided:
+    def checked(cls, store: DecisionStore, linker: Linker) -> Decided:
         """The decisions of a file; warnings say how many cannot be applied, and what to do.
 
         Raises:
             LinkerError: the dictionary has none of their ids.
         """
-        decisions = list(decisions)
-        decided = cls(decisions, linker)
+        decided, path = cls([], linker).after(store.since((0, 0))), store.path
+        lists = (*decided.places.values(), *decided._unknown.values())
+        decisions = [decision for of_place in lists for decision in of_place]
         named = [decision for decision in decisions if concepts_of(decision)]
         if named and len(decided.unknown) == len(named):
             prefixes = counted(namespace(i) for decision in named for i in concepts_of(decision))
@@ -124,7 +176,7 @@ class Decided:
         if path is None:
             return None
         with DecisionStore(path, read_only=True) as store:
-            return cls.checked(store.list(), linker, path)
+            return cls.checked(store, linker)
 
     def form(self, mention: str) -> str:
         return self._linker.normalize(mention) or form_of(mention)
@@ -167,7 +219,7 @@ class Decided:
             rejected |= {i for d in rejections for i in concepts_of(d)}
             by += rejections
         parts = parts_of(accepted[0]) if accepted else ()
-        return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=lambda d: d.id or 0)))
+        return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=_number)))
 
     def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
         """Where decisions on a mention stand, the nearest first."""
@@ -295,6 +347,11 @@ class Decided:
         state: State = "rejected" if all(part.best for part in parts) else "open"
         by = tuple(decision for decision in ruling.by if not decision.accepted)
         return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=by)
+
+
+def _number(decision: Decision) -> int:
+    """The place in the order of entry."""
+    return decision.id or 0
 
 
 def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Part, ...]]:

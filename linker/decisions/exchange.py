@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal, TextIO
@@ -71,13 +72,6 @@ def export(
     Returns:
         The number of decisions that were left out.
     """
-
-    def name(identifier: str) -> str:
-        for row in dictionary.rows(identifier)[:1] if dictionary else ():
-            if dictionary and dictionary.ids[row] == identifier:
-                return dictionary.preferred_name(row)
-        return ""
-
     if form == "mentions":
         return write_mentions(decisions, file)
     if form == "tsv":
@@ -85,8 +79,18 @@ def export(
         return 0
     decisions = list(decisions)
     kept = [d for of_place in in_force(decisions).values() for d in standing(of_place)]
-    sssom.write_curated(sorted(kept, key=lambda d: d.id or 0), file, name=name)
+    sssom.write_curated(
+        sorted(kept, key=lambda d: d.id or 0), file, name=partial(name_of, dictionary)
+    )
     return len(decisions) - len(kept)
+
+
+def name_of(dictionary: Dictionary | None, identifier: str) -> str:
+    """The name that a dictionary has for a concept; empty where it has none of this very id."""
+    for row in dictionary.rows(identifier)[:1] if dictionary else ():
+        if dictionary and dictionary.ids[row] == identifier:
+            return dictionary.preferred_name(row)
+    return ""
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:
@@ -318,15 +322,15 @@ def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
     return left_out
 
 
-def taught(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that training learns, one for each mention.
+def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
+    """The decisions that training learns, one for each mention, of those in force on each.
 
     Left out are those on which reviewers disagree, rejections, those that hold in one document
     only, and those that somebody calls broader, narrower or related, since training would take them
     for names of the concept that hold everywhere; and those by which a part of a mention has no
     concept, which an annotation cannot say.
     """
-    return [d for of_place in in_force(decisions).values() for d in _teaching(of_place)[:1]]
+    return [decision for of_place in in_force for decision in _teaching(of_place)[:1]]
 
 
 def _teaching(of_place: Sequence[Decision]) -> list[Decision]:

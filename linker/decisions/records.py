@@ -93,6 +93,8 @@ def form_of(mention: str) -> str:
 
 
 _Voice = tuple[Role, str]
+Place = tuple[str, str]
+"""A form of mentions, and the scope in which decisions on it hold."""
 
 
 def voice(decision: Decision) -> _Voice:
@@ -102,7 +104,7 @@ def voice(decision: Decision) -> _Voice:
 
 def in_force(
     decisions: Iterable[Decision], form: Callable[[str], str] = form_of
-) -> dict[tuple[str, str], list[Decision]]:
+) -> dict[Place, list[Decision]]:
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
@@ -117,9 +119,17 @@ def in_force(
     Returns:
         The decisions of each form and scope, in order of entry.
     """
-    places: dict[tuple[str, str], dict[tuple[_Voice, str], Decision]] = defaultdict(dict)
+    places = defaultdict[Place, list[Decision]](list)
     for decision in decisions:
-        kept, who = places[form(decision.mention), decision.scope], voice(decision)
+        places[form(decision.mention), decision.scope].append(decision)
+    return {place: latest(said) for place, said in places.items()}
+
+
+def latest(decisions: Iterable[Decision]) -> list[Decision]:
+    """Those that are in force of the decisions on a mention, in a scope; see `in_force`."""
+    kept: dict[tuple[_Voice, str], Decision] = {}
+    for decision in decisions:
+        who = voice(decision)
         accepted = who, ""
         rejected = {(who, identifier) for identifier in concepts_of(decision)}
         if decision.accepted:
@@ -131,7 +141,7 @@ def in_force(
         for key in replaced:
             kept.pop(key, None)
         kept.update(dict.fromkeys(said, decision))
-    return {place: [*kept.values()] for place, kept in places.items()}
+    return [*kept.values()]
 
 
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
@@ -156,7 +166,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 
-def conflicts(places: dict[tuple[str, str], list[Decision]]) -> list[list[Decision]]:
+def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
     """The decisions on each mention, in a scope, on which reviewers disagree.
 
     Args:
@@ -210,16 +220,21 @@ def current(
     """The decisions with the ids that a dictionary has now, and those that it cannot follow."""
     known, unknown = list[Decision](), list[Decision]()
     for decision in decisions:
-        state, now = _fate(decision, dictionary)
-        if state not in ("current", "merged"):
-            unknown.append(decision)
-        elif now == (ids := concepts_of(decision)):  # as nearly always
-            known.append(decision)
-        else:
-            names = dict(zip(ids, now, strict=True))
-            parts = [[names[i] for i in part] for part in split_ids(decision.concept_id)]
-            known.append(replace(decision, concept_id=_joined(parts)))
+        now = followed(decision, dictionary)
+        (unknown if now is None else known).append(now or decision)
     return known, unknown
+
+
+def followed(decision: Decision, dictionary: Dictionary) -> Decision | None:
+    """The decision with the ids that a dictionary has now; None where it cannot follow."""
+    state, now = _fate(decision, dictionary)
+    if state not in ("current", "merged"):
+        return None
+    if now == (ids := concepts_of(decision)):  # as nearly always
+        return decision
+    names = dict(zip(ids, now, strict=True))
+    parts = [[names[i] for i in part] for part in split_ids(decision.concept_id)]
+    return replace(decision, concept_id=_joined(parts))
 
 
 def check(

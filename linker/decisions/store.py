@@ -104,7 +104,7 @@ _SINCE = {1: _TABLES, 2: _MORE_TABLES}
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
     "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, {} "
-    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} ORDER BY d.id"
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} WHERE d.id > ? ORDER BY d.id"
 )
 _DETAILED = (
     "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step",
@@ -117,6 +117,10 @@ _ADD = (
 )
 _ADD_DETAILS = (
     "INSERT INTO details (decision, role, predicate, step) VALUES (:id, :role, :predicate, :step)"
+)
+_WITHDRAWN = (
+    "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
+    "WHERE w.id > ? ORDER BY w.id"
 )
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
@@ -138,6 +142,19 @@ class Past:
     withdrawn: str = ""  # when; empty: it was not
     withdrawn_by: str = ""
     is_overruled: bool = False  # whether it is in force, and one of an adjudicator stands above it
+
+
+Seen = tuple[int, int]
+"""The numbers of the last decision, and of the last withdrawal, that somebody read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What came to a file since somebody read it."""
+
+    decisions: Sequence[Decision]  # in order of entry, without those that were withdrawn
+    withdrawn: Sequence[Decision]  # with their mentions and scopes alone
+    seen: Seen  # up to where it was read now
 
 
 class DecisionStore:
@@ -334,11 +351,23 @@ class DecisionStore:
             and form in (None, form_of(p.decision.mention))
         ]
 
-    def _all(self) -> Sequence[Past]:
-        """All decisions in order of entry; `is_in_force` is not yet known."""
+    def since(self, seen: Seen) -> Changes:
+        """What came after something was seen, also by other processes; after (0, 0): all."""
+        past = self._all(seen[0])  # first, with their withdrawals, so that none is missed
+        with self._reporting(), self._reading:
+            rows = self._reader.execute(_WITHDRAWN, [seen[1]]).fetchall()
+        last = max([seen[0], *(p.decision.id or 0 for p in past[-1:])])
+        return Changes(
+            [p.decision for p in past if not p.withdrawn],
+            [Decision(mention, "", scope=scope, id=number) for _, number, mention, scope in rows],
+            (last, max([seen[1], *(row[0] for row in rows[-1:])])),
+        )
+
+    def _all(self, after: int = 0) -> Sequence[Past]:
+        """The decisions after a number, in order of entry; `is_in_force` is not yet known."""
         with self._reporting(), self._reading:
             details = _DETAILED if self._schema > 1 else _NOT_DETAILED
-            cursor = self._reader.execute(_ALL.format(*details))
+            cursor = self._reader.execute(_ALL.format(*details), [after])
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         for row in rows:
             for name, value in zip(names, row, strict=True):

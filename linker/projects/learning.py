@@ -20,7 +20,7 @@ import numpy as np
 
 from linker import metrics
 from linker.decisions.exchange import taught
-from linker.decisions.records import current, form_of
+from linker.decisions.records import current, form_of, in_force
 from linker.errors import LinkerError
 from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
@@ -127,7 +127,7 @@ def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
     known, _ = current(decisions, linker.dictionary)
     return [
         Lesson(Mention(d.mention, gold=parse_gold(d.concept_id or "-1")), d.id or 0)
-        for d in taught(known)
+        for d in taught(in_force(known).values())
     ]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.decisions.applying import Decided
+from linker.decisions.records import Place
 from linker.dictionary import selection
 from linker.errors import LinkerError
 from linker.ids import join_ids, part_ids
@@ -26,7 +27,7 @@ from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
 from linker.projects.store import Missing, Project
-from linker.types import Mention, Prediction, Selection, parse_spans
+from linker.types import Decision, Mention, Prediction, Selection, parse_spans
 
 Sort = Literal["doubt", "document", "alphabet", "frequency"]
 Show = Literal["all", "undecided", "decided", "no-concept", "flagged", "disputed", "not-linked"]
@@ -145,7 +146,8 @@ class Queue:
         self.documents: dict[int, str] = {}  # their ids
         self._rows: dict[str, Row] = {}
         self._keys: dict[tuple[Any, ...], list[str]] = {}  # of each group
-        self._judged: dict[str, tuple[Any, ...]] = {}  # by form: the decisions that counted
+        self._judged: Mapping[Place, Sequence[Decision]] = {}  # the decisions that counted
+        self._decided: dict[str, set[str]] = {}  # by form: the scopes of decisions
         self._scopes: dict[str, list[int]] = {}  # the documents of an id
         self._last = (0, 0)  # mention, answer
         self._count = 0
@@ -154,19 +156,16 @@ class Queue:
 
     # reading
 
-    def refresh(
-        self, connection: sqlite3.Connection, decided: Decided, version_of_decided: int
-    ) -> None:
+    def refresh(self, connection: sqlite3.Connection, decided: Decided) -> None:
         """Take up what changed in the file.
 
         Args:
             connection: to the file.
             decided: the decisions in force.
-            version_of_decided: `DecisionStore.version` when they were read.
         """
         values = {"project": self.project.id}
         now = connection.execute(_VERSION, values).fetchone()
-        version = (*now, version_of_decided)
+        version = (*now, sum(decided.seen))
         if version == self.version:
             return
         before, self.version = self.version, version
@@ -254,19 +253,18 @@ class Queue:
         self, connection: sqlite3.Connection, decided: Decided, changed: set[tuple[Any, ...]]
     ) -> None:
         """Make the rows of groups anew that changed, or on whose form decisions did."""
-        on: dict[str, list[Any]] = {}
-        for (form, scope), decisions in decided.places.items():
-            if form in self._by_form or self._is_of_documents:
-                on.setdefault(form, []).append((scope, *(d.id for d in decisions)))
-        now = {form: tuple(sorted(said, key=repr)) for form, said in on.items()}
-        before, self._judged = self._judged, now
-        different = {form for form, said in now.items() if before.get(form) != said}
-        different |= before.keys() - now.keys()
+        before, self._judged = self._judged, decided.places
+        new = {place for place, said in decided.places.items() if before.get(place) is not said}
+        gone = before.keys() - decided.places.keys()
+        for form, scope in new:
+            self._decided.setdefault(form, set()).add(scope)
+        for form, scope in gone:
+            self._decided[form].discard(scope)
         if changed:
             self._arrays = None
-        for key in changed | self._groups_on(different):
+        for key in changed | self._groups_on({form for form, _ in new | gone}):
             old = self._keys.get(key)
-            self._make_rows(connection, decided, key, now)
+            self._make_rows(connection, decided, key)
             if self._arrays and self._keys[key] == old:
                 for name in self._keys[key]:
                     self._arrays.replace(self._rows[name])
@@ -285,7 +283,6 @@ class Queue:
         connection: sqlite3.Connection,
         decided: Decided,
         key: tuple[Any, ...],
-        said: Mapping[str, Sequence[Any]],
     ) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
         for old in self._keys.get(key, ()):
@@ -293,7 +290,7 @@ class Queue:
         group = self._groups[key]
         if self._is_of_documents:
             group.members.sort(key=lambda member: member[1:3])
-        scopes = {s for form in key[:2] for s, *_ in said.get(form, ()) if s}
+        scopes = {s for form in key[:2] for s in self._decided.get(form, ()) if s}
         apart = {n for scope in scopes for n in self._scopes.get(scope, ())}
         parts: dict[int, list[Member]] = {0: []} if apart else {0: group.members}
         for member in group.members if apart else ():
@@ -308,7 +305,7 @@ class Queue:
             mean = sum(known) / len(known) if known else None
             scope = self.documents[document] if document else ""
             row = Row(name, group, members, scope, key[3], mean)
-            if any(form in said for form in key[:2]):
+            if any(self._decided.get(form) for form in key[:2]):
                 row.verdict = self._verdict(connection, decided, row)
             self._rows[name] = row
             self._keys[key].append(name)

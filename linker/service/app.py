@@ -15,7 +15,17 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
-from linker.service import concepts, decisions, errors, fhir, learning, linking, projects, uploads
+from linker.service import (
+    concepts,
+    decisions,
+    errors,
+    fhir,
+    learning,
+    linking,
+    projects,
+    proposals,
+    uploads,
+)
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
 from linker.service.metrics import CONTENT_TYPE
@@ -73,7 +83,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     if workbench:
         app.include_router(projects.router(service, workbench))
         app.include_router(learning.router(service, workbench))
-    for room in (linking, uploads, concepts, decisions, fhir, reconciliation, *rooms):
+    for room in (linking, uploads, concepts, decisions, proposals, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")

@@ -24,10 +24,10 @@ from fastapi import APIRouter, FastAPI
 from pydantic import Field
 
 from linker import files, persistence
+from linker.decisions.exchange import taught
 from linker.errors import LinkerError
 from linker.files import replacing
 from linker.jobs.linking import model_hash
-from linker.projects.learning import lessons_of
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body
 from linker.service.state import Service
@@ -105,11 +105,10 @@ class Training:
         self._following: asyncio.Task[None] | None = None
         self._is_cancelled = self._is_closed = False
         self._changing = asyncio.Lock()  # held by who starts, ends or takes
-        self._counted = -1, 0  # a version of the decisions, and how many of them can be learnt
 
     async def shown(self) -> State:
         """What the page shows: how the training stands, and how many decisions can be learnt."""
-        learnable = await asyncio.to_thread(self._learnable)
+        learnable = await self._learnable()
         learnt = self._record.get("taken", {}).get("decisions", 0)
         return {**self._training, "learnable": learnable, "learnt": learnt}
 
@@ -133,7 +132,7 @@ class Training:
             if self._is_running:
                 who = self._training["reviewer"] or "somebody"
                 raise Failure(409, f"the training that {who} started goes on; wait, or cancel it")
-            if not await asyncio.to_thread(self._learnable):
+            if not await self._learnable():
                 raise Failure(409, "there is nothing to learn: no decision is accepted everywhere")
             folder = self._model.parent
             if not os.access(folder, os.W_OK) or folder.name == "snapshots":  # of a cache of models
@@ -269,12 +268,10 @@ class Training:
                 return self._before, taken["last"], before
         return self._model, 0, checksum
 
-    def _learnable(self) -> int:
+    async def _learnable(self) -> int:
         """How many decisions a training would learn now."""
-        store = self._workbench.store
-        if self._counted[0] != (version := store.version):
-            self._counted = version, len(lessons_of(store.list(), self._service.linker))
-        return self._counted[1]
+        decided = await self._service.decided()
+        return len(taught(decided.places.values())) if decided else 0
 
     def _restore(self) -> None:
         """Take up what an earlier service left."""

@@ -49,7 +49,7 @@ class Model:
     annotator: Annotator
     fingerprint: str  # the checksum of its folder; empty where there is none
     vocabulary: Vocabulary  # of reconciliation
-    decided: tuple[int, Decided] | None = None  # the latest, with the version of their file
+    decided: Decided | None = None  # the latest; None: none are kept
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
 
 
@@ -193,21 +193,20 @@ class Service:
         model = Model(linker, Annotator(linker), fingerprint, Vocabulary(linker))
         linker.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
         if self.store is not None:
-            version, decisions = self.store.version, self.store.list()
-            model.decided = version, Decided.checked(decisions, linker, self.store.path)
+            model.decided = Decided.checked(self.store, linker)
         return model
 
     async def _in_force(self, model: Model) -> Decided | None:
-        """The decisions in force for a model; read again where their file has changed."""
+        """The decisions in force for a model, with what has come to their file."""
         if (store := self.store) is None:
             return None
 
-        def read() -> Decided:
+        def read() -> Decided | None:
             version = store.version
             with model.reading:
-                if model.decided is None or model.decided[0] < version:
-                    model.decided = version, Decided(store.list(), model.linker)
-                return model.decided[1]
+                if model.decided and sum(model.decided.seen) < version:
+                    model.decided = model.decided.after(store.since(model.decided.seen))
+                return model.decided
 
         return await asyncio.to_thread(read)
 

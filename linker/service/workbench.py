@@ -119,7 +119,6 @@ class Workbench:
             Missing: there is no such project.
         """
         model = self._service.model
-        version = model.decided[0] if model.decided else 0  # of decisions, which may be later ones
         decided = await self.decided()
 
         def call() -> _Result:
@@ -131,7 +130,7 @@ class Workbench:
                     kept = _Kept(Queue(project, model.linker), model)
                     self._queues[number] = kept
                 with kept.lock:
-                    kept.queue.refresh(connection, decided, version)
+                    kept.queue.refresh(connection, decided)
                     return function(kept.queue, connection)
 
         return await asyncio.to_thread(call)

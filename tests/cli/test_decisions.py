@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 
+from linker.decisions import proposals
+from linker.decisions.proposals import Proposal
+from linker.decisions.store import DecisionStore
+
 from .conftest import rows
 
 Run = Callable[..., Any]
@@ -127,6 +131,7 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
     assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
     assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
     disputed = run("decisions", "list", "--decisions", file, "--conflicts")
+    assert "they agree in 0 of 1 cases; kappa 0.00" in disputed.err
     assert [r["concept_id"] for r in rows(disputed.out)] == [OVARIAN, BREAST]
     one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
     assert [r["mention"] for r in rows(one.out)] == ["gout"]
@@ -334,3 +339,14 @@ def test_contrary_decisions_of_one_reviewer_are_counted(
     decide = ("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
     assert "1 earlier decisions of the same reviewers say the contrary" in run(*decide).err
     assert "contrary" not in run(*decide).err
+
+
+def test_proposals_are_exported(run: Run, trained: Path, file: Path) -> None:
+    with DecisionStore(file) as store:
+        proposals.add(store, Proposal("odd gout", parent=BREAST, reviewer="ann"))
+    export = ("decisions", "export", "--decisions", file, "--proposals")
+    template, term = rows(run(*export, "--dict", trained).out)
+    assert (template["LABEL"], template["PARENT"]) == ("LABEL", "SC %")
+    assert (term["LABEL"], term["PARENT_LABEL"]) == ("odd gout", "Breast Neoplasms")
+    refused = run(*export, "--format", "sssom")
+    assert (refused.code, "leave out --format" in refused.err) == (2, True)

@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
+from linker.decisions.store import Changes, DecisionStore
 from linker.errors import LinkerError
 from linker.text.mentions import Definitions
-from linker.types import Decision, Part, Passage, Prediction
+from linker.types import ROLES, Decision, Part, Passage, Prediction
 
 BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
 
@@ -240,10 +243,69 @@ def test_restrictions_hold_for_decisions(linker: Linker) -> None:
 
 
 def test_a_file_of_another_dictionary(linker: Linker, tmp_path: Path) -> None:
-    decisions = [Decision("a", "UMLS:C0000001"), Decision("b", "")]
-    with pytest.raises(LinkerError, match=r"is of another dictionary: .* \(UMLS 1\)"):
-        Decided.checked(decisions, linker, tmp_path / "d.db")
-    Decided.checked([*decisions, Decision("c", ATAXIA)], linker, tmp_path / "d.db")
+    with DecisionStore(tmp_path / "d.db") as store:
+        store.add([Decision("a", "UMLS:C0000001"), Decision("b", "")])
+        with pytest.raises(LinkerError, match=r"is of another dictionary: .* \(UMLS 1\)"):
+            Decided.checked(store, linker)
+        store.add([Decision("c", ATAXIA)])
+        assert len(Decided.checked(store, linker).places) == 2
+
+
+UNKNOWN, ALTERNATIVE = "MESH:D999999", "OMIM:100800"  # of achondroplasia
+SAID = st.builds(
+    Decision,
+    st.sampled_from(["Breast cancer", "breast-cancer", "gout"]),
+    st.sampled_from([BREAST, ALTERNATIVE, "MESH:D000130", UNKNOWN]),
+    st.booleans(),
+    st.sampled_from(["", "7"]),
+    st.sampled_from(["ann", "bob"]),
+    role=st.sampled_from(ROLES),
+)
+WRITTEN = st.lists(st.lists(SAID, max_size=3) | st.integers(1, 8), max_size=8)
+"""Decisions that are added together, or the number of one that is withdrawn."""
+
+
+@given(WRITTEN, st.lists(st.booleans(), min_size=8, max_size=8))
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_came_to_a_file_is_taken_up_as_if_all_was_read_anew(
+    linker: Linker,
+    tmp_path_factory: pytest.TempPathFactory,
+    written: list[list[Decision] | int],
+    read: list[bool],
+) -> None:
+    path = tmp_path_factory.mktemp("decisions") / "d.db"
+    with DecisionStore(path) as writer, DecisionStore(path) as reader:
+        decided = first = Decided([], linker).after(reader.since((0, 0)))
+        for what, is_read in zip(written, read, strict=False):
+            if isinstance(what, int):
+                writer.withdraw([what])
+            else:
+                writer.add(what)
+            if is_read:
+                decided = decided.after(reader.since(decided.seen))
+        decided = decided.after(reader.since(decided.seen))
+        anew = Decided([p.decision for p in reader.history() if not p.withdrawn], linker)
+        assert decided.places == anew.places
+        assert decided.unknown == anew.unknown
+        assert decided.conflicts == anew.conflicts
+        assert sum(decided.seen) == reader.version
+        assert first.places == {}
+
+
+def test_what_was_replaced_does_not_come_back_where_its_successor_is_unknown(
+    linker: Linker,
+) -> None:
+    known, gone = Decision("gout", ATAXIA, id=1), Decision("gout", UNKNOWN, id=2)
+    decided = Decided([known, gone], linker)
+    assert (decided.places, decided.unknown) == ({}, [gone])
+
+
+def test_lists_of_places_without_changes_stay_the_same(linker: Linker) -> None:
+    first = Decided([Decision("gout", ATAXIA, id=1), Decision("ataxia", ATAXIA, id=2)], linker)
+    changes = Changes([Decision("gout", BREAST, id=3)], [], (3, 0))
+    second = first.after(changes)
+    assert second.places["ataxia", ""] is first.places["ataxia", ""]
+    assert second.places["gout", ""] == [changes.decisions[0]]
 
 
 def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:

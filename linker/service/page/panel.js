@@ -5,6 +5,7 @@ import { postJson } from "./api.js";
 import { showConcept } from "./concept.js";
 import { announce, attempt, byId, fill, plural } from "./elements.js";
 import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
+import { Proposals } from "./proposal.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
 import { MOST, isSame, longForm, requestOf, scopeOf } from "./session.js";
@@ -29,6 +30,7 @@ export class Panel {
     };
     this.view = new AnswerView(this.candidateActions);
     this.search = new SearchBox(byId("query"), byId("found"), { about, choose });
+    this.proposals = new Proposals();
     this.listen();
   }
 
@@ -63,6 +65,7 @@ export class Panel {
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
     kind: nextKind,
+    propose: () => byId("propose").querySelector("summary").click(),
     search: () => byId("query").focus(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
@@ -74,6 +77,8 @@ export class Panel {
     for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
+    const can = entry && this.canDecide;
+    this.proposals.show(can ? (longForm(entry.prediction) ?? entry.prediction.mention) : null);
     showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
     byId("in-document").disabled = !entry || !scopeOf(entry);
     if (byId("in-document").disabled) byId("scope").value = "";

@@ -11,6 +11,7 @@ import { Filters } from "./filters.js";
 import { Groups } from "./group.js";
 import { browser } from "./keeping.js";
 import * as keyboard from "./keyboard.js";
+import * as learning from "./learning.js";
 import { readModel } from "./model.js";
 import * as overview from "./overview.js";
 import { Panel } from "./panel.js";
@@ -89,6 +90,7 @@ async function refresh() {
 }
 
 function showSummary(summary) {
+  if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
   overview.show(summary);
   filters.offerTypes(summary.types);
@@ -372,6 +374,7 @@ async function start() {
   }
   if (project) {
     files.listen((chosen) => act(() => add(chosen, model.limits)));
+    learning.listen({ reviewer: who, taken: () => attempt(refresh) });
     return openProject();
   }
   byId("projects").hidden = false;
