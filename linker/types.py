@@ -406,6 +406,8 @@ class Decision:
     role: Role = ""
     predicate: Predicate = ""
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
+    # with how many others it was accepted at once, so that nobody looked at it; 0: somebody did
+    others: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""
@@ -419,6 +421,7 @@ class Decision:
             "time": self.time,
             "id": self.id,
             "role": self.role,
+            **({"others": self.others} if self.others else {}),
         }
 
 

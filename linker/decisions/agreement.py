@@ -48,6 +48,8 @@ class Agreement:
 def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
     """The agreement of reviewers; adjudicators, who saw what they said, do not count.
 
+    Neither do decisions that were made at once with others, at which nobody looked.
+
     Two reviewers agree on a mention where they accept the same concepts, in whatever order those of
     its parts are, or say that there is none, or accept nothing and reject the same concepts.
 
@@ -58,7 +60,7 @@ def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
     for decisions in places:
         said = defaultdict[str, list[Decision]](list)
         for decision in decisions:
-            if not decision.role:
+            if not (decision.role or decision.others):
                 said[decision.reviewer].append(decision)
         for one, other in itertools.combinations(sorted(said), 2):
             categories[one, other].append((_category(said[one]), _category(said[other])))

@@ -61,6 +61,11 @@ class Ruling:
     is_disputed: bool = False  # whether reviewers disagree, so that the model answers
 
     @property
+    def is_looked_at(self) -> bool:
+        """Whether somebody looked at the answer, and did not accept it with others alone."""
+        return not all(decision.others for decision in self.by if decision.accepted)
+
+    @property
     def spare(self) -> int:
         """How many candidates a mention may lose: so many more are made of it, up to a bound."""
         return min(_MOST_REJECTED, len(self.rejected))
@@ -239,7 +244,8 @@ class Decided:
     ) -> Prediction:
         """The prediction, corrected by the decisions on its mention.
 
-        An accepted concept comes first, with the confidence 1; a part of which "no concept" was
+        An accepted concept comes first, with the confidence 1, unless it was accepted at once with
+        others, when it keeps its own; a part of which "no concept" was
         accepted has none, and a rejected concept is no candidate.
 
         Args:
@@ -302,7 +308,7 @@ class Decided:
         return replace(
             prediction,
             parts=tuple(
-                self._with_first(part, identifier, ruling.rejected)
+                self._with_first(part, identifier, ruling)
                 for part, identifier in zip(parts, ids, strict=True)
             ),
             reading=kind,
@@ -311,24 +317,25 @@ class Decided:
             decisions=ruling.by,
         )
 
-    def _with_first(self, part: Part, identifier: str, rejected: frozenset[str]) -> Part:
+    def _with_first(self, part: Part, identifier: str, ruling: Ruling) -> Part:
         """The part with an accepted concept first; with none where the id is empty."""
         candidates = part.candidates or tuple(filter(None, [part.rejected]))
         others = tuple(
             replace(c, confidence=None if c.confidence is None else 0.0)
             for c in candidates
-            if c.concept_id not in rejected | {identifier}
+            if c.concept_id not in ruling.rejected | {identifier}
         )
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         dictionary = self._linker.dictionary
         name = dictionary.preferred_name(dictionary.rows(identifier)[0])
         unfound = Candidate(identifier, name, name, 1.0)  # where the model did not find it
+        found = next((c for c in candidates if c.concept_id == identifier), unfound)
         first = replace(
-            next((c for c in candidates if c.concept_id == identifier), unfound),
+            found,
             score=max((candidate.score for candidate in candidates), default=1.0),
             source=DECISION,
-            confidence=1.0,
+            confidence=1.0 if ruling.is_looked_at else found.confidence,
         )
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)

@@ -44,7 +44,7 @@ Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
-    *("scope", "reviewer", "time", "model", "release", "role", "predicate"),
+    *("scope", "reviewer", "time", "model", "release", "role", "predicate", "others"),
 )
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
 _ADDED = re.compile(
@@ -105,7 +105,8 @@ def cells(d: Decision) -> tuple[str, ...]:
     """The cells of `COLUMNS`."""
     accepted = "true" if d.accepted else "false"
     number = "" if d.id is None else str(d.id)
-    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.role, d.predicate)
+    others = str(d.others) if d.others else ""
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.role, d.predicate, others)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
@@ -251,6 +252,7 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
         *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
         predicate=_predicate(cells["predicate"]),
         role=_role(cells["role"]),
+        others=_others(cells["others"]),
     )
 
 
@@ -278,6 +280,17 @@ def _role(cell: str) -> Role:
     if text not in written:
         raise ValueError(f"the role is {cell!r}; expected one of {', '.join(written)}")
     return written[text]
+
+
+def _others(cell: str) -> int:
+    """The number in a cell; 0 where it is empty.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if cell and not (cell.isascii() and cell.isdecimal() and len(cell) < 10):
+        raise ValueError(f"others is {cell!r}; expected with how many it was accepted at once")
+    return int(cell or 0)
 
 
 def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
@@ -326,9 +339,10 @@ def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
     """The decisions that training learns, one for each mention, of those in force on each.
 
     Left out are those on which reviewers disagree, rejections, those that hold in one document
-    only, and those that somebody calls broader, narrower or related, since training would take them
-    for names of the concept that hold everywhere; and those by which a part of a mention has no
-    concept, which an annotation cannot say.
+    only, those that were accepted at once with others, which is what the model says itself, and
+    those that somebody calls broader, narrower or related, since training would take them for names
+    of the concept that hold everywhere; and those by which a part of a mention has no concept,
+    which an annotation cannot say.
     """
     return [decision for of_place in in_force for decision in _teaching(of_place)[:1]]
 
@@ -338,7 +352,7 @@ def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
     counting = standing(of_place)
     if disagree(counting) or any(d.predicate for d in counting):
         return []
-    return [d for d in counting if d.accepted and not d.scope and _is_whole(d)]
+    return [d for d in counting if d.accepted and not (d.scope or d.others) and _is_whole(d)]
 
 
 def _is_whole(decision: Decision) -> bool:

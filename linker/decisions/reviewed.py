@@ -51,6 +51,8 @@ _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
+_AT_ONCE = re.compile(r"(?:part [^;]*; )?accepted with (\d{1,9}) others at once(?:; |\Z)", re.ASCII)
+"""What linker says of a mapping that was accepted with others, which nobody curated."""
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
     f"a mention in subject_label, one of {', '.join(_PREDICATES)} in predicate_id, a "
@@ -308,6 +310,7 @@ class _CuratedMapping:
         """The decision on these concepts; `reviewer`: who decided where it names nobody."""
         cells = self.cells
         document = _DOCUMENT.fullmatch(cells["comment"])
+        at_once = _AT_ONCE.match(cells["comment"])
         return Decision(
             cells["subject_label"],
             concepts,
@@ -317,6 +320,7 @@ class _CuratedMapping:
             cells["mapping_date"],
             release=cells["object_source_version"],
             predicate=self.predicate,
+            others=int(at_once[1]) if at_once else 0,
         )
 
 
@@ -379,7 +383,8 @@ def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterat
     by_tools = 0
     for row in rows:
         cells = cells_of(row, header)
-        is_curated = cells["mapping_justification"] in _BY_PEOPLE
+        is_at_once = bool(_AT_ONCE.match(cells["comment"]))
+        is_curated = is_at_once or cells["mapping_justification"] in _BY_PEOPLE
         by_tools += not is_curated
         if is_curated:
             yield _CuratedMapping(row, cells)

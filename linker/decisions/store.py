@@ -47,7 +47,8 @@ CREATE TABLE steps (
 );
 CREATE TABLE details (
     decision INTEGER PRIMARY KEY REFERENCES decisions (id),
-    role TEXT NOT NULL, predicate TEXT NOT NULL, step INTEGER REFERENCES steps (id)
+    role TEXT NOT NULL, predicate TEXT NOT NULL, step INTEGER REFERENCES steps (id),
+    others INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX details_of_step ON details (step);
 CREATE TABLE projects (
@@ -107,16 +108,18 @@ _ALL = (
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} WHERE d.id > ? ORDER BY d.id"
 )
 _DETAILED = (
-    "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step",
+    "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step, "
+    "coalesce(others, 0) AS others",
     "LEFT JOIN details ON details.decision = d.id",
 )
-_NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step", ""  # a file of schema 1
+_NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step, 0 AS others", ""  # a file of schema 1
 _ADD = (
     "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
     "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
 )
 _ADD_DETAILS = (
-    "INSERT INTO details (decision, role, predicate, step) VALUES (:id, :role, :predicate, :step)"
+    "INSERT INTO details (decision, role, predicate, step, others) "
+    "VALUES (:id, :role, :predicate, :step, :others)"
 )
 _WITHDRAWN = (
     "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
@@ -127,7 +130,7 @@ _VERSION = (
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
 
-_ID = -4  # the place of the id in a row of `_ALL`
+_ID = -5  # the place of the id in a row of `_ALL`
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _Decisions = list[Decision]  # the method `list` hides the class
 _COLUMNS = [field.name for field in fields(Decision)]
@@ -266,7 +269,8 @@ class DecisionStore:
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             ids = range(last - len(added) + 1, last + 1)  # without gaps, since nobody else writes
             added = [replace(d, id=i, step=number) for i, d in zip(ids, added, strict=True)]
-            detailed = [d for d in added if d.role or d.predicate or number is not None]
+            is_step = number is not None
+            detailed = [d for d in added if d.role or d.predicate or d.others or is_step]
             connection.executemany(_ADD_DETAILS, map(_values, detailed))
         return added
 
@@ -371,12 +375,13 @@ class DecisionStore:
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         for row in rows:
             for name, value in zip(names, row, strict=True):
-                kind = int if name in ("accepted", "id", "step") else str
+                kind = int if name in ("accepted", "id", "step", "others") else str
                 is_empty = name == "step" and value is None
                 is_wrong = type(value) is not kind or (name == "accepted" and value not in (0, 1))
                 if is_wrong and not is_empty:
                     wrong = f"{name} of decision {row[_ID]} is {shorten(repr(value))}"
-                    raise self._damage(f"{wrong}, expected {'a text' if kind is str else '0 or 1'}")
+                    number = "0 or 1" if name == "accepted" else "a number"
+                    raise self._damage(f"{wrong}, expected {'a text' if kind is str else number}")
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows

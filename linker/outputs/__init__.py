@@ -174,7 +174,9 @@ def decision_from_json(record: Any) -> Decision:
         raise ValueError(f"the predicate of a decision is {predicate!r}")
     if (role := record.get("role", "")) not in ROLES:
         raise ValueError(f"the role of a decision is {role!r}")
-    values = {key: record[key] for key in [*kinds][1:]}
+    if type(others := record.get("others", 0)) is not int or others < 0:
+        raise ValueError(f"the others of a decision are {others!r}")
+    values = {key: record[key] for key in [*kinds][1:]} | {"others": others}
     return Decision(record["mention"], identifier or "", **values, predicate=predicate, role=role)
 
 

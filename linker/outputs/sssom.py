@@ -67,6 +67,7 @@ PREDICATES: Mapping[Predicate, str] = {
 """What SSSOM calls the predicates of decisions: the mention is the subject."""
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _BY_HAND = "semapv:ManualMappingCuration"
+_AT_ONCE = "semapv:UnspecifiedMatching"  # accepted with others, so that nobody curated it
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -162,12 +163,12 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _BY_HAND,
+            "mapping_justification": _AT_ONCE if row.others else _BY_HAND,
             "author_label": _escaped(row.reviewer),
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
-            "comment": "; ".join(filter(None, (_place_of(row, number, len(ids)), where, scope))),
+            "comment": "; ".join(filter(None, (_said(row, number, len(ids)), where, scope))),
         }
 
 
@@ -256,6 +257,12 @@ def _place_of(row: Decision, number: int, count: int) -> str:
     if row.predicate != "related":
         return _place(number, count)
     return f"part {number} of {count}" + ", related" * (count > 1)
+
+
+def _said(row: Decision, number: int, count: int) -> str:
+    """Which part a mapping is of, and with how many others it was accepted at once."""
+    at_once = f"accepted with {row.others} others at once" if row.others else ""
+    return "; ".join(filter(None, (_place_of(row, number, count), at_once)))
 
 
 def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:

@@ -332,7 +332,9 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
             for row in wanted:
                 decision = _decision(service, body, row.group.text, row.present_ids, row.scope)
                 decisions.setdefault((row.group.form, row.scope), decision)
-            return queue.figures(wanted), [*decisions.values()]
+            others = len(decisions) - 1
+            at_once = [dataclasses.replace(d, others=others) for d in decisions.values()]
+            return queue.figures(wanted), at_once
 
         figures, decisions = await workbench.ask(number, read)
         if not decisions:
