@@ -408,6 +408,7 @@ class DecisionStore:
             self._reporting(),
             contextlib.closing(connect(self.path, True, self._patience)) as connection,
         ):
+            connection.text_factory = str  # fast; a text that is damaged is an error
             connection.execute("BEGIN")
             yield connection
 

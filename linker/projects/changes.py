@@ -13,7 +13,7 @@ from linker.decisions.store import DecisionStore
 from linker.errors import shorten
 from linker.projects import marks
 from linker.projects import store as rows
-from linker.projects.queue import Member
+from linker.projects.groups import Member
 from linker.projects.store import Project
 from linker.types import Decision, Document, parse_spans
 
@@ -68,7 +68,7 @@ def places(
 ) -> Iterator[dict[str, Any]]:
     """The places of mentions: the text around each, or the other cells of its row."""
     known: dict[int, Document] = {}
-    for number, document, place, _ in members:
+    for number, document, place in members:
         source, text, spans = connection.execute(
             "SELECT source, text, spans FROM mentions WHERE id = ?", [number]
         ).fetchone()

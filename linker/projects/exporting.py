@@ -25,7 +25,8 @@ from linker.linking.linker import Linker
 from linker.outputs import Predicted, tsv
 from linker.projects import linking, marks, sources
 from linker.projects import store as rows
-from linker.projects.queue import Queue, Row
+from linker.projects.groups import Row
+from linker.projects.queue import Queue
 from linker.projects.store import Project, Source
 from linker.types import Mention, Prediction, parse_spans
 

@@ -11,32 +11,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linker.decisions.applying import Decided
-from linker.decisions.records import Place
-from linker.dictionary import selection
-from linker.errors import LinkerError
 from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
+from linker.projects.filtering import Columns, Filter, Numbers, Sort
+from linker.projects.groups import ACCEPTABLE, DECIDED, STATES, Group, Key, Member, Row, Verdict
 from linker.projects.store import Missing, Project
-from linker.types import Decision, Mention, Prediction, Selection, parse_spans
-
-Sort = Literal["doubt", "document", "alphabet", "frequency"]
-Show = Literal["all", "undecided", "decided", "no-concept", "flagged", "disputed", "not-linked"]
-
-STATES = ("model", "accepted", "rejected", "open", "no concept", "disputed", "not linked")
-"""Those of `linker.types.State`, and that of mentions of a type that is not linked."""
-_DECIDED = ("accepted", "no concept")
-_UNDECIDED = ("model", "rejected", "open", "disputed")
-_ACCEPTABLE = ("model", "rejected")  # a bulk settles no dispute
+from linker.types import Decision, Mention, Prediction, parse_spans
 
 _NO_ANSWER = "-1"
 _REMARKS = (
@@ -52,76 +40,13 @@ _VERSION = (
     "(SELECT coalesce(max(id), 0) FROM mentions WHERE project = :project), "
     "(SELECT count(*) FROM mentions WHERE project = :project)"
 )
-
-_Numbers = NDArray[Any]
-Member = tuple[int, int, int, float]
-"""A mention: its number, its document (0: a row), its place, and the confidence of its answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which rows of a queue are wanted."""
-
-    show: Show = "all"
-    below: float | None = None  # confidence that their answers have less of, or none
-    above: float | None = None  # confidence that they have at least
-    under: str = ""  # the id of a concept that is above their answers, or one of these
-    type: str = ""
-    q: str = ""  # a text in the mention, its long form, or the ids and names of its answer
-    document: int = 0  # its number; 0: all
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    """Mentions with the same form, type and answer, wherever they stand."""
-
-    mention: str
-    expanded: str
-    type: str
-    form: str
-    answer: int  # the number of that of its first mention; 0: it is not linked
-    members: list[Member] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """What a decision on it is on: its long form where it has one."""
-        return self.expanded or self.mention
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What decisions make of a row."""
-
-    state: str
-    ids: str
-    answers: Sequence[dict[str, Any] | None]
-    confidence: float | None
-    reviewers: Sequence[str]
-
-
-@dataclass(slots=True, eq=False)
-class Row:
-    """A row of the queue."""
-
-    key: str
-    group: Group
-    members: list[Member]
-    scope: str  # the document in which decisions hold for it; empty: those that hold everywhere
-    ids: str  # of the model's answer
-    confidence: float | None  # of the model's answer, on average over its mentions
-    verdict: Verdict | None = None  # None: the model answers
-
-    @property
-    def state(self) -> str:
-        """What people said of it."""
-        if self.verdict:
-            return self.verdict.state
-        return "model" if self.group.answer else "not linked"
-
-    @property
-    def present_ids(self) -> str:
-        """The ids of the present answer."""
-        return self.verdict.ids if self.verdict else self.ids
+_NEW_ANSWERS = (
+    "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
+)
+_NEW_MENTIONS = (
+    "SELECT id, coalesce(document, 0), place, text, type, form, expanded, coalesce(answer, 0) "
+    "FROM mentions WHERE project = ? AND (id > ? OR answer > ?) ORDER BY id"
+)
 
 
 class Queue:
@@ -139,20 +64,21 @@ class Queue:
         self._forget()
 
     def _forget(self) -> None:
-        self._groups: dict[tuple[Any, ...], Group] = {}
-        self._by_form: dict[str, list[tuple[Any, ...]]] = {}
+        self._groups: dict[Key, Group] = {}
+        self._by_form: dict[str, list[Key]] = {}  # of the long form
+        self._by_own: dict[str, list[Key]] = {}  # of what is written, where that is another one
         self._answers: dict[int, tuple[str, str, float | None]] = {}
         self._owns: dict[str, str] = {}  # the form of a mention as it is written
         self.documents: dict[int, str] = {}  # their ids
+        self._numbers: dict[str, list[int]] = {}  # of the documents of an id
         self._rows: dict[str, Row] = {}
-        self._keys: dict[tuple[Any, ...], list[str]] = {}  # of each group
-        self._judged: Mapping[Place, Sequence[Decision]] = {}  # the decisions that counted
-        self._decided: dict[str, set[str]] = {}  # by form: the scopes of decisions
-        self._scopes: dict[str, list[int]] = {}  # the documents of an id
+        self._keys: dict[Key, list[str]] = {}  # of the rows of each group
+        self._places: Mapping[tuple[str, str], Sequence[Decision]] = {}  # that were judged by
+        self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
         self._last = (0, 0)  # mention, answer
         self._count = 0
         self.remarks: dict[tuple[str, str], str] = {}
-        self._arrays: Arrays | None = None
+        self._columns: Columns | None = None
 
     # reading
 
@@ -169,13 +95,14 @@ class Queue:
         if version == self.version:
             return
         before, self.version = self.version, version
-        changed = set[tuple[Any, ...]]()
+        changed = set[Key]()
         if version[4:7] != before[4:7]:
             changed = self._read(connection, version[6])
-        self._read_remarks(connection)
+        remarks = connection.execute(_REMARKS, [self.project.id])
+        self.remarks = {(form, kind): value for form, kind, value in remarks}
         self._judge(connection, decided, changed)
 
-    def _read(self, connection: sqlite3.Connection, count: int) -> set[tuple[Any, ...]]:
+    def _read(self, connection: sqlite3.Connection, count: int) -> set[Key]:
         """Read mentions and answers that are new; all, where mentions are gone.
 
         Returns:
@@ -187,128 +114,99 @@ class Queue:
             changed = self._read_new(connection)
         return changed
 
-    def _read_new(self, connection: sqlite3.Connection) -> set[tuple[Any, ...]]:
-        last_mention, last_answer = self._last
-        number = self.project.id
+    def _read_new(self, connection: sqlite3.Connection) -> set[Key]:
+        number, (last_mention, last_answer) = self.project.id, self._last
         if self._is_of_documents:
             statement = "SELECT number, id FROM documents WHERE project = ?"
             self.documents = dict(connection.execute(statement, [number]))
-            self._scopes = {}
+            self._numbers = {}
             for of, name in self.documents.items():
-                self._scopes.setdefault(name, []).append(of)
-        columns = "SELECT id, ids, shown, confidence FROM answers "
-        statement = f"{columns} WHERE project = ? AND id > ? ORDER BY id"
-        for of, ids, shown, confidence in connection.execute(statement, [number, last_answer]):
-            self._answers[of] = ids, shown, confidence
-            last_answer = of
-        columns = "SELECT id, coalesce(document, 0), place, text, type, form, expanded, "
-        statement = (
-            f"{columns} coalesce(answer, 0) FROM mentions "
-            "WHERE project = ? AND (id > ? OR answer > ?) ORDER BY id"
-        )
-        changed = set()
-        for row in connection.execute(statement, [number, last_mention, self._last[1]]):
-            if row[0] > last_mention:
-                self._count += 1
-            changed.add(self._add(*row))
+                self._numbers.setdefault(name, []).append(of)
+        for of, *answer in connection.execute(_NEW_ANSWERS, [number, last_answer]):
+            self._answers[of] = answer[0], answer[1], answer[2]
+        changed = set[Key]()
+        for row in connection.execute(_NEW_MENTIONS, [number, last_mention, last_answer]):
+            mention, document, place, text, kind, form, expanded, answer_id = row
+            self._count += mention > last_mention
+            ids, shown, confidence = self._answers.get(answer_id, ("", "[null]", None))
+            if not answer_id and linking.is_linked(self.project, kind):
+                continue  # it waits
+            own = form
+            if self._is_of_documents or not answer_id:
+                own = self._owns.get(text) or self._own(text)
+            key = own, form or own, kind, ids
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = Group(key, text, expanded, answer_id, shown)
+                self._by_form.setdefault(key[1], []).append(key)
+                if own != key[1]:
+                    self._by_own.setdefault(own, []).append(key)
+            group.members.append((mention, document, place))
+            if confidence is not None:
+                group.confidences.append(confidence)
+            changed.add(key)
         last = "SELECT coalesce(max(id), 0) FROM mentions WHERE project = ?"
-        self._last = connection.execute(last, [number]).fetchone()[0], last_answer
-        return changed - {()}
+        ((last_mention,),) = connection.execute(last, [number])
+        self._last = last_mention, max(self._answers, default=0)
+        return changed
 
-    def _add(
-        self,
-        number: int,
-        document: int,
-        place: int,
-        text: str,
-        kind: str,
-        form: str,
-        expanded: str,
-        answer: int,
-    ) -> tuple[Any, ...]:
-        """Add a mention to its group, and return the key of the group; () where it waits."""
-        ids, _, confidence = self._answers.get(answer, ("", "", None))
-        if not answer and linking.is_linked(self.project, kind):
-            return ()
-        own = form
-        if self._is_of_documents or not answer:
-            if text not in self._owns:
-                self._owns[text] = linking.form_in(self._linker, text)
-            own = self._owns[text]
-        key = own, form or own, kind, ids
-        if key not in self._groups:
-            self._groups[key] = Group(text, expanded, kind, form or own, answer)
-            self._by_form.setdefault(form or own, []).append(key)
-        member = number, document, place, -1.0 if confidence is None else confidence
-        self._groups[key].members.append(member)
-        return key
-
-    def _read_remarks(self, connection: sqlite3.Connection) -> None:
-        remarks = connection.execute(_REMARKS, [self.project.id])
-        self.remarks = {(form, kind): value for form, kind, value in remarks}
+    def _own(self, text: str) -> str:
+        """The form of a mention as it is written."""
+        self._owns[text] = linking.form_in(self._linker, text)
+        return self._owns[text]
 
     # what decisions say
 
-    def _judge(
-        self, connection: sqlite3.Connection, decided: Decided, changed: set[tuple[Any, ...]]
-    ) -> None:
+    def _judge(self, connection: sqlite3.Connection, decided: Decided, changed: set[Key]) -> None:
         """Make the rows of groups anew that changed, or on whose form decisions did."""
-        before, self._judged = self._judged, decided.places
-        new = {place for place, said in decided.places.items() if before.get(place) is not said}
-        gone = before.keys() - decided.places.keys()
-        for form, scope in new:
-            self._decided.setdefault(form, set()).add(scope)
-        for form, scope in gone:
-            self._decided[form].discard(scope)
+        places, before = decided.places, self._places
+        different = {place for place, said in places.items() if before.get(place) is not said}
+        different |= before.keys() - places.keys()
+        self._places = places
+        for form, scope in different:
+            scopes = self._scopes.setdefault(form, set())
+            (scopes.add if (form, scope) in places else scopes.discard)(scope)
         if changed:
-            self._arrays = None
-        for key in changed | self._groups_on({form for form, _ in new | gone}):
-            old = self._keys.get(key)
+            self._columns = None
+        for key in changed | self._groups_on({form for form, _ in different}):
+            names = self._keys.get(key)
             self._make_rows(connection, decided, key)
-            if self._arrays and self._keys[key] == old:
-                for name in self._keys[key]:
-                    self._arrays.replace(self._rows[name])
+            if self._columns and self._keys[key] == names:
+                for name in names:
+                    self._columns.replace(self._rows[name])
             else:
-                self._arrays = None
+                self._columns = None
 
-    def _groups_on(self, forms: set[str]) -> set[tuple[Any, ...]]:
+    def _groups_on(self, forms: Iterable[str]) -> set[Key]:
         """The groups that decisions on forms may be about, as written or in long form."""
-        keys = {key for form in forms for key in self._by_form.get(form, ())}
-        if self._is_of_documents:
-            keys |= {key for key in self._groups if key[0] in forms}
-        return keys
+        return {
+            key
+            for by in (self._by_form, self._by_own)
+            for form in forms
+            for key in by.get(form, ())
+        }
 
-    def _make_rows(
-        self,
-        connection: sqlite3.Connection,
-        decided: Decided,
-        key: tuple[Any, ...],
-    ) -> None:
+    def _make_rows(self, connection: sqlite3.Connection, decided: Decided, key: Key) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
         for old in self._keys.get(key, ()):
             self._rows.pop(old, None)
         group = self._groups[key]
         if self._is_of_documents:
-            group.members.sort(key=lambda member: member[1:3])
-        scopes = {s for form in key[:2] for s in self._decided.get(form, ()) if s}
-        apart = {n for scope in scopes for n in self._scopes.get(scope, ())}
-        parts: dict[int, list[Member]] = {0: []} if apart else {0: group.members}
+            group.members.sort(key=lambda member: member[1:])
+        first = str(min(group.members)[0])
+        scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
+        apart = {number for scope in scopes for number in self._numbers.get(scope, ())}
+        parts: dict[int, list[Member]] = {}
         for member in group.members if apart else ():
             parts.setdefault(member[1] if member[1] in apart else 0, []).append(member)
-        first = min(member[0] for member in group.members)
-        self._keys[key] = []
-        for document, members in parts.items():
-            if not members:
-                continue
-            name = f"{first}@{document}" if document else str(first)
-            known = [confidence for *_, confidence in members if confidence >= 0]
-            mean = sum(known) / len(known) if known else None
-            scope = self.documents[document] if document else ""
-            row = Row(name, group, members, scope, key[3], mean)
-            if any(self._decided.get(form) for form in key[:2]):
-                row.verdict = self._verdict(connection, decided, row)
-            self._rows[name] = row
-            self._keys[key].append(name)
+        rows = [
+            Row(f"{first}@{of}" if of else first, group, members, self.documents[of] if of else "")
+            for of, members in (parts or {0: group.members}).items()
+        ]
+        for row in rows:
+            row.verdict = self._verdict(connection, decided, row) if scopes else None
+            self._rows[row.key] = row
+        self._keys[key] = [row.key for row in rows]
 
     def _verdict(
         self, connection: sqlite3.Connection, decided: Decided, row: Row
@@ -343,7 +241,7 @@ class Queue:
         return all(row in self._linkable for row in rows)
 
     @property
-    def _linkable(self) -> _Numbers:
+    def _linkable(self) -> Numbers:
         return self._linker.linkable
 
     def prediction(
@@ -420,16 +318,17 @@ class Queue:
         Raises:
             LinkerError: a filter names what is not there.
         """
-        arrays = self.arrays
-        mask = self._mask(wanted)
-        order = arrays.order(sort)
+        columns, mask = self.columns, self._mask(wanted)
+        order = columns.order(sort)
         places = order[mask[order]]
-        rows = [arrays.rows[place] for place in places[offset : offset + limit].tolist()]
+        rows = [columns.rows[place] for place in places[offset : offset + limit].tolist()]
+        position = np.flatnonzero(places == columns.place_of(find)).tolist()
         return {
             "total": len(places),
-            **self._figures(mask),
+            "mentions": int(columns.counts[mask].sum()),
+            "expected_wrong": round(columns.expected_wrong(mask), 2),
             "version": self.number,
-            "position": next(iter(np.flatnonzero(places == arrays.place_of(find)).tolist()), None),
+            "position": position[0] if position else None,
             "rows": [self.to_dict(row) for row in rows],
         }
 
@@ -439,9 +338,9 @@ class Queue:
         Raises:
             LinkerError: a filter names what is not there.
         """
-        order = self.arrays.order("document")
+        order = self.columns.order("document")
         places = order[self._mask(wanted)[order]].tolist()
-        return [self.arrays.rows[place] for place in places]
+        return [self.columns.rows[place] for place in places]
 
     def acceptable(self, wanted: Filter) -> list[Row]:
         """The rows that are wanted whose answers can be accepted at once.
@@ -452,18 +351,16 @@ class Queue:
         rows = [
             row
             for row in self.matching(wanted)
-            if row.state in _ACCEPTABLE and all(part_ids(row.present_ids))
+            if row.state in ACCEPTABLE and all(part_ids(row.ids))
         ]
         answers: dict[tuple[str, str], set[str]] = {}
         for row in rows:
-            answers.setdefault((row.group.form, row.scope), set()).add(row.present_ids)
+            answers.setdefault((row.group.form, row.scope), set()).add(row.ids)
         return [row for row in rows if len(answers[row.group.form, row.scope]) == 1]
 
     def figures(self, rows: Sequence[Row]) -> dict[str, Any]:
         """How many mentions rows have, and how many of their answers are expected to be wrong."""
-        wrong = sum(
-            len(row.members) * (1 - c) for row in rows if (c := confidence_of(row)) is not None
-        )
+        wrong = sum(len(row.members) * (1 - c) for row in rows if (c := row.confidence) is not None)
         return {
             "groups": len(rows),
             "mentions": sum(len(row.members) for row in rows),
@@ -477,30 +374,27 @@ class Queue:
 
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
-        arrays = self.arrays
+        columns = self.columns
         states = Counter[str]()
         for place, state in enumerate(STATES):
-            of_state = arrays.states == place
-            if of_state.any():
-                states[state] = int(arrays.counts[of_state].sum())
-        linked = ~arrays.has_state("not linked")
-        rest = arrays.has_state(*_UNDECIDED) & ~np.isnan(arrays.confidences)
-        mentions = int(arrays.counts[linked].sum())
-        answered = int(arrays.counts[rest].sum())
-        wrong = float((arrays.counts * (1 - arrays.confidences))[rest].sum())
+            if count := int(columns.counts[columns.states == place].sum()):
+                states[state] = count
+        linked = ~columns.has_state("not linked")
+        answered = int(columns.counts[columns.is_answered].sum())
+        wrong = columns.expected_wrong(linked)
         flagged = sum(1 for (_, kind), value in self.remarks.items() if kind == "flag" and value)
-        reviewers = {r for row in arrays.rows if row.verdict for r in row.verdict.reviewers}
+        reviewers = {r for row in columns.rows if row.verdict for r in row.verdict.reviewers}
         return {
-            "mentions": mentions,
+            "mentions": int(columns.counts[linked].sum()),
             "groups": int(linked.sum()),
             "states": dict(states),
-            "decided": sum(states[state] for state in _DECIDED),
+            "decided": sum(states[state] for state in DECIDED),
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
-            "types": sorted({row.group.type for row in arrays.rows} - {""}),
+            "types": sorted({key[2] for key in self._groups} - {""}),
             "documents": len(self.documents),
             "reviewers": sorted(reviewers),
-            "disagreements": int(arrays.has_state("disputed").sum()),
+            "disagreements": int(columns.has_state("disputed").sum()),
             "flagged": flagged,
             "version": self.number,
         }
@@ -508,8 +402,7 @@ class Queue:
     def to_dict(self, row: Row) -> dict[str, Any]:
         """A row as an object that `json` can write, without its candidates."""
         group, verdict = row.group, row.verdict
-        _, document, place, _ = row.members[0]
-        shown = self._answers[group.answer][1] if group.answer else "[null]"
+        _, document, place = row.members[0]
         first: dict[str, Any] = {"document": None, "document_id": None, "row": place}
         if document:
             first = {"document": document, "document_id": self.documents[document], "row": None}
@@ -521,8 +414,8 @@ class Queue:
             "count": len(row.members),
             "documents": len({member[1] for member in row.members}) if document else 0,
             "state": row.state,
-            "answers": verdict.answers if verdict else json.loads(shown),
-            "confidence": confidence_of(row),
+            "answers": verdict.answers if verdict else json.loads(group.shown),
+            "confidence": row.confidence,
             "flag": bool(self.remarks.get((group.form, "flag"))),
             "note": self.remarks.get((group.form, "note"), ""),
             "reviewers": list(verdict.reviewers) if verdict else [],
@@ -530,147 +423,14 @@ class Queue:
         }
 
     @property
-    def arrays(self) -> Arrays:
+    def columns(self) -> Columns:
         """The rows in columns."""
-        if self._arrays is None:
-            self._arrays = Arrays(list(self._rows.values()))
-        return self._arrays
+        if self._columns is None:
+            self._columns = Columns(list(self._rows.values()))
+        return self._columns
 
-    def _figures(self, mask: _Numbers) -> dict[str, Any]:
-        arrays = self.arrays
-        rest = mask & arrays.has_state(*_UNDECIDED) & ~np.isnan(arrays.confidences)
-        wrong = float((arrays.counts * (1 - arrays.confidences))[rest].sum())
-        return {"mentions": int(arrays.counts[mask].sum()), "expected_wrong": round(wrong, 2)}
-
-    def _mask(self, wanted: Filter) -> _Numbers:
-        """Whether each row is wanted."""
-        arrays = self.arrays
-        if wanted.show not in get_args(Show):
-            raise LinkerError(
-                f"show is {wanted.show!r}; expected one of {', '.join(get_args(Show))}"
-            )
-        mask = arrays.has_state("not linked")
-        if wanted.show != "not-linked" and not (
-            wanted.type and mask[arrays.of_type(wanted.type)].all()
-        ):
-            mask = ~mask
-        states = {"undecided": _UNDECIDED, "decided": _DECIDED, "disputed": ("disputed",)}
-        if wanted.show in states:
-            mask = mask & arrays.has_state(*states[wanted.show])
-        if wanted.show == "no-concept":
-            mask = mask & np.isnan(arrays.confidences) & ~arrays.has_state("accepted")
-        if wanted.show == "flagged":
-            flags = {
-                form for (form, kind), value in self.remarks.items() if kind == "flag" and value
-            }
-            mask = mask & arrays.where(lambda row: row.group.form in flags)
-        if wanted.below is not None:
-            mask = mask & ~(arrays.confidences >= wanted.below)
-        if wanted.above is not None:
-            mask = mask & (arrays.confidences >= wanted.above)
-        if wanted.type:
-            mask = mask & arrays.of_type(wanted.type)
-        if wanted.under:
-            mask = mask & arrays.where(self._is_under(wanted.under))
-        if wanted.document:
-            of = wanted.document
-            mask = mask & arrays.where(lambda row: any(m[1] == of for m in row.members))
-        if query := wanted.q.casefold().strip():
-            mask = mask & arrays.where(lambda row: query in self._searched(row))
-        return mask
-
-    def _is_under(self, identifier: str) -> Callable[[Row], bool]:
-        """Whether an answer of a row is a concept or below it."""
-        dictionary = self._linker.dictionary
-        linkable = np.ones(len(dictionary), bool)
-        under = selection.selected(dictionary, [Selection(under=(identifier,))], linkable)
-        known: dict[str, bool] = {}
-
-        def is_under(row: Row) -> bool:
-            if (ids := row.present_ids) not in known:
-                concepts = (r for i in part_ids(ids) if i for r in dictionary.rows(i))
-                known[ids] = any(under[concept] for concept in concepts)
-            return known[ids]
-
-        return is_under
-
-    def _searched(self, row: Row) -> str:
-        """What a search looks into, in lower case."""
-        group, verdict = row.group, row.verdict
-        shown = self._answers[group.answer][1] if group.answer else "[]"
-        answers = verdict.answers if verdict else json.loads(shown)
-        names = (f"{a['concept_id']}\n{a['name']}" for a in answers if a)
-        return "\n".join((group.mention, group.expanded, *names)).casefold()
-
-
-class Arrays:
-    """Rows in columns, by which they are filtered and sorted.
-
-    Args:
-        rows: the rows.
-    """
-
-    def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        self._places = {row.key: place for place, row in enumerate(rows)}
-        self.counts = np.array([len(row.members) for row in rows], np.int64)
-        self.states = np.array([STATES.index(row.state) for row in rows], np.int8)
-        known = (confidence_of(row) for row in rows)
-        self.confidences = np.array([np.nan if c is None else c for c in known], float)
-        self._orders: dict[str, _Numbers] = {}
-
-    def replace(self, row: Row) -> None:
-        """Put a row in the place of that with its key, whose mentions are the same."""
-        place, confidence = self._places[row.key], confidence_of(row)
-        self.rows[place] = row
-        self.states[place] = STATES.index(row.state)
-        self.confidences[place] = np.nan if confidence is None else confidence
-
-    def place_of(self, key: str) -> int:
-        """The place of the row of a key; -1: there is none."""
-        return self._places.get(key, -1)
-
-    def has_state(self, *states: str) -> _Numbers:
-        """Whether each row has one of these states."""
-        return np.isin(self.states, [STATES.index(state) for state in states])
-
-    def of_type(self, kind: str) -> _Numbers:
-        """Whether each row is of a type."""
-        return self.where(lambda row: row.group.type == kind)
-
-    def where(self, is_wanted: Callable[[Row], bool]) -> _Numbers:
-        """Whether something holds for each row."""
-        return np.fromiter(map(is_wanted, self.rows), bool, len(self.rows))
-
-    def order(self, sort: Sort) -> _Numbers:
-        """The places of the rows in an order; equal ones as they stand in the documents."""
-        if sort not in self._orders:
-            self._orders[sort] = self._sorted(sort)
-        return self._orders[sort]
-
-    def _sorted(self, sort: Sort) -> _Numbers:
-        if sort == "alphabet":
-            texts = [row.group.mention.casefold() for row in self.rows]
-            return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-        firsts = np.array([row.members[0][:3] for row in self.rows], np.int64).reshape(-1, 3)
-        numbers, documents, places = firsts.T
-        # rows of tables stand in the order in which they came
-        columns = [numbers, np.where(documents > 0, places, 0), documents]
-        if sort == "doubt":
-            # what is expected to be wrong of the mentions; as the model has it, so that a row stays
-            # where it is when it is decided
-            doubts = (1.0 if row.confidence is None else 1 - row.confidence for row in self.rows)
-            columns.append(-np.fromiter(doubts, float, len(self.rows)) * self.counts)
-        if sort == "frequency":
-            columns.append(-self.counts)
-        return np.lexsort(columns)
-
-
-def confidence_of(row: Row) -> float | None:
-    """The confidence of the present answer; None where there is none, or people gave it."""
-    if row.verdict:
-        return row.verdict.confidence
-    return row.confidence
+    def _mask(self, wanted: Filter) -> Numbers:
+        return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
 
 
 def decided_mentions(connection: sqlite3.Connection, number: int, decided: Decided) -> int:

@@ -24,7 +24,9 @@ from linker.errors import LinkerError
 from linker.projects import changes, linking, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
-from linker.projects.queue import Filter, Queue, Row, Show, Sort, decided_mentions
+from linker.projects.filtering import Filter, Show, Sort
+from linker.projects.groups import Row
+from linker.projects.queue import Queue, decided_mentions
 from linker.projects.store import Project, Taken
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
@@ -330,7 +332,7 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
             wanted = queue.acceptable(body.filter.filter)
             decisions: dict[tuple[str, str], Decision] = {}
             for row in wanted:
-                decision = _decision(service, body, row.group.text, row.present_ids, row.scope)
+                decision = _decision(service, body, row.group.text, row.ids, row.scope)
                 decisions.setdefault((row.group.form, row.scope), decision)
             others = len(decisions) - 1
             at_once = [dataclasses.replace(d, others=others) for d in decisions.values()]

@@ -1,0 +1,190 @@
+"""The rows of a queue in columns, by which they are filtered, sorted and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker.dictionary import Dictionary, selection
+from linker.ids import part_ids
+from linker.projects.groups import DECIDED, STATES, UNDECIDED, Row
+from linker.types import Selection
+
+Sort = Literal["doubt", "document", "alphabet", "frequency"]
+Show = Literal["all", "undecided", "decided", "no-concept", "flagged", "disputed", "not-linked"]
+
+Numbers = NDArray[Any]
+Remarks = Mapping[tuple[str, str], str]
+"""By the form of a mention and the kind of the remark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows of a queue are wanted."""
+
+    show: Show = "all"
+    below: float | None = None  # confidence that their answers have less of, or none
+    above: float | None = None  # confidence that they have at least
+    under: str = ""  # the id of a concept that is above their answers, or one of these
+    type: str = ""
+    q: str = ""  # a text in the mention, its long form, or the ids and names of its answer
+    document: int = 0  # its number; 0: all
+
+
+class Columns:
+    """Rows in columns.
+
+    Args:
+        rows: the rows.
+    """
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = rows
+        count = len(rows)
+        self._places = {row.key: place for place, row in enumerate(rows)}
+        self.counts = np.fromiter((len(row.members) for row in rows), np.int64, count)
+        self.states = np.zeros(count, np.int8)
+        self.confidences = np.zeros(count)
+        for place, row in enumerate(rows):
+            self._set(place, row)
+        self._orders: dict[str, Numbers] = {}
+        self._texts: list[str] = []  # that are searched; made when they are
+
+    def _set(self, place: int, row: Row) -> None:
+        confidence = row.confidence
+        self.states[place] = STATES.index(row.state)
+        self.confidences[place] = np.nan if confidence is None else confidence
+
+    def replace(self, row: Row) -> None:
+        """Put a row in the place of that with its key, whose mentions are the same."""
+        place = self._places[row.key]
+        self.rows[place] = row
+        self._set(place, row)
+        if self._texts:
+            self._texts[place] = _searched(row)
+
+    def place_of(self, key: str) -> int:
+        """The place of the row of a key; -1: there is none."""
+        return self._places.get(key, -1)
+
+    def has_state(self, *states: str) -> Numbers:
+        """Whether each row has one of these states."""
+        return np.isin(self.states, [STATES.index(state) for state in states])
+
+    @property
+    def is_answered(self) -> Numbers:
+        """Whether each row has an answer of the model that nobody decided on."""
+        return self.has_state(*UNDECIDED) & ~np.isnan(self.confidences)
+
+    def expected_wrong(self, mask: Numbers) -> float:
+        """How many mentions of rows are expected to have a wrong answer that is the model's."""
+        rest = mask & self.is_answered
+        return float((self.counts * (1 - self.confidences))[rest].sum())
+
+    def mask(self, wanted: Filter, remarks: Remarks, dictionary: Dictionary) -> Numbers:
+        """Whether each row is wanted.
+
+        Args:
+            wanted: which rows.
+            remarks: those that count.
+            dictionary: of the answers.
+
+        Raises:
+            LinkerError: the dictionary has no concept that the filter names.
+        """
+        mask = self._shown(wanted)
+        if wanted.show == "flagged":
+            flags = {form for (form, kind), value in remarks.items() if kind == "flag" and value}
+            mask &= self._where(lambda row: row.group.form in flags)
+        if wanted.below is not None:
+            mask &= ~(self.confidences >= wanted.below)
+        if wanted.above is not None:
+            mask &= self.confidences >= wanted.above
+        if wanted.under:
+            mask &= self._where(_is_under(dictionary, wanted.under))
+        if of := wanted.document:
+            mask &= self._where(lambda row: any(member[1] == of for member in row.members))
+        if query := wanted.q.casefold().strip():
+            self._texts = self._texts or list(map(_searched, self.rows))
+            found = (query in text for text in self._texts)
+            mask &= np.fromiter(found, bool, len(self.rows))
+        return mask
+
+    def _shown(self, wanted: Filter) -> Numbers:
+        """Whether each row has the type that is wanted, and one of the states.
+
+        Rows that are not linked are wanted where they alone are asked for, or are all of a type.
+        """
+        every = np.ones(len(self.rows), bool)
+        of_type = self._where(lambda row: row.group.type == wanted.type) if wanted.type else every
+        unlinked = self.has_state("not linked")
+        is_asked_for = wanted.show == "not-linked" or bool(wanted.type and unlinked[of_type].all())
+        mask = of_type & (unlinked if is_asked_for else ~unlinked)
+        if wanted.show == "undecided":
+            mask &= self.has_state(*UNDECIDED)
+        elif wanted.show == "decided":
+            mask &= self.has_state(*DECIDED)
+        elif wanted.show == "disputed":
+            mask &= self.has_state("disputed")
+        elif wanted.show == "no-concept":
+            mask &= np.isnan(self.confidences) & ~self.has_state("accepted")
+        return mask
+
+    def _where(self, is_wanted: Callable[[Row], bool]) -> Numbers:
+        """Whether something holds for each row."""
+        return np.fromiter(map(is_wanted, self.rows), bool, len(self.rows))
+
+    def order(self, sort: Sort) -> Numbers:
+        """The places of the rows in an order; equal ones as they stand in the documents."""
+        if sort not in self._orders:
+            self._orders[sort] = self._sorted(sort)
+        return self._orders[sort]
+
+    def _sorted(self, sort: Sort) -> Numbers:
+        if sort == "alphabet":
+            texts = [row.group.mention.casefold() for row in self.rows]
+            return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+
+        def column(values: Iterable[Any], kind: Any = np.int64) -> Numbers:
+            return np.fromiter(values, kind, len(self.rows))
+
+        firsts = [row.members[0] for row in self.rows]
+        # rows of tables stand in the order in which they came
+        places = column(place if document else 0 for _, document, place in firsts)
+        columns = [column(m[0] for m in firsts), places, column(m[1] for m in firsts)]
+        if sort == "doubt":
+            # what is expected to be wrong of the mentions; as the model has it, so that a row stays
+            # where it is when it is decided
+            known = (row.group.confidence for row in self.rows)
+            columns.append(-column((1 - (c or 0.0) for c in known), float) * self.counts)
+        if sort == "frequency":
+            columns.append(-self.counts)
+        return np.lexsort(columns)
+
+
+def _is_under(dictionary: Dictionary, identifier: str) -> Callable[[Row], bool]:
+    """Whether an answer of a row is a concept or below it."""
+    linkable = np.ones(len(dictionary), bool)
+    under = selection.selected(dictionary, [Selection(under=(identifier,))], linkable)
+    known: dict[str, bool] = {}
+
+    def is_under(row: Row) -> bool:
+        if (ids := row.ids) not in known:
+            concepts = (c for i in part_ids(ids) if i for c in dictionary.rows(i))
+            known[ids] = any(under[concept] for concept in concepts)
+        return known[ids]
+
+    return is_under
+
+
+def _searched(row: Row) -> str:
+    """What a search looks into, in lower case."""
+    group, verdict = row.group, row.verdict
+    answers = verdict.answers if verdict else json.loads(group.shown)
+    names = (f"{a['concept_id']}\n{a['name']}" for a in answers if a)
+    return "\n".join((group.mention, group.expanded, *names)).casefold()
