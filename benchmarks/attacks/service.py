@@ -66,13 +66,15 @@ class _Services:
     """The services of a process."""
 
     def __init__(self, shared: Path) -> None:
+        from linker.service.settings import Key
+
         self.process, self._shared, self._numbers = os.getpid(), shared, itertools.count()
         self.loop = asyncio.new_event_loop()
         self._linker = Linker.load(shared / "model")
         self.dictionary = self._linker.dictionary
         self._socket: _SocketService | None = None
         self._open: tuple[Any, Any, Path] | None = None
-        self.keyed, *_ = self._started(keys=(KEY,))
+        self.keyed, *_ = self._started(keys=(Key(KEY),))
         self.answers = {
             one.mention.text: [part.best and part.best.concept_id for part in one.parts]
             for one in self._linker.link(MENTIONS)

@@ -29,6 +29,7 @@ from linker.types import Decision, Prediction
 with needing("the backend of Label Studio", "serve"):
     from fastapi import APIRouter, Body
 
+    from linker.service.callers import checked_name
     from linker.service.decisions import store_of, stored
     from linker.service.errors import ERRORS, Failure, problem
     from linker.service.schemas import TextDocument, to_documents
@@ -213,6 +214,7 @@ def router(service: Service) -> APIRouter:
         if body.get("action") not in _SUBMITTED:
             return {"added": 0, "withdrawn": 0, "errors": []}
         store, told = store_of(service), _checked(_Submitted, body)
+        checked_name(_reviewers(told.annotation)[0])
         said, errors = await asyncio.to_thread(_said, told, service)
         if errors:  # without what the person wrote
             number = told.annotation.id

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from linker.errors import LinkerError
 from linker.service import (
+    callers,
     concepts,
     decisions,
     errors,
@@ -113,8 +114,8 @@ def _router(service: Service) -> APIRouter:
 
     @routes.get("/model")
     async def model() -> dict[str, Any]:
-        """What the service links with, and what it takes of a request."""
-        current = service.linker
+        """What the service links with, what it takes of a request, and whose the key is."""
+        current, caller = service.linker, callers.present()
         return {
             "name": service.settings.name,
             "encoder": current.encoder,
@@ -122,6 +123,9 @@ def _router(service: Service) -> APIRouter:
             "has_confidence": current.ranker is not None,
             "limits": asdict(service.limits),
             "decisions": service.store is not None,
+            "reviewer": caller.reviewer or None,
+            "role": caller.role,
+            "may_adjudicate": caller.may_adjudicate,
             "version": VERSION,
         }
 

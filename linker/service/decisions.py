@@ -16,11 +16,12 @@ from linker.decisions import exchange, log
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
+from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
 from linker.service.state import Service
-from linker.types import Decision, Predicate, Role
+from linker.types import Decision, Predicate
 
 _Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
@@ -40,8 +41,8 @@ class NewDecision(Strict):
         "broader than it.",
     )
     scope: _Text = Field("", description="The id of a document; empty: everywhere.")
-    reviewer: _Text = ""
-    role: Role = Field("", description="That of an adjudicator stands above those of reviewers.")
+    reviewer: ReviewerName
+    role: RoleName
 
 
 class NewDecisions(Strict):
@@ -104,7 +105,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.delete("/{number}")
     async def withdraw(
-        number: Annotated[int, Path(ge=1, le=2**53)], reviewer: _Text = ""
+        number: Annotated[int, Path(ge=1, le=2**53)], reviewer: ReviewerName
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
         count = await stored(service, store_of(service).withdraw, [number], reviewer)

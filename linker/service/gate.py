@@ -19,9 +19,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from linker.service import errors
+from linker.service import callers, errors
+from linker.service.callers import Caller
 from linker.service.errors import Failure
-from linker.service.settings import Limits
+from linker.service.settings import Key, Limits
 from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
@@ -119,11 +120,14 @@ class Gate:
             return _failed(403, reason)
         if scope["method"] == "OPTIONS" and is_public:
             return None  # browsers send no key with it
-        if not (path in _OPEN or path.startswith(_OPEN_BELOW) or self._has_key(headers)):
+        keys, key = self._service.settings.keys, self._key(headers)
+        is_open = not keys or path in _OPEN or path.startswith(_OPEN_BELOW)
+        if key is None and not is_open:
             reason = "the API key is missing or wrong; send it as Authorization: Bearer KEY"
             return _failed(401, reason, {"WWW-Authenticate": "Bearer"})
         if scope["method"] in _CHANGING and not (is_public or self._is_ours(headers)):
             return _failed(403, "this origin is not allowed; start linker serve with --cors ORIGIN")
+        callers.enter(Caller.of(key, keys))
         if self._active > limits.requests and path not in _UNCOUNTED:
             return _failed(503, "too many requests at the same time", {"Retry-After": "1"})
         length = headers.get("content-length", "0")
@@ -132,9 +136,8 @@ class Gate:
             return _failed(413, _too_long(most))
         return None
 
-    def _has_key(self, headers: Headers) -> bool:
-        """Whether a request has one of the keys; compared in constant time."""
-        keys = self._service.settings.keys
+    def _key(self, headers: Headers) -> Key | None:
+        """Which of the keys a request has; compared in constant time. None: none of them."""
         kind, _, sent = headers.get("authorization", "").partition(" ")
         if kind.lower() == "basic":  # Label Studio sends no other kind; the key is the password
             try:
@@ -143,8 +146,10 @@ class Gate:
                 sent = ""
         elif kind.lower() != "bearer":
             sent = headers.get("x-api-key", "")
-        checks = [hmac.compare_digest(sent.strip().encode(), key) for key in keys]
-        return not keys or any(checks)
+        given = sent.strip().encode()
+        keys = self._service.settings.keys
+        known = [key for key in keys if hmac.compare_digest(given, key.secret)]
+        return known[0] if known else None
 
     def _is_named(self, name: str) -> bool:
         """Whether a request calls the service by a name that pages of other sites cannot have.

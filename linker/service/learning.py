@@ -18,16 +18,16 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from pydantic import Field
 
 from linker import files, persistence
 from linker.decisions.exchange import taught
 from linker.errors import LinkerError
 from linker.files import replacing
 from linker.jobs.linking import model_hash
+from linker.service.callers import ReviewerName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body
 from linker.service.state import Service
@@ -45,7 +45,7 @@ State = dict[str, Any]
 class Start(Body):
     """Who wants a training."""
 
-    reviewer: Annotated[str, Field(max_length=1_000)] = ""
+    reviewer: ReviewerName
 
 
 def router(service: Service, workbench: Workbench) -> APIRouter:

@@ -28,17 +28,17 @@ from linker.projects.filtering import Filter, Show, Sort
 from linker.projects.groups import Row
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.store import Project, Taken
+from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
 from linker.service.state import Service
 from linker.service.uploads import Column, Encoding, Name, body_of_file, content_of
 from linker.service.workbench import Workbench
-from linker.types import Decision, Predicate, Role
+from linker.types import Decision, Predicate
 
 Number = Annotated[int, Path(ge=1, le=2**53)]
 _Text = Annotated[str, Field(max_length=1_000)]
-_Reviewer = Annotated[str, Query(max_length=1_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=1_000)]
 _LONGEST_NAME = 200  # of a project
 _BLOCK = 1 << 18  # bytes of a file that are sent at a time
@@ -60,8 +60,8 @@ class GroupDecision(Strict):
 class Reviewed(Strict):
     """Who does something."""
 
-    reviewer: _Text = ""
-    role: Role = ""
+    reviewer: ReviewerName
+    role: RoleName
 
 
 class GroupDecisions(Reviewed):
@@ -139,6 +139,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     @routes.post("", status_code=201, openapi_extra=body_of_file("any that /parse takes"))
     async def create(
         request: Request,
+        reviewer: ReviewerName,
         name: Annotated[str, Query(max_length=_LONGEST_NAME)] = "",
         file: Name = "",
         column: Column | None = None,
@@ -147,7 +148,6 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             str | None,
             Query(max_length=200, description="Of the mentions to link; empty: all."),
         ] = None,
-        reviewer: _Reviewer = "",
     ) -> dict[str, Any]:
         """Keep a file as a project; its mentions are linked from now on, as time allows."""
         content, linker = await content_of(request), service.linker

@@ -15,6 +15,7 @@ from linker.decisions import proposals
 from linker.decisions.exchange import name_of
 from linker.decisions.proposals import Proposal
 from linker.errors import LinkerError
+from linker.service.callers import ReviewerName
 from linker.service.decisions import store_of, stored
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body, Label
@@ -32,7 +33,7 @@ class NewProposal(Body):
     parent: Label = Field("", description="The id of the concept below which it belongs.")
     synonyms: list[Label] = Field([], max_length=100)
     note: _Words = ""
-    reviewer: Label = ""
+    reviewer: ReviewerName
 
 
 def router(service: Service) -> APIRouter:
@@ -58,7 +59,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.delete("/{number}")
     async def withdraw(
-        number: Annotated[int, Path(ge=1, le=2**53)], reviewer: Label = ""
+        number: Annotated[int, Path(ge=1, le=2**53)], reviewer: ReviewerName
     ) -> dict[str, int]:
         """Withdraw a proposal, which stays in the file."""
         if not await stored(service, proposals.withdraw, store_of(service), number, reviewer):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from linker import files
 from linker.encoders.base import Device, Precision
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
+from linker.types import Role
 
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
@@ -33,12 +35,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """An API key, and whose it is."""
+
+    secret: bytes
+    reviewer: str = ""  # in whose name requests with it act; empty: in that which they say
+    role: Role = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a service is started with."""
 
     model: str  # folder
     decisions: str | None = None  # SQLite file; None: decisions are neither taken nor applied
-    keys: tuple[bytes, ...] = ()  # one of which a request must have; none: the service is open
+    keys: tuple[Key, ...] = ()  # one of which a request must have; none: the service is open
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
     names: frozenset[str] | None = None  # by which it may be called, and addresses; None: any
     limits: Limits = field(default_factory=Limits)
@@ -51,23 +62,45 @@ class Settings:
         return Path(self.model).resolve().name
 
 
-def read_keys(path: str) -> tuple[bytes, ...]:
+def read_keys(path: str) -> tuple[Key, ...]:
     """Read the API keys of a file, one a line; blank lines and those that begin with # are none.
 
+    Behind a key may stand the name of its reviewer, and `; adjudicator` behind that.
+
     Raises:
-        LinkerError: the file cannot be read, or a key is short or cannot be sent in a header.
+        LinkerError: the file cannot be read, a key is short or cannot be sent in a header, or what
+            stands behind it is no name.
     """
     lines = [line.strip() for line in files.read_text(path).splitlines()]
-    keys = [line for line in lines if line and not line.startswith("#")]
+    keys = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
     if not keys:
         raise LinkerError(f"{path}: holds no key; write one a line")
-    for number, key in enumerate(keys, 1):
-        if len(key) < 16 or not key.isascii() or not key.isprintable() or " " in key:
+    return tuple(
+        Key(_secret(key, f"{path}: key {number}"), *_owner(owner, f"{path}: key {number}"))
+        for number, (key, *owner) in enumerate(keys, 1)
+    )
+
+
+def _secret(key: str, where: str) -> bytes:
+    if len(key) < 16 or not key.isascii() or not key.isprintable():
+        raise LinkerError(
+            f"{where} is no key; expected 16 or more letters, digits and signs of ASCII without "
+            "blanks"
+        )
+    return key.encode()
+
+
+def _owner(words: Sequence[str], where: str) -> tuple[str, Role]:
+    """The name and the role behind a key; the words are none, or one."""
+    for text in words:
+        name, has_role, role = (part.strip() for part in text.partition(";"))
+        if not name or not name.isprintable() or (has_role and role != "adjudicator"):
             raise LinkerError(
-                f"{path}: key {number} is no key; expected 16 or more letters, digits and signs "
-                "of ASCII without blanks"
+                f"{where}: {shorten(repr(text))} stands behind it; expected the name of a "
+                "reviewer, and behind it nothing, or: ; adjudicator"
             )
-    return tuple(key.encode() for key in keys)
+        return name, "adjudicator" if has_role else ""
+    return "", ""
 
 
 def is_loopback(host: str) -> bool:

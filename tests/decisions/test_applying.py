@@ -64,7 +64,8 @@ def test_an_accepted_concept_comes_first(linker: Linker) -> None:
 def test_what_was_accepted_at_once_is_as_sure_as_the_model(linker: Linker) -> None:
     (before,) = linker.link(["breast cancer"], k=3)
     found, sure = BREAST, before.parts[0].confidence
-    assert sure and sure < 1.0
+    assert sure is not None
+    assert sure < 1.0
     at_once, alone = Decision("breast cancer", found, others=4), Decision("breast cancer", found)
     prediction = answer(linker, "breast cancer", at_once)
     assert (prediction.state, prediction.parts[0].confidence) == ("accepted", sure)

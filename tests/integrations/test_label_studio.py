@@ -25,7 +25,7 @@ from fastapi.testclient import TestClient
 
 from linker.integrations import label_studio
 from linker.service.app import create
-from linker.service.settings import Settings
+from linker.service.settings import Key, Settings
 from linker.service.state import Service
 
 SENT = json.loads(Path(__file__).with_name("label_studio.json").read_bytes())
@@ -269,7 +269,7 @@ def test_a_webhook_that_is_none_and_a_service_without_decisions_are_told(start: 
 
 
 def test_the_key_is_the_password_that_label_studio_sends(start: Start) -> None:
-    client = start(keys=(b"secret",))
+    client = start(keys=(Key(b"secret"),))
 
     def status(password: str) -> int:
         basic = base64.b64encode(f"any:{password}".encode()).decode()

@@ -24,7 +24,7 @@ from linker.cli import commands
 from linker.linking.requests import Request
 from linker.service.app import create
 from linker.service.schemas import LinkBody
-from linker.service.settings import Limits, Settings
+from linker.service.settings import Key, Limits, Settings
 from linker.service.state import Service
 
 from .conftest import Start
@@ -452,7 +452,7 @@ def test_a_full_queue_and_a_slow_answer_ask_for_patience(start: Start) -> None:
 
 def test_an_api_key_is_asked_for(start: Start, tmp_path: Path) -> None:
     key = "0123456789abcdef"
-    client = start(keys=(b"another-key-of-16", key.encode()))
+    client = start(keys=(Key(b"another-key-of-16"), Key(key.encode())))
     refused = client.get("/model")
     assert refused.status_code == 401
     assert refused.json()["error"]
@@ -488,7 +488,7 @@ def test_other_sites_are_let_in_only_where_told(start: Start) -> None:
     ask = origin | {"Access-Control-Request-Method": "POST"}
     closed = start()
     assert "access-control-allow-origin" not in closed.get("/model", headers=origin).headers
-    open_one = start(origins=("https://a.example",), keys=(b"0123456789abcdef",))
+    open_one = start(origins=("https://a.example",), keys=(Key(b"0123456789abcdef"),))
     assert open_one.options("/link", headers=ask).status_code == 200
     other = open_one.get("/health", headers={"Origin": "https://b.example"})
     assert "access-control-allow-origin" not in other.headers
@@ -518,7 +518,7 @@ def test_names_of_other_sites_are_not_ours(start: Start) -> None:
         assert client.get("/decisions", headers={"Host": host}).status_code == 403, host
     for host in ("localhost", "127.0.0.1:8080", "[::1]:80", "a.example"):
         assert client.post("/link", json=body, headers={"Host": host}).status_code == 200, host
-    keyed = start(names=frozenset(("localhost",)), keys=(b"0123456789abcdef",))
+    keyed = start(names=frozenset(("localhost",)), keys=(Key(b"0123456789abcdef"),))
     headers = {"Host": "proxy.example", "X-API-Key": "0123456789abcdef"}
     assert keyed.post("/link", json=body, headers=headers).status_code == 200
 

@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("fastapi", reason="the extra serve is not installed")
+
+from linker.service.settings import Key
+
 from .conftest import Start
 
 URL = "/fhir/ConceptMap/$translate"
@@ -133,7 +137,7 @@ def refused(answer: Any, status: int) -> dict[str, str]:
 
 
 def test_bodies_limits_and_keys(start: Start) -> None:
-    client = start({"mention": 20, "body": 500}, keys=(b"0123456789abcdef",))
+    client = start({"mention": 20, "body": 500}, keys=(Key(b"0123456789abcdef"),))
     key = {"X-API-Key": "0123456789abcdef"}
     no_key = client.get(URL, params={"code": "gout"})
     assert no_key.headers["www-authenticate"] == "Bearer"

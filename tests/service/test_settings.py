@@ -15,7 +15,7 @@ pytest.importorskip("fastapi", reason="the extra serve is not installed")
 from linker.cli.serve import serve
 from linker.errors import LinkerError
 from linker.service import serving
-from linker.service.settings import is_loopback, own_names
+from linker.service.settings import Key, is_loopback, own_names, read_keys
 
 ADDRESSES = {  # what names stand for, as a file of hosts says it
     "here.example": ["127.0.0.1", "::1"],
@@ -78,3 +78,31 @@ def test_an_open_service_is_warned_of(
     assert not warns("--host", "both.example", "--api-key-file", str(keys))
     assert not warns("--host", "here.example")
     assert "here.example" in served[-1].names
+
+
+def test_keys_may_have_names_and_roles(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    one, two, three = (f"{n}123456789abcdef" for n in range(3))
+    path.write_text(f"# ours\n{one}\n\n{two} Ada Lovelace\n {three}\tEve ; adjudicator\n", "utf-8")
+    assert read_keys(str(path)) == (
+        Key(one.encode()),
+        Key(two.encode(), "Ada Lovelace"),
+        Key(three.encode(), "Eve", "adjudicator"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "holds no key"),
+        ("too-short Ada", "key 2 is no key; expected 16 or more letters"),
+        ("0123456789äbcdef", "key 2 is no key"),
+        ("0123456789abcdef Ada; judge", "key 2: 'Ada; judge' stands behind it; expected the name"),
+        ("0123456789abcdef ; adjudicator", "key 2: '; adjudicator' stands behind it"),
+    ],
+)
+def test_bad_keys(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "keys"
+    path.write_text(f"0123456789abcdef\n{line}\n" if line else "# none\n", "utf-8")
+    with pytest.raises(LinkerError, match=said):
+        read_keys(str(path))

@@ -272,6 +272,7 @@ function replaceText(text) {
 
 async function start() {
   view.model = await readModel();
+  reviewer.known(view.model);
   panel.canDecide = view.model.decisions;
   for (const id of ["to-projects", "keep"]) byId(id).hidden = !view.model.decisions;
 }

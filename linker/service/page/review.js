@@ -36,7 +36,7 @@ const view = { key: query.get("key"), version: null, summary: null, shows: "queu
 async function who() {
   const reviewer = await names.reviewer();
   const role = byId("role").value;
-  return reviewer && { reviewer, ...(role && { role }) };
+  return reviewer && { reviewer, role };
 }
 
 const panel = new Panel({ decide, withdraw });
@@ -367,6 +367,7 @@ async function start() {
   });
   announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
   const model = await readModel();
+  names.known(model);
   panel.canDecide = model.decisions;
   if (!model.decisions) {
     byId("projects").hidden = false;

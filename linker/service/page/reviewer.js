@@ -1,4 +1,4 @@
-/* Who decides: a name, which this browser keeps. */
+/* Who decides: a name, which this browser keeps, or which the key of the requests says. */
 
 import { announce, ask, byId } from "./elements.js";
 import { browser } from "./keeping.js";
@@ -15,13 +15,23 @@ function rename(name) {
   browser.set(REVIEWER, (byId("reviewer").value = name.trim()));
 }
 
+/** Show whose the key of the requests is, as the service says it: such a name stays. */
+export function known({ reviewer: name, role, may_adjudicate: mayAdjudicate }) {
+  const [field, choice] = [byId("reviewer"), document.getElementById("role")];
+  field.readOnly = name !== null;
+  if (name !== null) field.value = name;
+  if (!choice) return;
+  choice.disabled = !mayAdjudicate;
+  if (!mayAdjudicate || (name !== null && !choice.value)) choice.value = role;
+}
+
 /** The name as it stands there. */
 export const reviewerNow = () => byId("reviewer").value.trim();
 
 /** The name of who decides, asked for where it is not known; null where none was given. */
 export async function reviewer() {
   const name = byId("reviewer").value.trim() || (await ask("who"));
-  if (name) rename(name);
+  if (name && !byId("reviewer").readOnly) rename(name);
   else announce("Nothing was changed: the name of the reviewer is missing.");
   return name;
 }

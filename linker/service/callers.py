@@ -1,0 +1,86 @@
+"""Callers: in whose name a request acts, which its key says where it has a name."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from linker.errors import shorten
+from linker.service.errors import Failure
+from linker.service.settings import Key
+from linker.types import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request."""
+
+    reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
+    role: Role = ""  # in which it acts where it does not say
+    may_adjudicate: bool = True  # as nobody may whose key does not say so, where keys have names
+    others: frozenset[str] = frozenset()  # who have keys of their own
+
+    @classmethod
+    def of(cls, key: Key | None, keys: tuple[Key, ...]) -> Caller:
+        """Who has a key, of all keys of a service; None: the service asks for none."""
+        names = frozenset(key.reviewer for key in keys if key.reviewer)
+        if key is None or not names:
+            return cls()
+        return cls(key.reviewer, key.role, key.role == "adjudicator", names - {key.reviewer})
+
+
+_CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)
+enter = _CALLER.set
+present = _CALLER.get
+
+
+def checked_name(name: str) -> str:
+    """The name in which a request acts.
+
+    Raises:
+        Failure: its key is that of another, or another has a key.
+    """
+    caller, name = present(), name.strip()
+    if caller.reviewer and name not in ("", caller.reviewer):
+        raise Failure(
+            403,
+            f"the key is that of {caller.reviewer}, and the request is in the name of "
+            f"{shorten(name)}; leave the reviewer out",
+            "reviewer",
+        )
+    if name in caller.others:
+        raise Failure(403, f"{name} has a key; send that one to act as {name}", "reviewer")
+    return caller.reviewer or name
+
+
+def _checked_role(role: Any) -> Any:
+    """The role in which a request acts; null: that of its key."""
+    caller = present()
+    if role == "adjudicator" and not caller.may_adjudicate:
+        raise Failure(403, "the key is not that of an adjudicator; leave the role out", "role")
+    return caller.role if role is None else role
+
+
+ReviewerName = Annotated[
+    str,
+    Field(
+        max_length=1_000,
+        default_factory=lambda: present().reviewer,
+        description="Who does it; where the key has a name, that one, and no other.",
+    ),
+    AfterValidator(checked_name),
+]
+"""A field, or a parameter, with the name of who acts."""
+RoleName = Annotated[
+    Role,
+    Field(
+        default_factory=lambda: present().role,
+        description="A decision of an adjudicator stands above those of reviewers; where keys "
+        "have names, one of them must say that it is an adjudicator's.",
+    ),
+    BeforeValidator(_checked_role),
+]
+"""A field with the role in which somebody acts; null: that of the key."""
