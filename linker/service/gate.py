@@ -28,7 +28,7 @@ from linker.service.state import Service
 logger = logging.getLogger(__name__)
 
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
-_OPEN = ("/", "/health")  # paths that need no key
+_OPEN = ("/", "/review", "/health")  # paths that need no key
 _OPEN_BELOW = "/static/"
 _UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are

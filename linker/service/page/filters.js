@@ -1,16 +1,17 @@
 /* Which rows the queue shows, as the form and the address have it; and accepting all of them. */
 
 import { getJson, postJson } from "./api.js";
-import { announce, ask, button, byId, fill, make, plural } from "./elements.js";
+import { announce, ask, byId, fill, make, plural } from "./elements.js";
 import { wrongOf } from "./overview.js";
+import { SearchBox } from "./search.js";
 
 const NAMES = ["show", "sort", "below", "type", "q", "under"];
 const FIRST = { show: "undecided", sort: "doubt" }; // what is chosen where the address says nothing
 
 export class Filters {
   /** `changed` is called when another filter was chosen. */
-  constructor({ address, changed, attempt }) {
-    Object.assign(this, { address, changed, attempt, under: "", underName: "", counting: 0 });
+  constructor({ address, changed }) {
+    Object.assign(this, { address, changed, under: "", underName: "", counting: 0 });
     this.form = byId("filters");
     let typing = null;
     this.form.addEventListener("change", () => this.changed());
@@ -20,10 +21,9 @@ export class Filters {
       if (target.matches("input")) typing = setTimeout(() => this.changed(), 300);
     });
     byId("under").addEventListener("click", () => this.askBranch());
-    byId("branch-query").addEventListener("input", ({ target }) => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.attempt(() => this.search(target.value.trim())), 200);
-    });
+    const choose = (id, name) => this.choose(id, name);
+    const found = { about: choose, choose };
+    this.search = new SearchBox(byId("branch-query"), byId("branch-found"), found);
     byId("any-branch").addEventListener("click", () => this.choose("", ""));
   }
 
@@ -82,23 +82,9 @@ export class Filters {
     field.closest("label").hidden = types.length < 2 && !field.value;
   }
 
-  async askBranch() {
-    fill(byId("branch-found"));
-    this.first = null; // what Enter chooses
-    if ((await ask("branch")) && this.first) this.choose(this.first.id, this.first.name);
-  }
-
-  async search(query) {
-    const asked = new URLSearchParams({ q: query, limit: 8 });
-    const concepts = query ? (await getJson(`search?${asked}`)).concepts : [];
-    if (query !== byId("branch-query").value.trim()) return;
-    this.first = concepts[0];
-    const row = ({ id, name }) => {
-      const chosen = button(name, () => this.choose(id, name), { class: "name" });
-      return make("li", make("div.about", chosen, " ", make("code", id)));
-    };
-    const nothing = query && !concepts.length && make("li.none", "No concept is called so.");
-    fill(byId("branch-found"), concepts.map(row), nothing);
+  askBranch() {
+    this.search.clear();
+    byId("branch").showModal();
   }
 
   choose(id, name) {

@@ -4,7 +4,7 @@ import { getJson, hooks } from "./api.js";
 import { forgetConcepts } from "./concept.js";
 import { announce, ask, byId, count } from "./elements.js";
 
-/** Read what the model is, and show it; the answer of GET /model. */
+/** Read what the model is, and whose the key is, and show it; the answer of GET /model. */
 export async function readModel() {
   const model = await getJson("model");
   forgetConcepts(); // the model may be another one
@@ -12,6 +12,7 @@ export async function readModel() {
   const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
   byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
   byId("no-decisions").hidden = model.decisions;
+  if (model.reviewer) Object.assign(byId("reviewer"), { value: model.reviewer, readOnly: true });
   return model;
 }
 

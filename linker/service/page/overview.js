@@ -5,7 +5,6 @@ import { save } from "./downloads.js";
 import { announce, byId, count, fill, percent, plural } from "./elements.js";
 
 const OF_DOCUMENTS = ["pubtator", "bioc"]; // formats that tables and lists have no part in
-const ENDINGS = { pubtator: "pubtator.txt", bioc: "bioc.xml", sssom: "sssom.tsv" };
 
 /** Show the summary of a project. */
 export function show(summary) {
@@ -39,14 +38,12 @@ export function wrongOf(number) {
   return number < 1.5 ? "about one wrong" : `some ${count(Math.round(number))} wrong`;
 }
 
-/** Save the project in the chosen format. */
+/** Save the project in the chosen format, under the name that the service gives. */
 export async function download(address) {
   announce("Writing the file …");
-  const format = byId("format").value;
-  const response = await send(`${address}/export?format=${format}`);
-  const said = response.headers.get("Content-Disposition") ?? "";
-  const project = byId("project-name").textContent;
-  const name = /filename="([^"]+)"/.exec(said)?.[1] ?? `${project}.${ENDINGS[format] ?? format}`;
+  const response = await send(`${address}/export?format=${byId("format").value}`);
+  const [, given] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition"));
+  const name = decodeURIComponent(given);
   save(await response.blob(), name);
   announce(`Saved as ${name}.`);
 }

@@ -41,7 +41,7 @@ async function who() {
 
 const panel = new Panel({ decide, withdraw });
 const groups = new Groups({ address, reviewer: who, changed, openDocument });
-const filters = new Filters({ address, attempt, changed: () => attempt(() => openQueue(null)) });
+const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
   ask: (page) => getJson(`${address}/queue?${asked(page)}`),
   select: (place) => attempt(() => select(place)).then(showAnswer),
@@ -369,6 +369,8 @@ async function start() {
   const model = await readModel();
   names.known(model);
   panel.canDecide = model.decisions;
+  if (model.reviewer) byId("role").value = model.role;
+  byId("role").disabled = model.may_adjudicate === false;
   if (!model.decisions) {
     byId("projects").hidden = false;
     return fill(byId("projects"), make("p.panel", KEEPS_NONE));
