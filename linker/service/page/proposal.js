@@ -1,10 +1,10 @@
 /* New terms: a form to propose one for the mention that is shown, and what was proposed for it. */
 
-import { foundOf } from "./answer.js";
 import { getJson, postJson, send } from "./api.js";
 import { save } from "./downloads.js";
 import { announce, attempt, button, byId, fill, make, plural } from "./elements.js";
 import { reviewer } from "./reviewer.js";
+import { SearchBox } from "./search.js";
 import { formOf } from "./text.js";
 
 const FIELDS = {
@@ -110,32 +110,16 @@ const saveAll = () =>
 function parentField() {
   const [chosen, found] = [make("p.note"), make("ol.candidates")];
   const parent = make("input", { type: "hidden", name: "parent" });
-  let [timer, searches] = [null, 0];
+  const attributes = { type: "search", autocomplete: "off", placeholder: "search the dictionary" };
+  const query = make("input", attributes);
   const take = (id, ...shown) => {
     parent.value = id;
-    query.value = "";
     query.focus();
-    fill(found);
+    search.clear();
     fill(chosen, shown);
   };
   const remove = button("Remove", () => take(""), { "aria-label": "Remove the parent" });
-  const choose = ({ id, name }) => take(id, `Below ${name} `, make("code", id), " ", remove);
-  const search = async () => {
-    const number = ++searches;
-    const q = query.value.trim();
-    const { concepts } = q
-      ? await getJson(`search?${new URLSearchParams({ q, limit: 5 })}`)
-      : { concepts: [] };
-    if (number !== searches) return;
-    const row = (concept) =>
-      foundOf(concept, { about: () => choose(concept), choose: () => choose(concept) });
-    fill(found, concepts.map(row));
-  };
-  const oninput = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => attempt(search), 200);
-  };
-  const attributes = { type: "search", autocomplete: "off", placeholder: "search the dictionary" };
-  const query = make("input", { ...attributes, oninput });
+  const choose = (id, name) => take(id, `Below ${name} `, make("code", id), " ", remove);
+  const search = new SearchBox(query, found, { about: choose, choose });
   return make("div", make("label", "Parent", query), parent, chosen, found);
 }
