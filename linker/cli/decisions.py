@@ -275,6 +275,7 @@ def learn(options: SimpleNamespace) -> None:
     learnt no decision of the file.
     """
     from linker import persistence
+    from linker.decisions.applying import Decided
     from linker.decisions.store import DecisionStore
     from linker.linking.linker import Linker
     from linker.projects import learning
@@ -288,10 +289,13 @@ def learn(options: SimpleNamespace) -> None:
         tell(activity.what, what=activity.what, share=round(activity.share or 0.0, 2))
 
     with DecisionStore(options.decisions, read_only=True) as store:
-        rows = store.list()
-    linker = Linker.load(options.model)
+        rows, reviewed = store.list(), learning.Reviewed()
+        linker = Linker.load(options.model)
+        if store.has_projects:
+            with store.reading() as connection:
+                reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
     lessons = learning.lessons_of(rows, linker)
-    linker, compared = learning.learn(linker, lessons, options.known, report)
+    linker, compared = learning.learn(linker, lessons, options.known, report, reviewed)
     report(Activity("writing the model", 0.95))
     linker.save(output)
     last = max(lesson.number for lesson in lessons)

@@ -401,6 +401,11 @@ class DecisionStore:
         with self._reading:
             return int(self._reader.execute(statement).fetchone()[0])
 
+    @property
+    def has_projects(self) -> bool:
+        """Whether the file has the tables of projects; writing gives them to one of schema 1."""
+        return self._schema > 1
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own that reads the file as it is now, and holds up nobody."""

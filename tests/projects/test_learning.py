@@ -7,21 +7,30 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker
+from linker.decisions.applying import Decided
+from linker.decisions.steps import Step
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.evaluation.protocols import Outcome
+from linker.projects import marks, sources
 from linker.projects.learning import (
     FEWEST,
+    FEWEST_DOCUMENTS,
     PARTS,
     Comparison,
     Figures,
     Learner,
     Lesson,
+    Reviewed,
     learn,
     lessons_of,
 )
-from linker.types import Activity, Decision, GoldGroup, Mention
+from linker.projects.marks import Mark, Place
+from linker.projects.store import Origin, created, document
+from linker.ranker.ranker import Judged, Ranker
+from linker.types import Activity, Decision, Document, GoldGroup, Mention, Passage
 
-ATAXIA, MALADY = "MESH:D001260", "Louis Bar malady"
+ATAXIA, GAIT = "MESH:D001260", "vermillion gait"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +55,9 @@ def outcome(rank: int, confidence: float) -> Outcome:
 
 def test_accepted_decisions_that_hold_everywhere_are_learnt(linker: Linker) -> None:
     said = [
-        Decision("one", ATAXIA, id=1),
+        Decision("one", "MESH:D001943", id=0),
+        Decision("zero", ATAXIA, id=1),
+        Decision("one", ATAXIA, id=9),
         Decision("two", ATAXIA, accepted=False, id=2),
         Decision("three", ATAXIA, scope="7", id=3),
         Decision("four", ATAXIA, reviewer="Ann", id=4),
@@ -57,13 +68,7 @@ def test_accepted_decisions_that_hold_everywhere_are_learnt(linker: Linker) -> N
     ]
     learnt = [(of.mention.text, of.mention.gold, of.number) for of in lessons_of(said, linker)]
     ataxia = (GoldGroup((ATAXIA,)),)
-    assert learnt == [("one", ataxia, 1), ("five", ataxia, 6), ("six", (), 7)]
-
-
-def test_a_form_is_always_held_out_in_the_same_part() -> None:
-    parts = [lesson(f"disease {n}", ATAXIA).part for n in range(1000)]
-    assert {parts.count(part) > 150 for part in range(PARTS)} == {True}
-    assert lesson("Disease-1", ATAXIA).part == lesson("disease 1", ATAXIA).part == parts[1]
+    assert learnt == [("zero", ataxia, 1), ("five", ataxia, 6), ("six", (), 7), ("one", ataxia, 9)]
 
 
 def test_figures_by_hand() -> None:
@@ -77,15 +82,15 @@ def test_figures_by_hand() -> None:
 
 
 def test_a_name_is_learnt_and_its_like_profits(linker: Linker) -> None:
-    taught = [lesson(MALADY, ATAXIA)]
+    taught = [lesson(GAIT, ATAXIA)]
     new, compared = learn(linker, taught, 0, lambda _: None)
     assert compared is None
     assert new.ranker is linker.ranker  # one decision is too few to fit it to
-    assert {c.concept_id for c in new.link("Louis-Bar's malady").parts[0].candidates} >= {ATAXIA}
-    best = new.link(MALADY).parts[0].best
+    assert {c.concept_id for c in new.link("Vermillion-gait").parts[0].candidates} >= {ATAXIA}
+    best = new.link(GAIT).parts[0].best
     assert best
     assert best.concept_id == ATAXIA
-    assert MALADY not in linker.dictionary.names
+    assert GAIT not in linker.dictionary.names
 
 
 def test_no_model_has_learnt_what_it_is_measured_on(
@@ -105,7 +110,7 @@ def test_no_model_has_learnt_what_it_is_measured_on(
     assert compared.new.mentions == 60
     for part in range(PARTS):
         before, rest = seen[2 * part : 2 * part + 2]
-        held_out = {of.number for of in taught if of.part == part}
+        held_out = set(range(12 * part + 1, 12 * part + 13))  # decisions one after another
         assert rest == {of.number for of in taught} - held_out
         assert before == {number for number in rest if number <= 20}
     assert seen[-1] == {of.number for of in taught}
@@ -115,14 +120,86 @@ def test_no_model_has_learnt_what_it_is_measured_on(
 
 
 def test_a_model_without_a_ranker_learns_names(linker: Linker) -> None:
-    taught = [*known(linker, FEWEST * 2), lesson(MALADY, ATAXIA, 61)]
+    taught = [*known(linker, FEWEST * 2), lesson(GAIT, ATAXIA, 61)]
     new, compared = learn(linker.with_ranker(None), taught, 0, lambda _: None)
     assert new.ranker is None
     assert compared
     assert compared.to_dict()["new"]["confidence"] is None
-    assert MALADY in new.dictionary.names
+    assert GAIT in new.dictionary.names
 
 
 def test_nothing_to_learn(linker: Linker) -> None:
     with pytest.raises(LinkerError, match="nothing to learn"):
         learn(linker, [], 0, lambda _: None)
+
+
+DOCUMENTS = (
+    "7|t|Ataxia telangiectasia (AT)\n7|a|AT was seen, and breast cancer.\n"
+    "7\t23\t25\tAT\tDisease\n7\t27\t29\tAT\tDisease\n7\t44\t57\tbreast cancer\tDisease\n\n"
+    "8|t|No breast cancer\n8|a|Here.\n8\t3\t16\tbreast cancer\tDisease\n\n"
+)
+
+
+def test_documents_teach_what_was_decided_in_them_and_where_mentions_are(
+    linker: Linker, tmp_path: Path
+) -> None:
+    content = sources.read(DOCUMENTS.encode(), "a.pubtator.txt", None, None, 10**6)
+    here = [
+        Decision("AT", ATAXIA, scope="7"),
+        Decision("breast cancer", "MESH:D001943"),  # everywhere: it is a lesson of its own
+        Decision("AT", "MESH:D001943", scope="9"),
+    ]
+    with DecisionStore(tmp_path / "decisions.sqlite") as kept:
+        assert [*created(kept, "a", content, {"type": "Disease"}, "Ada", Origin("", ""))][-1] == 1
+        decided = Decided(kept.add(here), linker)
+        with kept.transaction() as connection:
+            seven = document(connection, 1, 1).document
+            version = marks.version_of(connection, 1, 1, seven)
+            added = Mark("add", None, Place(((0, 21),), "Disease"))
+            marks.add(connection, Step("", "Ada", 1), 1, seven, [added, Mark("done")], version)
+        with kept.reading() as connection:
+            reviewed = Reviewed.of(connection, linker, decided)
+    ataxia = (GoldGroup((ATAXIA,)),)
+    (with_decisions,) = reviewed.decided
+    assert [(m.text, m.gold) for m in with_decisions.mentions] == [
+        ("Ataxia telangiectasia", None),
+        ("AT", ataxia),
+        ("AT", ataxia),
+        ("breast cancer", None),
+    ]
+    assert [(d.id, len(d.mentions)) for d in reviewed.done] == [("7", 4)]
+
+
+def test_mentions_with_a_decision_in_their_document_are_for_the_ranker(
+    linker: Linker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = (GoldGroup((ATAXIA,)),)
+    mention = Mention(GAIT, ((0, 15),), gold=gold, document_id="7")
+    reviewed = Reviewed(decided=[Document("7", (Passage(f"{GAIT} was seen."),), (mention,))])
+    fitted = list[int]()
+
+    def noted(judged: Judged, seed: int, start: Ranker) -> Ranker:
+        fitted.append(len(judged.weight))
+        return start
+
+    monkeypatch.setattr("linker.ranker.ranker.fit", noted)
+    new, _ = learn(linker, known(linker, 50), 0, lambda _: None, reviewed)
+    assert fitted[-1] == 51
+    assert GAIT not in new.dictionary.names
+
+
+def test_many_documents_teach_where_mentions_are(linker: Linker) -> None:
+    def document(number: int) -> Document:
+        texts = f"Ataxia telangiectasia number {number}.", "No cancer was seen."
+        passages = (Passage(texts[0]), Passage(texts[1], len(texts[0]) + 1))
+        mention = Mention("Ataxia telangiectasia", ((0, 21),), type="Disease")
+        return Document(str(number), passages, (mention,))
+
+    done = [document(number) for number in range(FEWEST_DOCUMENTS)]
+    taught = [lesson(GAIT, ATAXIA)]
+    few, _ = learn(linker, taught, 0, lambda _: None, Reviewed(done=done[1:]))
+    assert few.spans is None
+    new, _ = learn(linker, taught, 0, lambda _: None, Reviewed(done=done))
+    assert new.spans
+    assert (new.spans.documents, new.spans.type) == (FEWEST_DOCUMENTS, "Disease")
+    assert learn(new, taught, 0, lambda _: None, Reviewed(done=done[1:]))[0].spans is new.spans

@@ -153,5 +153,5 @@ const changeOf = (better, worse) =>
     : "Both answer the same of them rightly.";
 const MAY_BE = "Such a difference may well be chance.";
 const HELD_OUT =
-  "that the models had not learnt: five times a fifth, by models of the other four fifths, " +
-  "without the memory of decisions. The model that you use has learnt all.";
+  "that the models had not learnt: five times a fifth, in the order in which they were made, by " +
+  "models of the other four, without memory. The model that you use has learnt all.";
