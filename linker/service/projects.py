@@ -219,6 +219,12 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
 
         return await workbench.ask(number, read)
 
+    @routes.get("/{number}/disagreements")
+    async def disagreements(number: Number) -> dict[str, Any]:
+        """How far reviewers agree, and the rows on which they do not, with what each said."""
+        decided = await workbench.decided()
+        return await workbench.ask(number, lambda queue, _: queue.disagreements(decided))
+
     @routes.get("/{number}/groups/{key}")
     async def group(number: Number, key: str) -> Response:
         """A row with the candidates of its answer, and the places of its mentions."""
@@ -386,7 +392,7 @@ async def _summary(workbench: Workbench, number: int) -> dict[str, Any]:
 
 def _summed(workbench: Workbench, queue: Queue, connection: sqlite3.Connection) -> dict[str, Any]:
     linked = linking.share(connection, queue.project)
-    return _head(workbench, queue.project) | queue.summary() | {"linked": linked, "kappa": None}
+    return _head(workbench, queue.project) | queue.summary() | {"linked": linked}
 
 
 def _head(workbench: Workbench, project: Project) -> dict[str, Any]:

@@ -223,3 +223,30 @@ def test_a_table_has_no_documents_to_export(client: Any) -> None:
     answer = client.get(f"/projects/{project}/export", params={"format": "pubtator"})
     assert answer.status_code == 422
     assert "holds documents" in answer.json()["error"]
+
+
+def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
+
+    def said(reviewer: str, mention: str, concept: str, role: str = "") -> None:
+        record = {"key": keys[mention], "concept_id": concept}
+        body = {"reviewer": reviewer, "role": role, "decisions": [record]}
+        answer = client.post(f"/projects/{project}/decisions", json=body)
+        assert answer.status_code == 201, answer.text
+
+    for reviewer, concept in (("Ada", "MESH:D001260"), ("Bob", "MESH:D001943")):
+        said(reviewer, "A-T", concept)
+        said(reviewer, "breast cancer", "MESH:D001943")
+    shown = client.get(f"/projects/{project}/disagreements").json()
+    (pair,) = shown["pairs"]
+    assert (pair["reviewers"], pair["both"], pair["agreed"]) == (["Ada", "Bob"], 2, 1)
+    # by chance both say D001943 in half of the cases: 1/2 * 2/2 + 1/2 * 0/2
+    assert shown["kappa"] == pytest.approx((1 / 2 - 1 / 2) / (1 - 1 / 2))
+    (row,) = shown["rows"]
+    assert (row["mention"], row["state"]) == ("A-T", "disputed")
+    assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
+    assert [r["mention"] for r in queue(client, project, show="disputed")["rows"]] == ["A-T"]
+    said("Eve", "A-T", "MESH:D001260", "adjudicator")
+    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
+    assert client.get(f"/projects/{project}").json()["states"]["accepted"] == 3
