@@ -21,7 +21,7 @@ from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
-from linker.projects import changes, linking, sources
+from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
 from linker.projects.filtering import Filter, Show, Sort
@@ -40,6 +40,7 @@ from linker.types import Decision, Predicate
 Number = Annotated[int, Path(ge=1, le=2**53)]
 _Text = Annotated[str, Field(max_length=1_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=1_000)]
+_A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
 _LONGEST_NAME = 200  # of a project
 _BLOCK = 1 << 18  # bytes of a file that are sent at a time
 _PLACES = 50  # of the mentions of a group that are shown
@@ -122,6 +123,15 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     """The routes by which projects come and go."""
 
+    async def take(number: int, file: sources.Content, reviewer: str) -> dict[str, Any]:
+        """Take the decisions in a file that linker wrote."""
+        about = file, service.linker.dictionary, reviewer, workbench.origin
+        read = await asyncio.to_thread(reviewed.read, *about)
+        added = await workbench.write(
+            reviewed.keep, workbench.store, number, read, file.name, reviewer
+        )
+        return {"imported": added, "notes": [*file.notes, *reviewed.told(read, added)]}
+
     @routes.get("")
     async def listed() -> dict[str, Any]:
         """All projects, with how far they are."""
@@ -160,7 +170,8 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         )
         number = await workbench.write_all(making)
         workbench.wake()
-        return await _summary(workbench, number) | {"notes": read.notes}
+        said = await take(number, read, reviewer) if reviewed.is_reviewed(read) else {}
+        return await _summary(workbench, number) | {"notes": read.notes} | said
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
     async def add(
@@ -169,13 +180,20 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         file: Name = "",
         column: Column | None = None,
         encoding: Encoding = None,
+        reviewer: _Reviewer = "",
     ) -> dict[str, Any]:
-        """Add a further file to a project."""
+        """Add a further file to a project; of one that linker wrote, the decisions are taken.
+
+        `imported` is how many of these are new.
+        """
         content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
         read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
+        if reviewed.is_reviewed(read):
+            said = await take(number, read, reviewer)
+            return await _summary(workbench, number) | said
         if read.kind != project.kind:
-            raise Taken(f"{file}: is a {read.kind}, and the project is of {project.kind}")
+            raise Taken(f"{file or 'the file'}: {_A[read.kind]}, and the project has others")
         await workbench.write_all(rows.added(workbench.store, number, read))
         workbench.wake()
         return await _summary(workbench, number) | {"notes": read.notes}
