@@ -19,6 +19,7 @@ import numpy as np
 
 from linker.decisions.agreement import agreement
 from linker.decisions.applying import Decided, Ruling
+from linker.decisions.records import Place
 from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
@@ -75,7 +76,7 @@ class Queue:
         self._numbers: dict[str, list[int]] = {}  # of the documents of an id
         self._rows: dict[str, Row] = {}
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
-        self._places: Mapping[tuple[str, str], Sequence[Decision]] = {}  # that were judged by
+        self._places: Mapping[Place, Sequence[Decision]] = {}  # that were judged by
         self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
         self._last = (0, 0)  # mention, answer
         self._count = 0
@@ -465,13 +466,15 @@ class Queue:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
 
 
-def decided_mentions(connection: sqlite3.Connection, number: int, decided: Decided) -> int:
+def decided_mentions(
+    connection: sqlite3.Connection, number: int, places: Mapping[Place, Sequence[Decision]]
+) -> int:
     """How many mentions of a project are decided, without its queue.
 
     Args:
         connection: to the file.
         number: of the project.
-        decided: the decisions in force.
+        places: the decisions in force on each form, in each scope.
     """
     statement = (
         "SELECT form, coalesce(documents.id, ''), count(*) FROM mentions LEFT JOIN documents "
@@ -480,8 +483,7 @@ def decided_mentions(connection: sqlite3.Connection, number: int, decided: Decid
     )
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
-        places = ((form, scope), (form, ""))
-        said = next((decided.places[place] for place in places if place in decided.places), ())
+        said = places.get((form, scope)) or places.get((form, ""), ())
         if any(decision.accepted for decision in said):
             total += count
     return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +27,12 @@ class Reviewed:
 
     decisions: Sequence[Decision]
     problems: Sequence[str]  # of rows that are no decisions; each in a sentence
+    refused: int = 0  # decisions that whoever reads the file in may not bring
+
+    def limited(self, may_say: Callable[[Decision], bool]) -> Reviewed:
+        """Those that somebody may bring."""
+        kept = list(filter(may_say, self.decisions))
+        return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
 
 
 def is_reviewed(file: Content) -> bool:
@@ -76,6 +82,8 @@ def keep(store: DecisionStore, project: int, read: Reviewed, name: str, reviewer
 def told(read: Reviewed, added: int) -> list[str]:
     """What was read, in sentences."""
     notes = [f"{added:,} decisions were taken; {len(read.decisions) - added:,} were there already"]
+    if read.refused:
+        notes.append(f"{read.refused:,} decisions of others, who have keys, were passed over")
     if read.problems:
         notes.append(f"{len(read.problems):,} rows are no decisions; the first: {read.problems[0]}")
     return notes

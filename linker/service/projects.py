@@ -28,7 +28,7 @@ from linker.projects.filtering import Filter, Show, Sort
 from linker.projects.groups import Row
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.store import Project, Taken
-from linker.service.callers import ReviewerName, RoleName
+from linker.service.callers import ReviewerName, RoleName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
@@ -40,7 +40,6 @@ from linker.types import Decision, Predicate
 Number = Annotated[int, Path(ge=1, le=2**53)]
 _Text = Annotated[str, Field(max_length=1_000)]
 _Id = Annotated[str, Field(min_length=1, max_length=1_000)]
-_A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
 _LONGEST_NAME = 200  # of a project
 _BLOCK = 1 << 18  # bytes of a file that are sent at a time
 _PLACES = 50  # of the mentions of a group that are shown
@@ -126,7 +125,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     async def take(number: int, file: sources.Content, reviewer: str) -> dict[str, Any]:
         """Take the decisions in a file that linker wrote."""
         about = file, service.linker.dictionary, reviewer, workbench.origin
-        read = await asyncio.to_thread(reviewed.read, *about)
+        read = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
         added = await workbench.write(
             reviewed.keep, workbench.store, number, read, file.name, reviewer
         )
@@ -177,10 +176,10 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     async def add(
         number: Number,
         request: Request,
+        reviewer: ReviewerName,
         file: Name = "",
         column: Column | None = None,
         encoding: Encoding = None,
-        reviewer: _Reviewer = "",
     ) -> dict[str, Any]:
         """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
@@ -192,8 +191,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         if reviewed.is_reviewed(read):
             said = await take(number, read, reviewer)
             return await _summary(workbench, number) | said
-        if read.kind != project.kind:
-            raise Taken(f"{file or 'the file'}: {_A[read.kind]}, and the project has others")
+        rows.check_kind(project, read)
         await workbench.write_all(rows.added(workbench.store, number, read))
         workbench.wake()
         return await _summary(workbench, number) | {"notes": read.notes}
@@ -427,12 +425,9 @@ def _head(workbench: Workbench, project: Project) -> dict[str, Any]:
 
 def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:
     """How far a project is, without its queue."""
-    counts = "SELECT type, count(*) FROM mentions WHERE project = ? GROUP BY type"
-    of_types = connection.execute(counts, [project.id]).fetchall()
-    mentions = sum(count for kind, count in of_types if linking.is_linked(project, kind))
     return {
-        "mentions": mentions,
-        "decided": decided_mentions(connection, project.id, decided),
+        "mentions": linking.counted(connection, project)[0],
+        "decided": decided_mentions(connection, project.id, decided.places),
         "linked": linking.share(connection, project),
     }
 
