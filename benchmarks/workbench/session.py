@@ -2,7 +2,8 @@
 
 python benchmarks/workbench/session.py --model DIR
 
-Writes results/session.json and results/plots/session.png. Chromium opens the page of `linker serve`
+Writes results/session.json, after each session, and results/plots/session.png; a second call makes
+what is missing. Chromium opens the page of `linker serve`
 with a project, and what the annotators said is the curator: the first 200 development documents of
 BC5CDR, or a table of 2,000 of its development mentions, which stand there without their texts. A
 row of the queue, which may be several mentions, is decided as the first of them is annotated:
@@ -23,6 +24,7 @@ shown, beside the service on two cores; a person reads and thinks besides.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import random
@@ -31,7 +33,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -292,44 +293,30 @@ class Session:
         }
 
 
-def measured(model: str, say: Callable[[str], None]) -> dict[str, Any]:
-    """The sessions of all ways in both projects."""
+def reviewed(model: str, source: Source, how: tuple[str, bool, bool]) -> dict[str, Any]:
+    """What a session in a project took."""
     dictionary = Linker.load(model).dictionary
-    found: dict[str, Any] = {}
-    with sync_playwright() as driver:
+    with contextlib.ExitStack() as opened:
+        folder = opened.enter_context(tempfile.TemporaryDirectory())
+        copied = shutil.copytree(model, f"{folder}/model")  # which a session may replace
+        server = Server(str(copied), "--decisions", f"{folder}/decisions.sqlite")
+        opened.callback(server.end)
+        asked = {"name": "a", "file": source.name, "reviewer": "annotators"}
+        if not source.texts:
+            asked["column"] = "diagnosis"
+        address = f"{server.url}/projects"
+        made = httpx.post(address, params=asked, content=source.content, timeout=60).json()
+        while httpx.get(f"{address}/{made['id']}").json()["linked"] < 1:
+            time.sleep(0.2)
+        driver = opened.enter_context(sync_playwright())
         switches = [f"--{switch}" for switch in SWITCHES]
         browser = driver.chromium.launch(executable_path=BROWSER, args=switches)
-        for kind, source in sources().items():
-            for way, how in WAYS.items():
-                say(f"{kind}, {way}")
-                with tempfile.TemporaryDirectory() as folder:
-                    copied = copy_of(model, folder)
-                    server = Server(copied, "--decisions", f"{folder}/decisions.sqlite")
-                    asked = {"name": "a", "file": source.name, "reviewer": "annotators"}
-                    if kind == "table":
-                        asked["column"] = "diagnosis"
-                    made = httpx.post(
-                        f"{server.url}/projects", params=asked, content=source.content, timeout=60
-                    ).json()
-                    address = f"{server.url}/projects/{made['id']}"
-                    while httpx.get(address).json()["linked"] < 1:
-                        time.sleep(0.2)
-                    context = browser.new_context(viewport={"width": 1400, "height": 900})
-                    context.add_init_script("localStorage.setItem('linker.reviewer', 'annotators')")
-                    page = context.new_page()
-                    session = Session(page, server.url, made["id"], source, dictionary)
-                    session.run(*how)
-                    found.setdefault(kind, {})[way] = session.figures()
-                    context.close()
-                    server.end()
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.add_init_script("localStorage.setItem('linker.reviewer', 'annotators')")
+        session = Session(page, server.url, made["id"], source, dictionary)
+        session.run(*how)
         browser.close()
-    return found
-
-
-def copy_of(model: str, folder: str) -> str:
-    """A copy of a model, which a session may replace."""
-
-    return str(shutil.copytree(model, f"{folder}/model"))
+    return session.figures()
 
 
 def plot(found: dict[str, Any]) -> None:
@@ -346,9 +333,24 @@ def plot(found: dict[str, Any]) -> None:
         axes[1].legend()
 
 
+def run(model: str, anew: bool) -> None:
+    """Make the sessions that the result lacks, and write it after each."""
+    found: dict[str, Any] = (
+        {} if anew or not results.exists("session") else results.figures("session")
+    )
+    for kind, source in sources().items():
+        for way, how in WAYS.items():
+            if way in found.setdefault(kind, {}):
+                continue
+            print(f"{kind}, {way}", file=sys.stderr)
+            found[kind][way] = reviewed(model, source, how)
+            results.save("session", found, seed=SEED)
+    plot(found)
+
+
 if __name__ == "__main__":
     arguments = results.parser(__doc__)
     arguments.add_argument("--model", required=True, help="a model of MEDIC; it stays as it is")
-    found = measured(arguments.parse_args().model, lambda text: print(text, file=sys.stderr))
-    plot(found)
-    results.save("session", found, seed=SEED)
+    arguments.add_argument("--anew", action="store_true", help="also the sessions that are there")
+    given = arguments.parse_args()
+    run(given.model, given.anew)
