@@ -28,6 +28,7 @@ _COMMANDS = {  # each command is a function of this name, in the module that is 
     "Review": {
         "decide": ("decisions", "Remember what people decided about mentions."),
         "decisions": ("decisions", "List, withdraw, exchange and check such decisions."),
+        "project": ("project", "List, make and export projects of reviewers."),
         "check": ("check", "Check pairs of an id and a label."),
         "compare": ("compare", "Compare two evaluations."),
     },

@@ -48,6 +48,15 @@ def name_on_hub() -> str:
     return str(click.get_current_context().meta.get("linker.hub", ""))
 
 
+def decisions_file(model: str) -> str:
+    """The file in which `linker serve` keeps decisions and projects, beside the model.
+
+    A model of the hub is in a cache, which people empty: its file is in this folder.
+    """
+    beside = name_on_hub().replace("/", "--") or model
+    return f"{Path(beside).absolute()}.decisions.sqlite"
+
+
 def silence() -> None:
     """Say and log nothing but errors from here on, as with -q."""
     click.get_current_context().meta["linker.quiet"] = True

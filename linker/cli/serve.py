@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,7 +33,10 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
     host=o.option("Address to listen on; 0.0.0.0: all.", default="127.0.0.1", show_default=True),
     port=o.option("0: any free.", default=8080, show_default=True, type=click.IntRange(0, 65535)),
     decisions=o.option(
-        "Keep the decisions of reviewers here, and apply them.  [default: beside the model]", "FILE"
+        "Keep decisions and projects of reviewers here, and apply them.  "
+        "[default: beside the model]",
+        "FILE",
+        flags="--decisions --projects",
     ),
     no_decisions=o.flag("Take no decisions, and apply none."),
     api_key_file=o.option("Require an API key; FILE has one on each line.", "FILE"),
@@ -46,6 +48,7 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
     precision=o.PRECISION,
     body=_limit(4_000_000, "Most bytes of a request.", flags="--max-body"),
     mentions=_limit(10_000, "Most mentions of a request.", flags="--max-mentions"),
+    file=_limit(64_000_000, "Most bytes of a file of a project.", flags="--max-file"),
     text=_limit(1_000_000, "Most characters of the documents of a request.", flags="--max-text"),
     requests=_limit(
         256, "Most requests worked on or waiting at the same time.", flags="--max-requests"
@@ -74,9 +77,7 @@ def serve(options: SimpleNamespace) -> None:
     names = own_names(host)
     common.check_free(host, port)
     if not options.no_decisions:
-        # not in the cache of the hub, which people empty
-        beside = common.name_on_hub().replace("/", "--") or options.model
-        decisions = decisions or f"{Path(beside).absolute()}.decisions.sqlite"
+        decisions = decisions or common.decisions_file(options.model)
         common.say(f"decisions are kept in {decisions}")
     if not keys and not is_loopback(host):
         logger.warning(

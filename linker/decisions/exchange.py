@@ -28,6 +28,7 @@ from linker.decisions.records import (
     voice,
 )
 from linker.decisions.reviewed import Record
+from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
@@ -217,6 +218,13 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
     return {name: place for name, place in names.items() if name not in users}
 
 
+def recognises(header: Sequence[str]) -> bool:
+    """Whether a table has the columns in which linker says what people decided."""
+    titles = [title.strip().lower() for title in header]
+    names = {added[1] if (added := _ADDED.fullmatch(title)) else title for title in titles}
+    return {"concept_id", "state", "decisions"} <= names
+
+
 def _names(table: tables.Table) -> dict[str, int]:
     """The names of the columns in lower case, as linker writes them, with their places.
 
@@ -293,10 +301,17 @@ def _others(cell: str) -> int:
     return int(cell or 0)
 
 
-def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
+def add_new(
+    store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
+) -> list[Decision]:
     """Add the decisions that the store never had; an import may be repeated.
 
     One that was withdrawn stays so, unless it was taken anew, at another time.
+
+    Args:
+        store: the file.
+        decisions: what was said.
+        step: what they are made together as; see `DecisionStore.add`.
 
     Returns:
         Those that were added.
@@ -311,7 +326,7 @@ def add_new(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decisio
             new.append(decision)
             known.add(_key(decision))
             changed.add(place)
-    return store.add(new)
+    return store.add(new, step) if new else []
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:

@@ -28,7 +28,7 @@ from linker.projects import store as rows
 from linker.projects.groups import Row
 from linker.projects.queue import Queue
 from linker.projects.store import Project, Source
-from linker.types import Mention, Prediction, parse_spans
+from linker.types import Decision, Mention, Prediction, parse_spans
 
 Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
 """`own`: as what came in."""
@@ -66,13 +66,15 @@ class Snapshot:
     project: Project
     rows: Mapping[int, Row]  # by the numbers of their mentions
     remarks: Mapping[tuple[str, str], str]  # by form and kind
+    said: Sequence[Decision]  # those in force on its mentions, in order of entry
 
     @classmethod
     def of(cls, queue: Queue) -> Snapshot:
         """The rows of a queue as they are now."""
         of_mentions = {member[0]: row for row in queue.rows() for member in row.members}
         remarks = {place: value for place, value in queue.remarks.items() if value}
-        return cls(queue.project, of_mentions, remarks)
+        said = (decision for decisions in queue.said() for decision in decisions)
+        return cls(queue.project, of_mentions, remarks, sorted(said, key=lambda d: d.id or 0))
 
 
 class Exporter:
@@ -97,6 +99,7 @@ class Exporter:
         self._project, self._connection = snapshot.project, connection
         self._store, self._decided, self._linker = store, decided, linker
         self._rows, self._remarks = snapshot.rows, snapshot.remarks
+        self._said = snapshot.said
         self._sources = rows.sources(connection, self._project.id)
 
     def described(self, form: AnyForm) -> Export:
@@ -137,15 +140,7 @@ class Exporter:
         if form == "log":
             log.write(self._store, text, self._project.id)
             return
-        forms = {row.group.form for row in self._rows.values()}
-        scopes = {"", *(row.scope for row in self._rows.values())}
-        said = (
-            decision
-            for (of, scope), decisions in self._decided.places.items()
-            for decision in decisions
-            if scope in scopes and of in forms
-        )
-        exchange.write(sorted(said, key=lambda d: d.id or 0), text)
+        exchange.write(self._said, text)
 
     def _write_own(self, source: Source, file: IO[bytes]) -> None:
         """Write a file as it came in, with what became of its mentions."""

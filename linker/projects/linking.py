@@ -277,13 +277,19 @@ def keep_found(
             rows.add_document(connection, number, stored.source, stored.number, found, True)
 
 
-def share(connection: sqlite3.Connection, project: Project) -> float:
-    """The share of a project that is linked, 0 to 1: of its documents, and of their mentions."""
+def counted(connection: sqlite3.Connection, project: Project) -> tuple[int, int]:
+    """How many mentions of a project are to be linked, and how many are."""
     counts = "SELECT type, count(*), count(answer) FROM mentions WHERE project = ? GROUP BY type"
     wanted = done = 0
     for kind, count, linked in connection.execute(counts, [project.id]):
         if is_linked(project, kind):
             wanted, done = wanted + count, done + linked
+    return wanted, done
+
+
+def share(connection: sqlite3.Connection, project: Project) -> float:
+    """The share of a project that is linked, 0 to 1: of its documents, and of their mentions."""
+    wanted, done = counted(connection, project)
     share = done / wanted if wanted else 1.0
     if project.kind != "documents":
         return share

@@ -8,6 +8,7 @@ document are a row of their own.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sqlite3
 from collections import Counter
@@ -16,7 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from linker.decisions.applying import Decided
+from linker.decisions.agreement import agreement
+from linker.decisions.applying import Decided, Ruling
+from linker.decisions.records import Place
 from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
@@ -73,7 +76,7 @@ class Queue:
         self._numbers: dict[str, list[int]] = {}  # of the documents of an id
         self._rows: dict[str, Row] = {}
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
-        self._places: Mapping[tuple[str, str], Sequence[Decision]] = {}  # that were judged by
+        self._places: Mapping[Place, Sequence[Decision]] = {}  # that were judged by
         self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
         self._last = (0, 0)  # mention, answer
         self._count = 0
@@ -212,8 +215,7 @@ class Queue:
         self, connection: sqlite3.Connection, decided: Decided, row: Row
     ) -> Verdict | None:
         """What decisions make of a row; None: nothing."""
-        group = row.group
-        ruling = decided.ruling(group.mention, row.scope, group.expanded or None)
+        group, ruling = row.group, self._on(decided, row)
         if not ruling.by:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
@@ -223,8 +225,10 @@ class Queue:
                 return Verdict("no concept", _NO_ANSWER, [None], None, reviewers)
             dictionary = self._linker.dictionary
             name = dictionary.preferred_name(dictionary.rows(identifier)[0])
-            answer = {"concept_id": identifier, "name": name, "confidence": 1.0}
-            return Verdict("accepted", join_ids([[identifier]]), [answer], None, reviewers)
+            answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
+            if all(decision.others for decision in ruling.by):  # nobody looked at it
+                answers = json.loads(group.shown)
+            return Verdict("accepted", join_ids([[identifier]]), answers, None, reviewers)
         if not group.answer:
             return None
         prediction = self.prediction(connection, decided, row)
@@ -270,8 +274,9 @@ class Queue:
         prediction = linking.unpacked(found[0], mention)
         if decided is None:
             return prediction
-        ruling = decided.ruling(group.mention, row.scope, group.expanded or None)
-        return decided.apply(prediction, ruling, self._linkable, k=linking.CANDIDATES)
+        return decided.apply(
+            prediction, self._on(decided, row), self._linkable, k=linking.CANDIDATES
+        )
 
     # asking
 
@@ -300,6 +305,33 @@ class Queue:
     def rows(self) -> Iterator[Row]:
         """All rows, in no order."""
         return iter(self._rows.values())
+
+    def said(self) -> list[Sequence[Decision]]:
+        """The decisions in force on the mentions of the project, of each form and scope."""
+        return [
+            decisions
+            for (form, scope), decisions in self._places.items()
+            if (form in self._by_form or form in self._by_own)
+            and (not scope or scope in self._numbers)
+        ]
+
+    def disagreements(self, decided: Decided) -> dict[str, Any]:
+        """How far reviewers agree, and the rows on which they do not, with what each said."""
+        agreed = agreement(self.said())
+        rows = [row for row in self._rows.values() if row.state == "disputed"]
+        return {
+            "kappa": agreed.kappa,
+            "pairs": [dataclasses.asdict(pair) for pair in agreed.pairs],
+            "rows": [
+                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on(decided, row).by]}
+                for row in sorted(rows, key=lambda row: row.members[0])
+            ],
+        }
+
+    def _on(self, decided: Decided, row: Row) -> Ruling:
+        """What decisions say of the mentions of a row."""
+        group = row.group
+        return decided.ruling(group.mention, row.scope, group.expanded or None)
 
     def page(
         self,
@@ -394,6 +426,7 @@ class Queue:
             "types": sorted({key[2] for key in self._groups} - {""}),
             "documents": len(self.documents),
             "reviewers": sorted(reviewers),
+            "kappa": agreement(said for said in self.said() if len(said) > 1).kappa,
             "disagreements": int(columns.has_state("disputed").sum()),
             "flagged": flagged,
             "version": self.number,
@@ -433,13 +466,15 @@ class Queue:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
 
 
-def decided_mentions(connection: sqlite3.Connection, number: int, decided: Decided) -> int:
+def decided_mentions(
+    connection: sqlite3.Connection, number: int, places: Mapping[Place, Sequence[Decision]]
+) -> int:
     """How many mentions of a project are decided, without its queue.
 
     Args:
         connection: to the file.
         number: of the project.
-        decided: the decisions in force.
+        places: the decisions in force on each form, in each scope.
     """
     statement = (
         "SELECT form, coalesce(documents.id, ''), count(*) FROM mentions LEFT JOIN documents "
@@ -448,8 +483,7 @@ def decided_mentions(connection: sqlite3.Connection, number: int, decided: Decid
     )
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
-        places = ((form, scope), (form, ""))
-        said = next((decided.places[place] for place in places if place in decided.places), ())
+        said = places.get((form, scope)) or places.get((form, ""), ())
         if any(decision.accepted for decision in said):
             total += count
     return total

@@ -26,6 +26,7 @@ from linker.projects.sources import Content, Kind
 from linker.types import Document
 
 _ROWS = 500  # that are written in a transaction
+_A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
 _DOCUMENTS = 50
 _DELETED = 2_000  # that are deleted in a transaction
 _LONGEST = timedelta(hours=1)  # that it takes to write a project
@@ -276,6 +277,17 @@ def _check_free(connection: sqlite3.Connection, name: str) -> None:
     """
     if connection.execute("SELECT 1 FROM projects WHERE name = ?", [name]).fetchone():
         raise Taken(f"there is a project {name!r} already; choose another name")
+
+
+def check_kind(project: Project, file: Content) -> None:
+    """Check that a file is of the kind that a project has.
+
+    Raises:
+        Taken: it is not.
+    """
+    if file.kind != project.kind:
+        name = file.name or "the file"
+        raise Taken(f"{name}: {_A[file.kind]}, and the project has others; make another project")
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:

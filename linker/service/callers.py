@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from linker.errors import shorten
 from linker.service.errors import Failure
 from linker.service.settings import Key
-from linker.types import Role
+from linker.types import Decision, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,15 @@ def checked_name(name: str) -> str:
     if name in caller.others:
         raise Failure(403, f"{name} has a key; send that one to act as {name}", "reviewer")
     return caller.reviewer or name
+
+
+def may_say(decision: Decision) -> bool:
+    """Whether a request may bring a decision with it, which may name somebody else."""
+    caller = present()
+    if decision.role == "adjudicator" and not caller.may_adjudicate:
+        return False
+    is_free = not caller.reviewer and decision.reviewer not in caller.others
+    return is_free or decision.reviewer == caller.reviewer
 
 
 def _checked_role(role: Any) -> Any:

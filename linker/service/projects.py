@@ -21,14 +21,14 @@ from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
-from linker.projects import changes, linking, sources
+from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
 from linker.projects.filtering import Filter, Show, Sort
 from linker.projects.groups import Row
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.store import Project, Taken
-from linker.service.callers import ReviewerName, RoleName
+from linker.service.callers import ReviewerName, RoleName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
@@ -122,6 +122,15 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     """The routes by which projects come and go."""
 
+    async def take(number: int, file: sources.Content, reviewer: str) -> dict[str, Any]:
+        """Take the decisions in a file that linker wrote."""
+        about = file, service.linker.dictionary, reviewer, workbench.origin
+        read = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
+        added = await workbench.write(
+            reviewed.keep, workbench.store, number, read, file.name, reviewer
+        )
+        return {"imported": added, "notes": [*file.notes, *reviewed.told(read, added)]}
+
     @routes.get("")
     async def listed() -> dict[str, Any]:
         """All projects, with how far they are."""
@@ -160,22 +169,29 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         )
         number = await workbench.write_all(making)
         workbench.wake()
-        return await _summary(workbench, number) | {"notes": read.notes}
+        said = await take(number, read, reviewer) if reviewed.is_reviewed(read) else {}
+        return await _summary(workbench, number) | {"notes": read.notes} | said
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
     async def add(
         number: Number,
         request: Request,
+        reviewer: ReviewerName,
         file: Name = "",
         column: Column | None = None,
         encoding: Encoding = None,
     ) -> dict[str, Any]:
-        """Add a further file to a project."""
+        """Add a further file to a project; of one that linker wrote, the decisions are taken.
+
+        `imported` is how many of these are new.
+        """
         content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
         read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
-        if read.kind != project.kind:
-            raise Taken(f"{file}: is a {read.kind}, and the project is of {project.kind}")
+        if reviewed.is_reviewed(read):
+            said = await take(number, read, reviewer)
+            return await _summary(workbench, number) | said
+        rows.check_kind(project, read)
         await workbench.write_all(rows.added(workbench.store, number, read))
         workbench.wake()
         return await _summary(workbench, number) | {"notes": read.notes}
@@ -218,6 +234,12 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             return queue.figures(queue.acceptable(wanted.filter)) | {"version": queue.number}
 
         return await workbench.ask(number, read)
+
+    @routes.get("/{number}/disagreements")
+    async def disagreements(number: Number) -> dict[str, Any]:
+        """How far reviewers agree, and the rows on which they do not, with what each said."""
+        decided = await workbench.decided()
+        return await workbench.ask(number, lambda queue, _: queue.disagreements(decided))
 
     @routes.get("/{number}/groups/{key}")
     async def group(number: Number, key: str) -> Response:
@@ -386,7 +408,7 @@ async def _summary(workbench: Workbench, number: int) -> dict[str, Any]:
 
 def _summed(workbench: Workbench, queue: Queue, connection: sqlite3.Connection) -> dict[str, Any]:
     linked = linking.share(connection, queue.project)
-    return _head(workbench, queue.project) | queue.summary() | {"linked": linked, "kappa": None}
+    return _head(workbench, queue.project) | queue.summary() | {"linked": linked}
 
 
 def _head(workbench: Workbench, project: Project) -> dict[str, Any]:
@@ -403,12 +425,9 @@ def _head(workbench: Workbench, project: Project) -> dict[str, Any]:
 
 def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:
     """How far a project is, without its queue."""
-    counts = "SELECT type, count(*) FROM mentions WHERE project = ? GROUP BY type"
-    of_types = connection.execute(counts, [project.id]).fetchall()
-    mentions = sum(count for kind, count in of_types if linking.is_linked(project, kind))
     return {
-        "mentions": mentions,
-        "decided": decided_mentions(connection, project.id, decided),
+        "mentions": linking.counted(connection, project)[0],
+        "decided": decided_mentions(connection, project.id, decided.places),
         "linked": linking.share(connection, project),
     }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
 from typing import Any
 
 import pytest
@@ -223,3 +225,65 @@ def test_a_table_has_no_documents_to_export(client: Any) -> None:
     answer = client.get(f"/projects/{project}/export", params={"format": "pubtator"})
     assert answer.status_code == 422
     assert "holds documents" in answer.json()["error"]
+
+
+def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
+
+    def said(reviewer: str, mention: str, concept: str, role: str = "") -> None:
+        record = {"key": keys[mention], "concept_id": concept}
+        body = {"reviewer": reviewer, "role": role, "decisions": [record]}
+        answer = client.post(f"/projects/{project}/decisions", json=body)
+        assert answer.status_code == 201, answer.text
+
+    for reviewer, concept in (("Ada", "MESH:D001260"), ("Bob", "MESH:D001943")):
+        said(reviewer, "A-T", concept)
+        said(reviewer, "breast cancer", "MESH:D001943")
+    shown = client.get(f"/projects/{project}/disagreements").json()
+    (pair,) = shown["pairs"]
+    assert (pair["reviewers"], pair["both"], pair["agreed"]) == (["Ada", "Bob"], 2, 1)
+    # by chance both say D001943 in half of the cases: 1/2 * 2/2 + 1/2 * 0/2
+    assert shown["kappa"] == pytest.approx((1 / 2 - 1 / 2) / (1 - 1 / 2))
+    (row,) = shown["rows"]
+    assert (row["mention"], row["state"]) == ("A-T", "disputed")
+    assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
+    assert [r["mention"] for r in queue(client, project, show="disputed")["rows"]] == ["A-T"]
+    said("Eve", "A-T", "MESH:D001260", "adjudicator")
+    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
+    assert client.get(f"/projects/{project}").json()["states"]["accepted"] == 3
+
+
+def test_a_reviewed_file_is_read_back(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+    lines = export(client, project).text.split("\n")
+    place = lines[0].split(",").index("state")
+    cells = lines[2].split(",")
+    assert (cells[0], cells[2], cells[place]) == ("breast cancer", "MESH:D001943", "model")
+    cells[place] = "accepted"
+    lines[2] = ",".join(cells)
+    for imported in (1, 0):
+        query = {"file": "wards.reviewed.csv", "reviewer": "Bob"}
+        address, body = f"/projects/{project}/sources", "\n".join(lines).encode()
+        said = client.post(address, params=query, content=body).json()
+        assert (said["imported"], said["mentions"]) == (imported, 5)
+    assert said["states"] == {"model": 4, "accepted": 1}
+    (decision,) = client.get("/decisions").json()["decisions"]
+    assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
+
+
+def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+
+    def add(content: str, file: str) -> Any:
+        address = f"/projects/{project}/sources"
+        return client.post(address, params={"file": file}, content=content.encode())
+
+    assert add("mention\nfever\n", "more.csv").status_code == 201
+    assert linked(client, project)["mentions"] == 6
+    assert add("mention\nfever\n", "again.csv").status_code == 409
+    assert "holds documents" in add(PUBTATOR, "some.txt").json()["error"]
+    answer = export(client, project)
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]

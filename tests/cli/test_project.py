@@ -1,0 +1,111 @@
+"""linker project: files become projects, which are listed and written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.decisions.store import DecisionStore
+
+from .conftest import rows
+
+Run = Callable[..., Any]
+TABLE = "mention,ward\nbreast cancer,2\nbreast cancer,3\nzzzz qqqq,4\n"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "wards.csv"
+    path.write_text(TABLE, "utf-8")
+    return path
+
+
+@pytest.fixture
+def of(run: Run, trained: Path, tmp_path: Path) -> Callable[..., Any]:
+    """Runs a command of `linker project` on a file of projects."""
+    file = tmp_path / "projects.db"
+
+    def command(name: str, *args: Any) -> Any:
+        return run("project", name, *args, "--model", trained, "--projects", file)
+
+    return command
+
+
+def test_a_table_becomes_a_project_that_is_listed(of: Run, table: Path) -> None:
+    result = of("import", table, "--name", "my wards")
+    assert (result.code, result.err) == (0, "project 1: my wards; its mentions are linked\n")
+    (project,) = rows(of("list").out)
+    del project["created"]
+    assert project == {
+        "project": "1",
+        "name": "my wards",
+        "kind": "table",
+        "mentions": "3",
+        "linked": "3",
+        "decided": "0",
+    }
+
+
+def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
+    of: Run, table: Path, tmp_path: Path
+) -> None:
+    of("import", table)
+    path = tmp_path / "wards.reviewed.csv"
+    assert of("export", "wards", "-o", path).code == 0
+    with path.open(newline="", encoding="utf-8") as file:
+        header, first, *others = csv.reader(file)
+    assert header[:4] == ["mention", "ward", "concept_id", "name"]
+    assert [first[0], first[2]] == ["breast cancer", "MESH:D001943"]
+    first[header.index("state")] = "accepted"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, first, *others])
+    result = of("import", path, "--name", "wards", "--reviewer", "ann")
+    assert result.err == "1 decisions were taken; 0 were there already\n"
+    assert [project["decided"] for project in rows(of("list").out)] == ["2"]
+    (decision,) = rows(of("export", "1", "--format", "decisions").out)
+    assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
+
+
+def test_documents_keep_what_is_not_linked(of: Run, tmp_path: Path) -> None:
+    path = tmp_path / "some.pubtator.txt.gz"
+    text = (
+        "7|t|Aspirin for breast cancer\n7|a|None.\n"
+        "7\t0\t7\tAspirin\tChemical\tMESH:D001241\n7\t12\t25\tbreast cancer\tDisease\n\n"
+    )
+    path.write_bytes(gzip.compress(text.encode()))
+    assert of("import", path, "--type", "Disease", "--name", "some").code == 0
+    lines = of("export", "some").out.split("\n")
+    assert lines[2] == "7\t0\t7\tAspirin\tChemical\tMESH:D001241"
+    assert lines[3].startswith("7\t12\t25\tbreast cancer\tDisease\tMESH:D001943\t")
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("export", "other"), "there is no project 'other'; there are: 'wards'"),
+        (("import", "{other}", "--name", "wards"), "holds documents, and the project has others"),
+        (("import", "{table}", "--name", "wards"), "is in the project already, as wards.csv"),
+        (("import", "{table}", "--column", "z", "--name", "x"), "there is no column 'z'"),
+    ],
+)
+def test_mistakes_are_told(
+    of: Run, table: Path, tmp_path: Path, args: tuple[str, ...], said: str
+) -> None:
+    of("import", table)
+    other = tmp_path / "other.txt"
+    other.write_text("7|t|Breast cancer\n7|a|None.\n", "utf-8")
+    result = of(*(arg.format(other=other, table=table) for arg in args))
+    assert result.code == 1
+    assert said in result.err
+
+
+def test_a_file_without_projects_lists_none(run: Run, trained: Path, tmp_path: Path) -> None:
+    path = tmp_path / "decisions.db"
+    DecisionStore(path).close()
+    result = run("project", "list", "--model", trained, "--projects", path)
+    assert (result.code, rows(result.out)) == (0, [])
