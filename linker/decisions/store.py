@@ -81,7 +81,7 @@ CREATE TABLE mentions (
     form TEXT NOT NULL, expanded TEXT NOT NULL DEFAULT '', answer INTEGER REFERENCES answers (id)
 );
 CREATE INDEX mentions_by_text ON mentions (project, text);
-CREATE INDEX mentions_by_answer ON mentions (project, answer);
+CREATE INDEX mentions_by_answer ON mentions (project, answer, type);
 CREATE INDEX mentions_of_document ON mentions (project, document) WHERE document IS NOT NULL;
 CREATE INDEX answers_of_project ON answers (project);
 CREATE TABLE marks (

@@ -46,10 +46,11 @@ _VERSION = (
 _NEW_ANSWERS = (
     "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
 )
-_NEW_MENTIONS = (
+_MENTIONS = (
     "SELECT id, coalesce(document, 0), place, text, type, form, expanded, coalesce(answer, 0) "
-    "FROM mentions WHERE project = ? AND (id > ? OR answer > ?) ORDER BY id"
+    "FROM mentions WHERE project = :project AND "
 )
+_NEW_MENTIONS = f"{_MENTIONS} id > :mention UNION {_MENTIONS} answer > :answer ORDER BY id"
 
 
 class Queue:
@@ -128,7 +129,8 @@ class Queue:
         for of, *answer in connection.execute(_NEW_ANSWERS, [number, last_answer]):
             self._answers[of] = answer[0], answer[1], answer[2]
         changed = set[Key]()
-        for row in connection.execute(_NEW_MENTIONS, [number, last_mention, last_answer]):
+        last = {"project": number, "mention": last_mention, "answer": last_answer}
+        for row in connection.execute(_NEW_MENTIONS, last):
             mention, document, place, text, kind, form, expanded, answer_id = row
             self._count += mention > last_mention
             ids, shown, confidence = self._answers.get(answer_id, ("", "[null]", None))
@@ -148,8 +150,8 @@ class Queue:
             if confidence is not None:
                 group.confidences.append(confidence)
             changed.add(key)
-        last = "SELECT coalesce(max(id), 0) FROM mentions WHERE project = ?"
-        ((last_mention,),) = connection.execute(last, [number])
+        latest = "SELECT coalesce(max(id), 0) FROM mentions WHERE project = ?"
+        ((last_mention,),) = connection.execute(latest, [number])
         self._last = last_mention, max(self._answers, default=0)
         return changed
 

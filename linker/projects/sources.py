@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linker import files
@@ -107,6 +108,7 @@ class Content:
     header: tuple[str, ...] = ()  # of a table
     rows: tuple[Row, ...] = ()
     documents: tuple[Document, ...] = ()
+    packed: bytes = b""  # the content, as it is kept
 
     @property
     def notes(self) -> list[str]:
@@ -165,8 +167,13 @@ def read(content: bytes, name: str, column: str | None, encoding: str | None, mo
         ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
         LinkerError: it is damaged, or holds no mentions and no documents.
     """
-    known = opened(content, name, column, encoding)
-    about = name or "upload", content
+    # packed here, so that nobody who writes waits for it
+    read = _read(opened(content, name, column, encoding), column, (name or "upload", content), most)
+    return replace(read, packed=zlib.compress(content))
+
+
+def _read(known: Opened, column: str | None, about: tuple[str, bytes], most: int) -> Content:
+    """What is in a content whose format is known; see `read`."""
     if known.kind in TABLES:
         table = known.table(column, most)
         if known.kind != "tsv" or column is not None or not has_ids(table):

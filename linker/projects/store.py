@@ -25,7 +25,7 @@ from linker.linking.requests import FoundSpan
 from linker.projects.sources import Content, Kind
 from linker.types import Document
 
-_ROWS = 500  # that are written in a transaction
+_ROWS = 250  # that are written in a transaction
 _A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
 _DOCUMENTS = 50
 _DELETED = 2_000  # that are deleted in a transaction
@@ -304,16 +304,15 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
     Raises:
         Taken: the project has the same file already.
     """
-    packed = zlib.compress(file.content)
     with store.transaction() as connection:
         same = "SELECT name FROM sources WHERE project = ? AND content = ?"
-        if there := connection.execute(same, [number, packed]).fetchone():
+        if there := connection.execute(same, [number, file.packed]).fetchone():
             raise Taken(f"{file.name or 'the file'}: is in the project already, as {there[0]}")
         source = (
             connection.execute(
                 "INSERT INTO sources (project, name, format, encoding, place, content) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                [number, file.name, file.format, file.encoding, file.column, packed],
+                [number, file.name, file.format, file.encoding, file.column, file.packed],
             ).lastrowid
             or 0
         )
