@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import urllib.parse
 import urllib.request
@@ -205,6 +207,49 @@ def test_filters_and_all_at_once(make: Make, show: Open) -> None:
     page.click("#status button")  # one undo for all of them
     status(page, "Taken back: accepted 3 answers at once")
     progress(page, "0 of 6 decided")
+
+
+def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -> None:
+    project = make()
+    ada, bob = show(project, "Ada", sort="document"), show(project, "Bob", sort="document")
+    ada.keyboard.press("a")
+    status(ada, "leukaemia: MESH:D007938.")
+    progress(bob, "2 of 6 decided")  # what Ada decided comes to Bob by itself
+    bob.select_option("[name=show]", "all")
+    bob.locator("#rows .row").first.click()
+    heading(bob, "leukaemia")
+    expect(bob.locator("#decisions")).to_contain_text("Leukemia MESH:D007938 by Ada")
+    bob.keyboard.press("n")
+    expect(bob.locator("#rows [data-state=disputed]")).to_contain_text("Ada, Bob")
+    expect(ada.locator("#show-disagreements")).to_contain_text("(1)")
+
+    ada.keyboard.press("c")
+    others = ada.locator("#disagreements-view")
+    expect(others).to_contain_text("Reviewers disagree on 1 row")
+    expect(others).to_contain_text("Leukemia MESH:D007938 by Ada")
+    expect(others).to_contain_text("no concept by Bob")
+    expect(others.get_by_role("button", name="Settle")).to_have_count(0)
+    ada.fill("#reviewer", "Cid")
+    ada.select_option("#role", "adjudicator")
+    others.get_by_role("button", name="Settle leukaemia as no concept").click()
+    expect(others).to_contain_text("Reviewers disagree nowhere.")
+    ada.select_option("#role", "")
+    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept")
+
+
+def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
+    page = show(make(), sort="document")
+    page.keyboard.press("a")
+    status(page, "leukaemia: MESH:D007938.")
+    expect(page.locator("#format option[value=pubtator]")).to_be_disabled()
+    with page.expect_download() as waiting:
+        page.click("#download")
+    assert waiting.value.suggested_filename == "findings.reviewed.csv"
+    waiting.value.save_as(file := tmp_path / "file.csv")
+    rows = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert [row["patient"] for row in rows] == list("123456")
+    assert [row["reviewer"] for row in rows] == ["Ada", "", "Ada", "", "", ""]
+    assert rows[0]["concept_id"] == "MESH:D007938"
 
 
 def test_three_thousand_rows_are_shown_as_they_come_into_sight(make: Make, show: Open) -> None:

@@ -22,7 +22,7 @@ import { longForm } from "./session.js";
 import { joined, readNames, sentenceToItsReviewer } from "./verdicts.js";
 
 const { announce, attempt, button, byId, fill, make, plural } = elements;
-const [OFTEN, SELDOM] = [1000, 3000]; // milliseconds between two looks at what others do
+const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
 const VIEWS = ["queue", "document", "disagreements"];
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
 const [ROLE, STAY] = ["linker.role", "linker.stay"]; // kept in the browser
@@ -205,33 +205,41 @@ function decide(entry, { ids, accepted, predicate, asWritten, isHere }, words) {
   return sendDecision(decision, words);
 }
 
+/** Keep a decision. Meanwhile the next row is shown, which was fetched ahead. */
 async function sendDecision(decision, words) {
   const reviewer = await who();
-  if (!reviewer) return;
-  const body = { ...reviewer, decisions: [decision] };
-  const answer = await postJson(`${address}/decisions`, body);
-  const place = queue.placeAfter(0);
-  await changed(answer, { show: false });
+  if (!reviewer) return undefined;
   const isSplit = decision.here || decision.as_written; // the rest of the row is one of its own
+  const goesOn = decision.accepted && byId("advance").checked;
+  const place = queue.placeAfter(0);
+  let [answer, hasNext] = await Promise.all([
+    postJson(`${address}/decisions`, { ...reviewer, decisions: [decision] }),
+    goesOn && !isSplit && goOn(place),
+  ]);
+  await changed(answer);
   if (isSplit) await refresh();
-  const row = answer.rows.find(({ key }) => key === decision.key);
-  const goesOn = (isSplit || (row && !isUndecided(row))) && byId("advance").checked;
-  const next = goesOn ? await queue.nextUndecided(isSplit ? place - 1 : place) : -1;
-  if (next >= 0) await select(next);
-  else if (view.key) await showGroup(view.key);
-  const last = goesOn && next < 0 ? " Nothing undecided is below it." : "";
+  if (goesOn && isSplit) hasNext = await goOn(place - 1);
+  if (hasNext && !isUndecided(queue.rowAt(queue.current))) hasNext = await goOn(queue.current);
+  const last = goesOn && !hasNext ? " Nothing undecided is below it." : "";
   const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
   if (!said) return announce(`${words}${last}`);
   const all = `${words} ${said}; this replaces it.${last} `;
   return announce(make("span.notice", all, button("Undo", undo)));
 }
 
+/** Select the next row that somebody has to decide on; whether there is one. */
+async function goOn(place) {
+  const next = await queue.nextUndecided(place);
+  if (next >= 0) await select(next);
+  return next >= 0;
+}
+
 /** Take up what a change answers: the rows that it changed, and how far the project is. */
-async function changed({ rows, summary }, { show = true } = {}) {
+async function changed({ rows, summary }) {
   showSummary(summary);
   groups.forget(rows);
   queue.update(rows);
-  if (show && view.key) await showGroup(view.key);
+  if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
   filters.count().catch(() => {});
 }
 
@@ -247,7 +255,7 @@ const undo = () =>
       return announce("There is nothing to undo.");
     }
     const { rows, words } = answer;
-    await changed(answer, { show: false });
+    await changed(answer);
     if (rows.length && rows.length <= FEW) await goTo(rows[0].key);
     else await refresh();
     announce(`Taken back: ${words}`);
