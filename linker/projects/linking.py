@@ -279,12 +279,13 @@ def keep_found(
 
 def counted(connection: sqlite3.Connection, project: Project) -> tuple[int, int]:
     """How many mentions of a project are to be linked, and how many are."""
-    counts = "SELECT type, count(*), count(answer) FROM mentions WHERE project = ? GROUP BY type"
-    wanted = done = 0
-    for kind, count, linked in connection.execute(counts, [project.id]):
-        if is_linked(project, kind):
-            wanted, done = wanted + count, done + linked
-    return wanted, done
+    of_all = "SELECT count(*) FROM mentions WHERE project = ? AND answer > 0"
+    ((done,),) = connection.execute(of_all, [project.id])
+    waiting = (
+        "SELECT type, count(*) FROM mentions WHERE project = ? AND answer IS NULL GROUP BY type"
+    )
+    rest = connection.execute(waiting, [project.id])
+    return done + sum(count for kind, count in rest if is_linked(project, kind)), done
 
 
 def share(connection: sqlite3.Connection, project: Project) -> float:

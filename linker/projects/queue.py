@@ -9,8 +9,10 @@ document are a row of their own.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -39,10 +41,10 @@ _VERSION = (
     "(SELECT coalesce(max(id), 0) FROM withdrawals), "
     "(SELECT coalesce(max(id), 0) FROM steps), "
     "(SELECT count(*) FROM steps WHERE undone <> ''), "
-    "(SELECT coalesce(max(id), 0) FROM answers WHERE project = :project), "
-    "(SELECT coalesce(max(id), 0) FROM mentions WHERE project = :project), "
-    "(SELECT count(*) FROM mentions WHERE project = :project)"
+    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'), "
+    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'mentions')"
 )
+"""What changes with whatever is written; mentions are deleted in steps, and by these undone."""
 _NEW_ANSWERS = (
     "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
 )
@@ -50,7 +52,8 @@ _MENTIONS = (
     "SELECT id, coalesce(document, 0), place, text, type, form, expanded, coalesce(answer, 0) "
     "FROM mentions WHERE project = :project AND "
 )
-_NEW_MENTIONS = f"{_MENTIONS} id > :mention UNION {_MENTIONS} answer > :answer ORDER BY id"
+_NEW_MENTIONS = f"{_MENTIONS} id > :mention ORDER BY id"
+_ANSWERED = f"{_MENTIONS} id <= :mention AND answer > :answer ORDER BY id"
 
 
 class Queue:
@@ -64,7 +67,9 @@ class Queue:
     def __init__(self, project: Project, linker: Linker) -> None:
         self.project, self._linker = project, linker
         self._is_of_documents = project.kind == "documents"
-        self.version: tuple[int, ...] = (0,) * 8
+        self._version: tuple[int, ...] = ()
+        self.number = time.time_ns() // 1_000_000
+        """Another one whenever something in the project changed."""
         self._forget()
 
     def _forget(self) -> None:
@@ -93,30 +98,23 @@ class Queue:
             connection: to the file.
             decided: the decisions in force.
         """
-        values = {"project": self.project.id}
-        now = connection.execute(_VERSION, values).fetchone()
-        version = (*now, sum(decided.seen))
-        if version == self.version:
+        version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
+        if version == self._version:
             return
-        before, self.version = self.version, version
-        changed = set[Key]()
-        if version[4:7] != before[4:7]:
-            changed = self._read(connection, version[6])
-        remarks = connection.execute(_REMARKS, [self.project.id])
-        self.remarks = {(form, kind): value for form, kind, value in remarks}
-        self._judge(connection, decided, changed)
-
-    def _read(self, connection: sqlite3.Connection, count: int) -> set[Key]:
-        """Read mentions and answers that are new; all, where mentions are gone.
-
-        Returns:
-            The keys of groups that changed.
-        """
+        self._version = version
         changed = self._read_new(connection)
-        if self._count != count:
+        if self._is_of_documents and self._count != self._mentions(connection):  # some are gone
             self._forget()
             changed = self._read_new(connection)
-        return changed
+        remarks = connection.execute(_REMARKS, [self.project.id])
+        before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
+        is_judged = self._judge(connection, decided, changed)
+        self.number += changed != set() or is_judged or before != self.remarks
+
+    def _mentions(self, connection: sqlite3.Connection) -> int:
+        """How many mentions the project has."""
+        count = "SELECT count(*) FROM mentions WHERE project = ?"
+        return int(connection.execute(count, [self.project.id]).fetchone()[0])
 
     def _read_new(self, connection: sqlite3.Connection) -> set[Key]:
         number, (last_mention, last_answer) = self.project.id, self._last
@@ -128,10 +126,12 @@ class Queue:
                 self._numbers.setdefault(name, []).append(of)
         for of, *answer in connection.execute(_NEW_ANSWERS, [number, last_answer]):
             self._answers[of] = answer[0], answer[1], answer[2]
-        changed = set[Key]()
+        changed, latest = set[Key](), last_mention
         last = {"project": number, "mention": last_mention, "answer": last_answer}
-        for row in connection.execute(_NEW_MENTIONS, last):
+        new = (connection.execute(statement, last) for statement in (_ANSWERED, _NEW_MENTIONS))
+        for row in itertools.chain.from_iterable(new):
             mention, document, place, text, kind, form, expanded, answer_id = row
+            latest = max(latest, mention)
             self._count += mention > last_mention
             ids, shown, confidence = self._answers.get(answer_id, ("", "[null]", None))
             if not answer_id and linking.is_linked(self.project, kind):
@@ -150,9 +150,7 @@ class Queue:
             if confidence is not None:
                 group.confidences.append(confidence)
             changed.add(key)
-        latest = "SELECT coalesce(max(id), 0) FROM mentions WHERE project = ?"
-        ((last_mention,),) = connection.execute(latest, [number])
-        self._last = last_mention, max(self._answers, default=0)
+        self._last = latest, max(last_answer, next(reversed(self._answers), 0))
         return changed
 
     def _own(self, text: str) -> str:
@@ -162,8 +160,12 @@ class Queue:
 
     # what decisions say
 
-    def _judge(self, connection: sqlite3.Connection, decided: Decided, changed: set[Key]) -> None:
-        """Make the rows of groups anew that changed, or on whose form decisions did."""
+    def _judge(self, connection: sqlite3.Connection, decided: Decided, changed: set[Key]) -> bool:
+        """Make the rows of groups anew that changed, or on whose form decisions did.
+
+        Returns:
+            Whether decisions on some did.
+        """
         places, before = decided.places, self._places
         different = {place for place, said in places.items() if before.get(place) is not said}
         different |= before.keys() - places.keys()
@@ -173,7 +175,8 @@ class Queue:
             (scopes.add if (form, scope) in places else scopes.discard)(scope)
         if changed:
             self._columns = None
-        for key in changed | self._groups_on({form for form, _ in different}):
+        judged = self._groups_on({form for form, _ in different})
+        for key in changed | judged:
             names = self._keys.get(key)
             self._make_rows(connection, decided, key)
             if self._columns and self._keys[key] == names:
@@ -181,6 +184,7 @@ class Queue:
                     self._columns.replace(self._rows[name])
             else:
                 self._columns = None
+        return bool(judged)
 
     def _groups_on(self, forms: Iterable[str]) -> set[Key]:
         """The groups that decisions on forms may be about, as written or in long form."""
@@ -401,11 +405,6 @@ class Queue:
             "expected_wrong": round(wrong, 2),
         }
 
-    @property
-    def number(self) -> int:
-        """A number that is another one whenever something changed."""
-        return sum(self.version[:7])
-
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
         columns = self.columns
@@ -479,13 +478,12 @@ def decided_mentions(
         places: the decisions in force on each form, in each scope.
     """
     statement = (
-        "SELECT form, coalesce(documents.id, ''), count(*) FROM mentions LEFT JOIN documents "
-        "ON documents.project = mentions.project AND documents.number = mentions.document "
-        "WHERE mentions.project = ? AND answer IS NOT NULL GROUP BY 1, 2"
+        "SELECT form, (SELECT id FROM documents WHERE project = m.project AND number = document), "
+        "count(*) FROM mentions m WHERE project = ? AND answer IS NOT NULL GROUP BY form, document"
     )
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
-        said = places.get((form, scope)) or places.get((form, ""), ())
+        said = places.get((form, scope or "")) or places.get((form, ""), ())
         if any(decision.accepted for decision in said):
             total += count
     return total

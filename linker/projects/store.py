@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
+import time
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -383,9 +384,10 @@ def add_document(
 def renewed(store: DecisionStore, number: int, origin: Origin) -> None:
     """Forget the answers of a project, so that it is linked anew by another model."""
     with store.transaction() as connection:
+        options = {**project(connection, number).options, "renewed": time.time_ns()}
         connection.execute(
-            "UPDATE projects SET model = ?, release = ? WHERE id = ?",
-            [origin.model, origin.release, number],
+            "UPDATE projects SET model = ?, release = ?, options = ? WHERE id = ?",
+            [origin.model, origin.release, json.dumps(options), number],
         )
         connection.execute("UPDATE mentions SET answer = NULL WHERE project = ?", [number])
         connection.execute("DELETE FROM answers WHERE project = ?", [number])

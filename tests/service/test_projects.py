@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import time
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
 PUBTATOR = (
@@ -287,3 +291,81 @@ def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
     assert answer.headers["content-type"] == "application/zip"
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
+
+
+def test_a_project_of_another_release_says_so_and_is_linked_anew(
+    client: Any, start: Start, tmp_path: Path
+) -> None:
+    project = create(client, TABLE)
+    assert project["problem"] is None
+    key = queue(client, project["id"])["rows"][0]["key"]
+    decide(client, project["id"], key, "MESH:D001260")
+    with client.service.store.transaction() as connection:
+        connection.execute("UPDATE projects SET release = '2017'")
+    project = client.get(f"/projects/{project['id']}").json()
+    assert "its answers are of the dictionary of 2017" in project["problem"]
+    client.post(f"/projects/{project['id']}/relink")
+    project = linked(client, project["id"])
+    assert (project["problem"], project["mentions"], project["groups"]) == (None, 5, 4)
+    assert project["decided"] > 0
+    for _ in range(2):  # also where nothing has changed
+        client.post(f"/projects/{project['id']}/relink")
+        assert linked(client, project["id"])["mentions"] == 5
+
+
+def test_what_was_not_linked_when_the_process_ended_is_linked_by_the_next(start: Start) -> None:
+    client = start()
+    project = create(client, TABLE)["id"]
+    with client.service.store.transaction() as connection:  # as after a kill in the midst
+        connection.execute("UPDATE mentions SET answer = NULL WHERE text = 'A-T'")
+    after = start()
+    assert linked(after, project)["mentions"] == 5
+    assert {row["mention"] for row in queue(after, project)["rows"]} >= {"A-T", "breast cancer"}
+
+
+def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) -> None:
+    client = start(limits={"seconds": 0.4})  # a quarter of which writes wait
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    other = sqlite3.connect(client.service.store.path)
+    other.execute("BEGIN IMMEDIATE")
+    body = {"decisions": [{"key": key, "concept_id": None}]}
+    refused = [
+        client.post(f"/projects/{project}/decisions", json=body),
+        client.post("/projects", params={"file": "x.txt"}, content=b"fever\n"),
+    ]
+    other.rollback()
+    other.close()
+    assert [answer.status_code for answer in refused] == [503, 503]
+    assert "another process has kept it locked" in refused[0].json()["error"]
+    assert client.post(f"/projects/{project}/decisions", json=body).status_code == 201
+
+
+def test_a_wide_table_and_a_large_one_are_taken(client: Any) -> None:
+    header = ",".join(["mention", *(f"c{number}" for number in range(299))])
+    row = ",".join(["breast cancer", *map(str, range(299))])
+    project = create(client, f"{header}\n{row}\n")["id"]
+    group = client.get(f"/projects/{project}/groups/1").json()
+    assert len(group["places"][0]["cells"]) == 300
+    assert export(client, project).text.split("\n")[1].startswith(f"{row},MESH:D001943,")
+    lines = "".join(f"breast cancer,{'x' * 1000}{number}\n" for number in range(5_000))
+    project = create(client, f"mention,note\n{lines}", "large.csv")  # more than other requests
+    assert (project["mentions"], project["groups"]) == (5_000, 1)
+
+
+def test_the_same_document_twice_is_told(client: Any) -> None:
+    answer = client.post("/projects", params={"file": "x.txt"}, content=2 * PUBTATOR.encode())
+    (note, _) = answer.json()["notes"]
+    assert note.startswith("the document 7 is there 2 times")
+    assert answer.json()["documents"] == 4
+
+
+def test_odd_encodings_go_out_as_they_came(client: Any) -> None:
+    for encoding in ("windows-1252", "utf-16"):
+        text = "mention;Ort\nMénière;Köln\nbreast cancer;Füßen\n"
+        query = {"file": "x.csv", "encoding": encoding}
+        content = text.encode(encoding)
+        answer = client.post("/projects", params=query | {"name": encoding}, content=content)
+        number = linked(client, answer.json()["id"])["id"]
+        back = export(client, number).content.decode(encoding)
+        assert back.split("\n")[1].startswith("Ménière;Köln;")
