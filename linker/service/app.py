@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+import fastapi_offline
 from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
@@ -36,6 +37,7 @@ from linker.service.workbench import Workbench
 from linker.version import VERSION
 
 _PAGE = Path(__file__).parent / "page"
+_SWAGGER = Path(fastapi_offline.__file__).parent / "static"  # Swagger UI
 _POLICY = (
     "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -77,7 +79,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         version=VERSION,
         description=_DESCRIPTION,
         lifespan=lifespan,
-        docs_url=None,  # these pages load scripts from other hosts
+        docs_url=None,  # FastAPI's own pages load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,
     )
@@ -87,6 +89,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     for room in (linking, uploads, concepts, decisions, proposals, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))
+    app.mount("/swagger", StaticFiles(directory=_SWAGGER), name="swagger")
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     errors.add_handlers(app)
     app.add_middleware(Gate, service=service)
@@ -162,6 +165,10 @@ def _router(service: Service) -> APIRouter:
     @routes.get("/review", include_in_schema=False)
     async def review() -> HTMLResponse:
         return _page("review")
+
+    @routes.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return _page("docs")
 
     return routes
 

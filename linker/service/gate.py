@@ -28,8 +28,8 @@ from linker.service.state import Service
 logger = logging.getLogger(__name__)
 
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
-_OPEN = ("/", "/review", "/health")  # paths that need no key
-_OPEN_BELOW = "/static/"
+_OPEN = ("/", "/review", "/docs", "/health")  # paths that need no key
+_OPEN_BELOW = ("/static/", "/swagger/")
 _UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use

@@ -5,7 +5,7 @@ import { tab } from "./keeping.js";
 const BUSY = new Set([429, 503]);
 const ATTEMPTS = 4;
 const LONGEST_WAIT = 30; // seconds
-const KEY = "linker.key"; // where the API key is kept until the tab is closed
+export const KEY = "linker.key"; // where the API key is kept until the tab is closed
 
 let renewing = null; // the answer that refused requests wait for
 
