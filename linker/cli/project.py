@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FILE = o.option(
     "SQLite file of projects and decisions. [default: that of linker serve, beside the model]",
     "FILE",
+    flags="--projects --decisions",
 )
 _FORMS = ("own", "tsv", "jsonl", "pubtator", "bioc", "sssom", "decisions", "log")
 _LONGEST = 2**40  # bytes of a file

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linker import files
-from linker.errors import LinkerError, RecordError, stop
+from linker.errors import InputError, LinkerError, RecordError, stop
 from linker.files import OpenFile, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
@@ -244,6 +244,9 @@ def column_of(table: Table, rows: Sequence[TableRow]) -> int:
         ColumnNeeded: several may hold them, or none does.
     """
     titles = [title.strip() for title in table.header]
+    if not any(titles):
+        problem = "has no column with a name"
+        raise InputError(table.path, problem, expected="a header, and rows below it")
     cells = [filled(rows, place) for place in range(len(titles))]
     likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
     by_name = {titles[i].lower(): i for i in reversed(likely)}

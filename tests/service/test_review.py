@@ -325,3 +325,21 @@ def test_looks_and_accessibility(
         page.screenshot(path=pictures / f"review-{name}-{look}.png")
         assert not is_too_wide(page)
         assert problems(page) == ""
+
+
+def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    press = page.keyboard.press
+    page.locator("#rows .row").first.click()
+    press("t")
+    page.keyboard.type("ask the ward")
+    press("Enter")
+    status(page, "The note is kept.")
+    press("j")
+    heading(page, "breast cancers")
+    press("d")
+    expect(page.locator("[name=label]")).to_be_focused()
+    page.keyboard.type("Xnr syndrome")
+    press("Enter")
+    status(page, "Proposed: Xnr syndrome.")
+    progress(page, "0 of 6 decided")

@@ -49,6 +49,7 @@ export async function askColumn(file, { columns, suggested }) {
     const { name, samples = [] } = column.name === undefined ? { name: column } : column;
     const [checked, disabled] = [name === suggested, !name];
     const choice = { type: "radio", name: "value", value: name, required: true, checked, disabled };
+    if (checked) choice.autofocus = true; // which brings it into sight
     const shown = samples.length > 0 && make("span.facts", samples.join(" · "));
     return make("label", make("input", choice), make("span", name || "(no name)", shown));
   };

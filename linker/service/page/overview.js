@@ -29,7 +29,7 @@ export function show(summary) {
 export function showFigures({ total, mentions, expected_wrong: wrong }) {
   const sure = wrong > 0 && wrongOf(wrong);
   const words = [plural(total, "row"), plural(mentions, "mention"), sure].filter(Boolean);
-  byId("queue-summary").textContent = total ? words.join(" · ") : "No row is so.";
+  byId("queue-summary").textContent = total ? words.join(" · ") : "No row matches.";
 }
 
 /** How many answers are expected to be wrong, in words. */

@@ -65,8 +65,8 @@ export class Panel {
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
     kind: nextKind,
-    propose: () => byId("propose").querySelector("summary").click(),
-    search: () => byId("query").focus(),
+    propose: () => this.proposals.open(),
+    search: () => byId("query").select(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
 

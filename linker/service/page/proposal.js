@@ -29,6 +29,14 @@ export class Proposals {
     attempt(() => this.draw());
   }
 
+  /** Open the form, and go to its first field. */
+  open() {
+    if (byId("propose").open) return this.forms.get(this.mention)?.elements.label.select();
+    this.isAsked = true;
+    byId("propose").open = true; // which draws it
+    return undefined;
+  }
+
   /** Show the form and the proposals, where they are open. */
   async draw() {
     const { mention } = this;
@@ -36,6 +44,8 @@ export class Proposals {
     if (!this.forms.has(mention)) this.forms.set(mention, this.formFor(mention));
     const list = make("div.proposed");
     fill(byId("propose-body"), this.forms.get(mention), list);
+    if (this.isAsked) this.forms.get(mention).elements.label.select();
+    this.isAsked = false;
     const { proposals } = await getJson("proposals");
     const same = proposals.filter((proposal) => formOf(proposal.mention) === formOf(mention));
     return fill(

@@ -406,6 +406,7 @@ if (project) {
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address)));
+  on("note", "keydown", ({ key }) => key === "Enter" && queue.focus()); // which keeps the note
   on("rows", "keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
