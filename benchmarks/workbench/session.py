@@ -52,7 +52,11 @@ from tests.service.browser import BROWSER, SWITCHES
 
 DOCUMENTS, ROWS, SEED = 200, 2_000, 1
 EACH, CHECKED, SURE = 100, 50, "0.98"  # rows until a training, and until the file is checked
-LETTERS, LISTED = 4, 10  # typed before the list is looked at; concepts that a search lists
+LETTERS, LISTED, SETTLED = (
+    4,
+    10,
+    300,
+)  # typed before the list is looked at; concepts that a search lists; milliseconds
 PATIENCE = 20_000  # milliseconds that the page may take
 TRAINING = 600_000  # and a training
 REACHED = (0.9, 0.95, 0.98)
@@ -118,7 +122,7 @@ class Session:
         self._golds, self._texts = source.golds, source.texts
         self._client = httpx.Client(base_url=f"{url}/projects/{number}", timeout=120)
         self._url = f"{url}/review?project={number}"
-        self.keys, self.rows = 0, 0
+        self.keys, self.rows, self.typed_again = 0, 0, 0
         self.seconds, self.kinds = list[float](), dict[str, int]()
         self.curve = list[dict[str, Any]]()
 
@@ -196,12 +200,7 @@ class Session:
         wanted, name = self._dictionary.ids[rows[0]], self._dictionary.preferred_name(rows[0])
         self._press("/")
         for first in range(0, len(name), LETTERS):
-            letters = name[first : first + LETTERS]
-            with self._page.expect_response(lambda r: "/search?" in r.url, timeout=PATIENCE):
-                self._page.keyboard.type(letters)
-            self.keys += len(letters)
-            self._page.wait_for_timeout(20)  # until the list is drawn
-            listed = self._page.locator("#found li code").all_text_contents()[:LISTED]
+            listed = self._typed(name[: first + LETTERS], name[first : first + LETTERS])
             if wanted in listed:
                 for _ in range(listed.index(wanted) + 1):
                     self._press("ArrowDown")
@@ -209,6 +208,21 @@ class Session:
                 return True
         self._press("Escape")
         return False
+
+    def _typed(self, text: str, letters: str) -> list[str]:
+        """Type the next letters of a text into the search box; the concepts that it lists then."""
+        self._page.keyboard.type(letters)
+        self.keys += len(letters)
+        if self._page.input_value("#query") != text:  # it was emptied meanwhile
+            self.typed_again += 1
+            self._page.fill("#query", text)
+            self.keys += len(text)
+        self._page.wait_for_function(
+            "() => /found\\.$/.test(document.querySelector('#status').textContent)",
+            timeout=PATIENCE,
+        )
+        self._page.wait_for_timeout(SETTLED)
+        return self._page.locator("#found li code").all_text_contents()[:LISTED]
 
     def _accept_at_once(self) -> None:
         self._page.fill("#above", SURE)
@@ -288,6 +302,7 @@ class Session:
             "seconds_per_mention": round(sum(self.seconds) / len(self._golds), 3),
             "slowest": round(max(self.seconds), 2),
             "kinds": self.kinds,
+            "typed_again": self.typed_again,
             "keys_until": {str(share): keys_until(share) for share in REACHED},
             "curve": self.curve,
         }
