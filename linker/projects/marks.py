@@ -27,9 +27,12 @@ Action = Literal["add", "change", "delete", "done", "reopen"]
 its mentions are marked, so that texts without a mark teach too; or they are not yet."""
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
+MARKED_BY = "marked_by"
+"""The key of a mention's metadata that says who marked it by hand; an infon of BioC."""
+
 _OF_PROJECT = "FROM marks JOIN steps ON steps.id = marks.step WHERE steps.project = ?"
 _OF_DOCUMENT = f"{_OF_PROJECT} AND marks.document = ?"
-_COLUMNS = "marks.document, action, before, spans, type, text"
+_COLUMNS = "marks.document, action, before, spans, type, text, steps.reviewer"
 _ADD = (
     "INSERT INTO marks (step, document, action, before, spans, type, text) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -45,11 +48,19 @@ _VERBS = {
     "done": "said that all is marked",
     "reopen": "said that not all is marked",
 }
+_HAS = {  # whether a mark of an action has a mention before it, and one after it
+    **{"add": (False, True), "change": (True, True), "delete": (True, False)},
+    **{"done": (False, False), "reopen": (False, False)},
+}
 _TOLD = 3  # marks of a step that its words tell
 
 
 class Outdated(LinkerError):
-    """What was marked has changed meanwhile."""
+    """What was to be marked has changed meanwhile."""
+
+
+class Unfit(LinkerError):
+    """A mark does not fit its document."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,6 +88,7 @@ class Mark:
     before: Place | None = None  # the mention that is changed or deleted
     after: Place | None = None  # what is added, or what the mention becomes
     text: str = ""  # what stood at the later of the two when the mark was made
+    by: str = ""  # who made it
 
 
 def marked(document: Document, marks: Iterable[Mark]) -> Document:
@@ -131,6 +143,13 @@ class _Mentions:
     def problem(self, mark: Mark) -> str | None:
         """Why a mark cannot be applied; None where it can."""
         before, after = mark.before, mark.after
+        if (before is not None, after is not None) != _HAS[mark.action]:
+            wanted = [
+                name
+                for name, has in zip(("before", "after"), _HAS[mark.action], strict=True)
+                if has
+            ]
+            return f"a mark that says {mark.action!r} has {' and '.join(wanted) or 'no mention'}"
         if before is not None and before not in self._mentions:
             return f"there is no mention at {_words(before)} any more; open the document again"
         if after is None:
@@ -180,6 +199,7 @@ class _Mentions:
                     document_id=self._document.id,
                     # relations name it; what else was said, was said of the old place
                     annotation_id=old[0].annotation_id if old else self._free_id(),
+                    metadata={MARKED_BY: mark.by} if mark.by else {},
                 )
             ]
         self._is_changed = self._is_changed or bool(mark.before or mark.after)
@@ -221,9 +241,9 @@ def _read(
 ) -> dict[int, list[Mark]]:
     marks: dict[int, list[Mark]] = {}
     statement = f"SELECT {_COLUMNS} {where} AND undone = '' ORDER BY marks.id"
-    for number, action, before, spans, kind, text in connection.execute(statement, values):
+    for number, action, before, spans, kind, *said in connection.execute(statement, values):
         after = Place(_spans(spans), kind) if spans else None
-        marks.setdefault(number, []).append(Mark(action, _place(before), after, text))
+        marks.setdefault(number, []).append(Mark(action, _place(before), after, *said))
     return marks
 
 
@@ -263,7 +283,7 @@ def add(
 
     Raises:
         Outdated: text or marks have changed since.
-        LinkerError: a mark does not fit the document; then none is written.
+        Unfit: a mark does not fit the document; then none is written.
     """
     project = step.project or 0
     if version != version_of(connection, project, number, document):
@@ -275,7 +295,7 @@ def add(
     for mark in marks:
         made.append(mark := mentions.made(mark))
         if problem := mentions.problem(mark):
-            raise LinkerError(problem)
+            raise Unfit(problem)
         mentions.apply(mark)
     step_id = add_step(connection, dataclasses.replace(step, words=_told(made)))
     for mark in made:

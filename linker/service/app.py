@@ -24,6 +24,7 @@ from linker.service import (
     fhir,
     learning,
     linking,
+    marks,
     projects,
     proposals,
     uploads,
@@ -86,6 +87,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     if workbench:
         app.include_router(projects.router(service, workbench))
         app.include_router(learning.router(service, workbench))
+        app.include_router(marks.router(workbench))
     for room in (linking, uploads, concepts, decisions, proposals, fhir, reconciliation, *rooms):
         app.include_router(room.router(service))
     app.include_router(_router(service))

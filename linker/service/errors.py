@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from linker.errors import LinkerError, shorten
+from linker.projects.marks import Outdated
 from linker.projects.sources import ColumnNeeded
 from linker.projects.store import Missing, Taken
 from linker.service.settings import Limits
@@ -155,7 +156,7 @@ def _answer_to(error: Any) -> Response:
     if isinstance(error, ColumnNeeded):
         return answer(422, str(error), "column", more=error.to_dict())
     if isinstance(error, LinkerError):
-        kinds = ((Missing, 404), (Taken, 409))
+        kinds = ((Missing, 404), (Taken, 409), (Outdated, 409))
         return answer(next((s for kind, s in kinds if isinstance(error, kind)), 422), str(error))
     if isinstance(error, RequestValidationError):
         mistake = error.errors()[0]

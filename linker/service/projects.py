@@ -21,7 +21,7 @@ from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
-from linker.projects import changes, linking, reviewed, sources
+from linker.projects import changes, linking, marks, reviewed, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
 from linker.projects.filtering import Filter, Show, Sort
@@ -379,6 +379,9 @@ def _add_changes(routes: APIRouter, service: Service, workbench: Workbench) -> N
         if undone is None:
             raise Failure(404, "there is nothing to undo")
         step, about = undone
+        marked = await workbench.read(lambda connection: marks.of_step(connection, step.id or 0))
+        for document in marked:
+            await workbench.link_document(number, document)
         forms = [linking.form_in(service.linker, text) for text in about]
         return await answered(number, forms, {"words": step.words})
 

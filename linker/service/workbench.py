@@ -20,6 +20,7 @@ from linker.errors import LinkerError
 from linker.projects import linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
+from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
 from linker.service.errors import Failure
@@ -143,7 +144,7 @@ class Workbench:
         """
         try:
             return await self._service.write(function, *args)
-        except (Missing, Taken):
+        except (Missing, Taken, Outdated, Unfit):
             raise
         except LinkerError as error:
             raise Failure(503, str(error)) from None

@@ -108,9 +108,8 @@ def test_mentions_are_added_changed_and_deleted(project: Project) -> None:
     assert shown(project.now()) == [("Gout", "Finding"), ("gout", "Disease")]
     changed, added = project.now().mentions
     assert changed.annotation_id == "T1"  # which relations name
-    assert added == Mention(
-        "gout", ((37, 41),), type="Disease", document_id="7", annotation_id="H1"
-    )
+    said = {"document_id": "7", "annotation_id": "H1", "metadata": {"marked_by": "Ada"}}
+    assert added == Mention("gout", ((37, 41),), type="Disease", **said)
     assert [row[:4] for row in project.rows()] == [
         ([[0, 4]], "Finding", "Gout", 0),
         ([[37, 41]], "Disease", "gout", 37),
@@ -143,6 +142,9 @@ def test_a_composite_is_split_by_one_step_and_undone_by_one(project: Project) ->
     [
         (Mark("delete", place((0, 5))), "there is no mention at 0-5 any more"),
         (Mark("delete", place((0, 4), type="Drug")), "there is no mention at 0-4 any more"),
+        (Mark("add", PLACE_OF_GOUT, place((37, 41))), "a mark that says 'add' has after"),
+        (Mark("change", PLACE_OF_GOUT), "a mark that says 'change' has before and after"),
+        (Mark("done", PLACE_OF_GOUT), "a mark that says 'done' has no mention"),
         (add(), "is empty"),
         (add((5, 5)), "the mention at 5-5 is empty"),
         (add((8, 5)), "the mention at 8-5 is empty"),

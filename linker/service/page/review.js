@@ -5,6 +5,7 @@
 import { getJson, postJson, send } from "./api.js";
 import { withdrawn } from "./decisions.js";
 import { showDisagreements } from "./disagreements.js";
+import { DocumentView } from "./documents.js";
 import * as elements from "./elements.js";
 import * as files from "./files.js";
 import { Filters } from "./filters.js";
@@ -41,6 +42,7 @@ async function who() {
 
 const panel = new Panel({ decide, withdraw });
 const groups = new Groups({ address, reviewer: who, changed, openDocument });
+const documents = new DocumentView({ address, who, select: chosen, changed: marked });
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
   ask: (page) => getJson(`${address}/queue?${asked(page)}`),
@@ -61,6 +63,7 @@ async function openProject() {
   await filters.takeUp(query);
   showSummary(await getJson(address));
   await openQueue(view.key);
+  if (query.get("text")) await openDocument(Number(query.get("text")), view.key);
   poll();
 }
 
@@ -80,11 +83,14 @@ async function openQueue(key) {
 /** Show what others changed, and what was linked meanwhile; what is selected stays. */
 async function refresh() {
   groups.forget();
+  const isText = view.shows === "document";
+  if (isText) view.key = await documents.refresh();
   const answer = await queue.refresh(view.key);
   if (!answer) return;
   overview.showFigures(answer);
   if (view.key) await showGroup(view.key);
-  else if (queue.total) await select(0, { quietly: true });
+  else if (queue.total && !isText) await select(0, { quietly: true });
+  else showEntry(null);
   if (view.shows === "disagreements") await showOthers();
   await filters.count();
 }
@@ -100,6 +106,7 @@ function showSummary(summary) {
 function keepAddress() {
   const all = [["project", project], ...filters.forAddress];
   if (view.key) all.push(["key", view.key]);
+  if (view.shows === "document" && documents.number) all.push(["text", documents.number]);
   history.replaceState(null, "", `review?${new URLSearchParams(all)}`);
 }
 
@@ -172,6 +179,7 @@ async function fetchAhead(place) {
 }
 
 function move(step) {
+  if (view.shows === "document") return documents.move(step);
   const place = queue.placeAfter(step);
   if (place < 0 || place >= queue.total)
     return announce(step > 0 ? "The last row." : "The first row.");
@@ -201,6 +209,7 @@ function decide(entry, { ids, accepted, predicate, asWritten, isHere }, words) {
     ...(predicate && { predicate }),
     here: isHere,
     as_written: Boolean(asWritten && longForm(entry.prediction)),
+    ...(view.shows === "document" && { document: documents.number }),
   };
   return sendDecision(decision, words);
 }
@@ -210,16 +219,20 @@ async function sendDecision(decision, words) {
   const reviewer = await who();
   if (!reviewer) return undefined;
   const isSplit = decision.here || decision.as_written; // the rest of the row is one of its own
+  const isText = view.shows === "document";
+  const waits = isSplit || isText; // for what becomes of the row, or of the text
   const goesOn = decision.accepted && byId("advance").checked;
   const place = queue.placeAfter(0);
   let [answer, hasNext] = await Promise.all([
     postJson(`${address}/decisions`, { ...reviewer, decisions: [decision] }),
-    goesOn && !isSplit && goOn(place),
+    goesOn && !waits && goOn(place),
   ]);
   await changed(answer);
   if (isSplit) await refresh();
-  if (goesOn && isSplit) hasNext = await goOn(place - 1);
-  if (hasNext && !isUndecided(queue.rowAt(queue.current))) hasNext = await goOn(queue.current);
+  else if (isText) await documents.refresh();
+  if (goesOn && waits) hasNext = await goOn(place - 1);
+  else if (hasNext && !isUndecided(queue.rowAt(queue.current)))
+    hasNext = await goOn(queue.current); // the decision was on that row, too
   const last = goesOn && !hasNext ? " Nothing undecided is below it." : "";
   const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
   if (!said) return announce(`${words}${last}`);
@@ -227,8 +240,9 @@ async function sendDecision(decision, words) {
   return announce(make("span.notice", all, button("Undo", undo)));
 }
 
-/** Select the next row that somebody has to decide on; whether there is one. */
+/** Go on to what somebody has to decide on next; whether there is something. */
 async function goOn(place) {
+  if (view.shows === "document") return documents.goOn();
   const next = await queue.nextUndecided(place);
   if (next >= 0) await select(next);
   return next >= 0;
@@ -256,7 +270,7 @@ const undo = () =>
     }
     const { rows, words } = answer;
     await changed(answer);
-    if (rows.length && rows.length <= FEW) await goTo(rows[0].key);
+    if (view.shows === "queue" && rows.length && rows.length <= FEW) await goTo(rows[0].key);
     else await refresh();
     announce(`Taken back: ${words}`);
   });
@@ -301,6 +315,9 @@ function turn(shows) {
     byId(`show-${name}`).setAttribute("aria-pressed", name === shows);
   }
   if (shows === "queue") queue.draw();
+  if (shows === "document" && !documents.number)
+    attempt(() => openDocument(groups.entry?.places[0].document ?? 1, view.key));
+  keepAddress();
   if (shows === "disagreements") attempt(showOthers);
 }
 
@@ -323,8 +340,23 @@ function settle(key, { concept_id: ids, accepted, predicate }) {
   });
 }
 
-function openDocument() {
+async function openDocument(number, key) {
+  await documents.open(number, key);
   turn("document");
+}
+
+/** A mention of the document was chosen, on which what is pressed next acts; null: none is. */
+function chosen(mention) {
+  view.key = mention?.key ?? null;
+  keepAddress();
+  return act(() => (view.key ? showGroup(view.key) : showEntry(null)));
+}
+
+/** Mentions of the document were changed. */
+async function marked() {
+  groups.forget();
+  showSummary(await getJson(address));
+  await queue.refresh(view.key);
 }
 
 /** Add files to the project. */
@@ -342,6 +374,7 @@ async function add(chosen, limits) {
 
 // keys and buttons
 
+const inText = (name) => () => view.shows === "document" && documents.marking[name]();
 const inTurn = (name) => [name, (key) => act(() => panel.actions[name](key))];
 const actions = {
   ...panel.actions,
@@ -353,12 +386,20 @@ const actions = {
   note: () => byId("note").focus(),
   bulk: acceptAll,
   conflict: () => turn("disagreements"),
+  walk: inText("walk"),
+  mark: inText("add"),
+  piece: inText("addPiece"),
+  split: inText("split"),
+  type: inText("toType"),
+  unmark: inText("remove"),
+  ends: () => false, // by keys that the text itself takes
   turn: () => {
     const isText = view.shows === "queue" && view.summary.kind === "documents";
     turn(isText ? "document" : "queue");
   },
   help: () => byId("help").showModal(),
   back: () => {
+    if (view.shows === "document") return documents.focus();
     queue.focus();
     if (isOneColumn()) byId("rows").scrollIntoView({ block: "nearest" });
   },

@@ -49,6 +49,26 @@ export function unitsOf(text) {
   return (place) => places[Math.min(place, places.length - 1)];
 }
 
+/** A function from a place in units to one in characters. */
+export function charactersOf(text) {
+  if (!/[\uD800-\uDBFF]/.test(text)) return (place) => place;
+  return (place) => [...text.slice(0, place)].length;
+}
+
+/** The words of a text with their places: {start, end}. */
+export const wordsOf = (text) =>
+  [...text.matchAll(/[\p{L}\p{N}\p{M}]+/gu)].map(({ index, 0: word }) => ({
+    start: index,
+    end: index + word.length,
+  }));
+
+/** Widen [start, end) to whole words, without blanks and points around them; null: it has none. */
+export function wholeWordsOf(words, start, end) {
+  const inside = words.filter((word) => word.start < end && word.end > start);
+  if (!inside.length) return null;
+  return { start: inside[0].start, end: inside.at(-1).end };
+}
+
 /** Cut [start, end) of a text where marks begin and end.
  *
  * `marks` are {spans}; they may overlap, nest, and have gaps. Each piece tells the marks that it is
@@ -101,4 +121,38 @@ export function pageEnds(text, hulls, { characters, marks }) {
 function wholeWords(text, start, end) {
   const blank = Math.max(text.lastIndexOf("\n", end - 1), text.lastIndexOf(" ", end - 1));
   return blank > start ? blank + 1 : end;
+}
+
+/** Spans in order, of which those that overlap or touch are one, as the service has them. */
+export function joined(spans) {
+  const result = [];
+  for (const [start, end] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = result.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else result.push([start, end]);
+  }
+  return result;
+}
+
+/** Where the words of the parts of a mention stand in it, spans for each; [] where some do not. */
+export function spansOfParts(parts, spans, text) {
+  const inside = spans.flatMap(([from, to]) =>
+    wordsOf(text.slice(from, to)).map(({ start, end }) => [start + from, end + from]),
+  );
+  const words = inside.map(([start, end]) => text.slice(start, end).toLowerCase());
+  const found = parts.map((part) => {
+    const places = [];
+    for (const { start, end } of wordsOf(part)) {
+      const word = part.slice(start, end).toLowerCase();
+      places.push(words.indexOf(word, (places.at(-1) ?? -1) + 1));
+    }
+    if (places.includes(-1)) return null;
+    const pieces = [];
+    places.forEach((place, number) => {
+      if (number && place === places[number - 1] + 1) pieces.at(-1)[1] = inside[place][1];
+      else pieces.push([...inside[place]]);
+    });
+    return pieces;
+  });
+  return found.includes(null) ? [] : found;
 }

@@ -1,0 +1,117 @@
+"""The documents of a project as the page shows them: a list, and one with its mentions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from linker.ids import part_ids
+from linker.projects import marks
+from linker.projects import store as rows
+from linker.projects.groups import DECIDED, Row
+from linker.projects.marks import Place
+from linker.projects.next import Undecided, order
+from linker.projects.queue import Queue
+from linker.types import parse_spans
+
+DocumentSort = Literal["number", "doubt"]
+_TITLE = 120  # characters of the first passage that stand in the list
+_WAITING: dict[str, Any] = {"key": None, "state": "not linked", "answers": [], "confidence": None}
+"""What there is of a mention that waits to be linked."""
+
+
+def listed(
+    queue: Queue, connection: sqlite3.Connection, sort: DocumentSort = "number"
+) -> list[dict[str, Any]]:
+    """The documents of a project; `doubt` of each is how many answers are expected to be wrong.
+
+    Args:
+        queue: of the project.
+        connection: to the file.
+        sort: by number, or in the order in which decisions are worth most.
+    """
+    mentions: dict[int, int] = defaultdict(int)
+    decided: dict[int, int] = defaultdict(int)
+    undecided: dict[int, list[Undecided]] = defaultdict(list)
+    for row in queue.rows():
+        for _, number, _ in row.members if row.state != "not linked" else ():
+            mentions[number] += 1
+            if row.state in DECIDED:
+                decided[number] += 1
+            else:
+                undecided[number].append((row.group.form, row.confidence))
+    statement = (
+        "SELECT number, id, substr(json_extract(record, '$.document.passages[0].text'), 1, ?) "
+        "FROM documents WHERE project = ? ORDER BY number"
+    )
+    documents = [
+        {
+            "number": number,
+            "id": name,
+            "title": title or "",
+            "mentions": mentions[number],
+            "decided": decided[number],
+            "doubt": round(sum(1 - (sure or 0.0) for _, sure in undecided[number]), 2),
+        }
+        for number, name, title in connection.execute(statement, [_TITLE, queue.project.id])
+    ]
+    if sort == "doubt":
+        places = order([undecided[document["number"]] for document in documents])
+        documents = [documents[place] for place in places]
+    return documents
+
+
+def shown(queue: Queue, connection: sqlite3.Connection, number: int) -> dict[str, Any]:
+    """A document with its mentions, their answers, and what is needed to mark some by hand.
+
+    Args:
+        queue: of the project.
+        connection: to the file.
+        number: of the document.
+
+    Raises:
+        Missing: there is none.
+    """
+    project = queue.project
+    stored = rows.document(connection, project.id, number)
+    document, made = stored.document, marks.of_document(connection, project.id, number)
+    hand = marks.by_hand(made)
+    found = {Place.of(m) for m, at in zip(document.mentions, stored.found, strict=True) if at}
+    of_mentions = dict(queue.of_document(number))
+    types = {row.group.type for row in queue.rows()} | {project.type}
+    statement = (
+        "SELECT id, text, spans, type FROM mentions WHERE project = ? AND document = ? "
+        "ORDER BY place, id"
+    )
+    mentions = []
+    for identifier, text, spans, kind in connection.execute(statement, [project.id, number]):
+        place = Place(parse_spans(json.loads(spans)), kind)
+        origin = "hand" if place in hand else "found" if place in found else "file"
+        row = of_mentions.get(identifier)
+        answer = _answer(queue, connection, row) if row else {**_WAITING, "parts": []}
+        of_text = {"spans": place.spans, "text": text, "type": kind, "origin": origin}
+        mentions.append(of_text | answer)
+    offered = sorted(types - {""})
+    return {
+        "number": number,
+        "id": document.id,
+        "text": document.text,
+        "passages": [(p.offset, p.offset + len(p.text)) for p in document.passages],
+        "mentions": mentions,
+        "types": offered,
+        "type": project.type or next(iter(offered), ""),
+        "done": marks.is_done(made),
+        "marks_version": marks.version_of(connection, project.id, number, document),
+    }
+
+
+def _answer(queue: Queue, connection: sqlite3.Connection, row: Row) -> dict[str, Any]:
+    """What a row says of each of its mentions; `parts` are the texts of a composite."""
+    of_row = queue.to_dict(row)
+    parts: Sequence[str] = []
+    if row.group.answer and len(part_ids(row.ids)) > 1:
+        parts = [part.text for part in queue.prediction(connection, None, row).parts]
+    return {name: of_row[name] for name in _WAITING} | {"parts": parts}

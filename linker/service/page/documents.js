@@ -1,0 +1,387 @@
+/* The documents of a project: one of them with its mentions, the way to the others, and a list.
+   What is marked in it is in marking.js. */
+
+import { getJson, postJson } from "./api.js";
+import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { Marking } from "./marking.js";
+import { rangeOf } from "./places.js";
+import { isUndecided } from "./queue.js";
+import { LOOKS } from "./session.js";
+import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
+
+const PAGE = { characters: 20_000, marks: 200 };
+const LISTED = 200; // documents that are listed at once
+const COLUMNS = ["Document", "Title", "Mentions", "Decided", "Expected wrong"];
+
+export class DocumentView {
+  /** What the page gives:
+   *
+   * - `address`: of the project.
+   * - `who`: gives {reviewer, role}, or null where nobody is named.
+   * - `select`: is called with a mention that was chosen, or with null.
+   * - `changed`: is called after mentions were changed.
+   */
+  constructor({ address, who, select, changed }) {
+    Object.assign(this, { address, who, chosen: select, changed });
+    Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
+    this.marking = new Marking(this);
+    fill(byId("document"), this.frame());
+    this.text.addEventListener("click", (event) => this.clicked(event));
+    this.marking.listen(this.text);
+  }
+
+  frame() {
+    this.title = make("h2", { tabindex: "-1" });
+    this.text = make("div.text", { tabindex: "0", role: "group", "aria-label": "Text" });
+    this.previous = button("Previous", () => this.step(-1));
+    this.next = button("Next", () => this.step(1));
+    this.done = make("input", { type: "checkbox", onchange: () => this.say() });
+    this.sort = make(
+      "select",
+      { onchange: () => attempt(() => this.readList()) },
+      make("option", { value: "number" }, "their order"),
+      make("option", { value: "doubt" }, "doubt, the most first"),
+    );
+    this.list = make("div");
+    this.pages = make("nav.bar", { "aria-label": "Pages of the text", hidden: true });
+    return [
+      make("div.bar", this.previous, this.title, this.next),
+      make(
+        "details.documents",
+        { ontoggle: ({ target }) => target.open && attempt(() => this.readList()) },
+        make("summary", "All documents"),
+        make("label.field", "In order of ", this.sort),
+        this.list,
+      ),
+      make("label.done", this.done, " All mentions of this document are marked"),
+      this.marking.toolbar,
+      this.text,
+      this.pages,
+    ];
+  }
+
+  /** Show a document; `key`: select the first mention of this group. */
+  async open(number, key = null) {
+    if (!this.listed.length) await this.readList();
+    this.show(await getJson(this.path(number)));
+    this.page = 0;
+    this.current = -1;
+    if (key === null) this.draw();
+    else this.select(key);
+  }
+
+  path(number) {
+    return `${this.address}/documents/${number}`;
+  }
+
+  /** The number of the document that is shown; undefined where none is. */
+  get number() {
+    return this.document?.number;
+  }
+
+  /** Read the document anew, as after a decision or an undo; who walks through it goes on.
+   *
+   * Gives the key of the selected mention; null where none is.
+   */
+  async refresh() {
+    const { walking, picked } = this.marking;
+    const selected = this.mentions[this.current];
+    this.show(await getJson(this.path(this.number)));
+    this.current = this.numberOf(selected);
+    this.draw();
+    if (walking) this.marking.walk(picked.start, "");
+    return this.mentions[this.current]?.key ?? null;
+  }
+
+  /** Take a document as the service gives it; the draft of a mark is forgotten. */
+  show(document) {
+    const units = unitsOf(document.text);
+    const inUnits = (spans) => spans.map((span) => span.map(units));
+    this.document = document;
+    this.lines = withLines(document.text, document.passages.map(([start]) => units(start)));
+    this.characters = charactersOf(document.text);
+    this.mentions = document.mentions.map((m) => ({ ...m, spans: inUnits(m.spans) }));
+    const hulls = this.mentions
+      .map(({ spans }) => [spans[0]?.[0] ?? 0, Math.max(0, ...spans.map(([, end]) => end))])
+      .sort((a, b) => a[0] - b[0]);
+    this.ends = pageEnds(document.text, hulls, PAGE);
+    this.done.checked = document.done;
+    this.title.textContent = `Document ${document.id}`;
+    this.marking.forget();
+  }
+
+  /** The number of the mention that stands where another one does; -1 where none does. */
+  numberOf(other) {
+    const same = (m) => m.type === other?.type && String(m.spans) === String(other?.spans);
+    return this.mentions.findIndex(same);
+  }
+
+  draw() {
+    this.page = Math.max(0, Math.min(this.page, this.ends.length - 1));
+    const { start, end } = this.range;
+    const isFocused = this.text.contains(document.activeElement);
+    const marks = this.mentions
+      .map(({ spans }, number) => ({ number, spans }))
+      .filter(({ spans }) => spans.some(([from, to]) => from < end && to > start));
+    fill(this.text, pieces(start, end, marks).map((piece) => this.piece(piece)));
+    this.text.dataset.end = end;
+    this.pages.hidden = this.ends.length < 2;
+    fill(this.pages, this.pager());
+    const place = this.listed.findIndex(({ number }) => number === this.document.number);
+    this.previous.disabled = place <= 0;
+    this.next.disabled = place < 0 || place === this.listed.length - 1;
+    this.mark();
+    if (isFocused) this.focus();
+  }
+
+  /** Which part of which text is shown. */
+  get range() {
+    const [start, end] = [this.ends[this.page - 1] ?? 0, this.ends[this.page] ?? 0];
+    return { start, end, text: this.document.text };
+  }
+
+  /** The place of the first text that is in sight. */
+  firstSeen() {
+    const isSeen = (piece) => piece.getBoundingClientRect().bottom > 0;
+    const piece = [...this.text.querySelectorAll("[data-start]")].find(isSeen);
+    return Number(piece?.dataset.start ?? 0);
+  }
+
+  /** Let a part of the text be in sight. */
+  seen({ start, end }) {
+    rangeOf(this.text, start, end).startContainer.parentElement.scrollIntoView({ block: "nearest" });
+  }
+
+  pager() {
+    const turn = (step) => () => {
+      this.page += step;
+      this.draw();
+      this.text.focus();
+    };
+    return [
+      button("Page before", turn(-1), { disabled: this.page === 0 }),
+      make("span", `Page ${count(this.page + 1)} of ${count(this.ends.length)}`),
+      button("Page behind", turn(1), { disabled: this.page === this.ends.length - 1 }),
+    ];
+  }
+
+  piece({ start, end, marks, anchor, extra }) {
+    const content = this.lines.slice(start, end);
+    const attributes = { "data-start": start };
+    if (!marks.length) return make("span", attributes, content);
+    Object.assign(attributes, {
+      "data-entries": marks.map((mark) => mark.number).join(" "),
+      "data-state": lookOf(this.mentions[marks[0].number]),
+      "data-depth": Math.min(marks.length, 3),
+    });
+    const link = ({ number }, sign, more = {}) => {
+      const label = labelOf(this.mentions[number]);
+      // without an address, by which the mouse would drag it instead of selecting its text
+      const link = { role: "link", tabindex: "0", "data-anchor": number };
+      const said = { "aria-label": label, title: label };
+      return make(sign ? "a.extra" : "a.mention", { ...more, ...link, ...said }, sign ?? content);
+    };
+    return [
+      anchor ? link(anchor, null, attributes) : make("span.mention", attributes, content),
+      extra.map((mark) => link(mark, "+", { "data-entries": mark.number })),
+    ];
+  }
+
+  /** Show which mention is selected. */
+  mark() {
+    for (const element of this.text.querySelectorAll("[data-entries]")) {
+      element.classList.toggle("selected", numbersOf(element).includes(this.current));
+      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
+      else element.removeAttribute("aria-current");
+    }
+    this.marking.show();
+  }
+
+  clicked(event) {
+    const element = event.target.closest("[data-entries]");
+    if (!element || !getSelection().isCollapsed || this.marking.parts) return; // text is selected
+    const numbers = numbersOf(element);
+    // the innermost mention; clicked again, the one around it
+    this.choose(numbers[(numbers.indexOf(this.current) + 1) % numbers.length]);
+  }
+
+  /** Select a mention and tell the page, which shows its answer; -1: none. */
+  choose(number) {
+    this.turnTo(number);
+    return this.chosen(this.mentions[number] ?? null);
+  }
+
+  /** Go to the next mention, or the one before. */
+  move(step) {
+    const number = this.current + step;
+    if (!this.mentions[number])
+      return announce(`The ${step > 0 ? "last" : "first"} mention of this document.`);
+    return this.goTo(number);
+  }
+
+  /** Go to the next mention that somebody has to decide on; whether there is one. */
+  goOn() {
+    const waits = (mention, number) => number > this.current && isUndecided(mention);
+    const next = this.mentions.findIndex(waits);
+    if (next >= 0) this.goTo(next);
+    return next >= 0;
+  }
+
+  async goTo(number) {
+    const shown = this.choose(number);
+    this.focus();
+    await shown;
+    announce(labelOf(this.mentions[number]));
+  }
+
+  /** Give the focus to the selected mention, or to the text. */
+  focus() {
+    (this.anchor() ?? this.text).focus();
+  }
+
+  /** Select the first mention of a group. */
+  select(key) {
+    this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
+  }
+
+  turnTo(number) {
+    this.current = number;
+    this.marking.forget();
+    const start = this.mentions[number]?.spans[0]?.[0];
+    const page = start === undefined ? this.page : this.ends.findIndex((end) => end > start);
+    const isDrawn = page === this.page && this.text.hasChildNodes();
+    this.page = page;
+    if (isDrawn) this.mark();
+    else this.draw();
+  }
+
+  anchor() {
+    return this.text.querySelector(`[data-anchor="${this.current}"]`);
+  }
+
+  /** Go to the next document, or the one before. */
+  step(by) {
+    const place = this.listed.findIndex(({ number }) => number === this.number);
+    const other = this.listed[place + by];
+    if (!other) return announce(by > 0 ? "The last document." : "The first document.");
+    return attempt(async () => {
+      await this.open(other.number);
+      this.title.focus();
+      announce(`Document ${other.id}: ${plural(this.mentions.length, "mention")}.`);
+    });
+  }
+
+  // what is marked
+
+  /** Send marks, whose spans are in units; select the mention at `then`, and say what was done.
+   *
+   * Gives what was said; null where nobody marks.
+   */
+  async send(marks, then, words) {
+    const who = await this.who();
+    if (!who) return null;
+    const places = (spans) => spans.map((span) => span.map(this.characters));
+    const asKept = ({ action, before, spans, type }) => ({
+      action,
+      ...(before && { before: { spans: places(before.spans), type: before.type } }),
+      ...(spans && { after: { spans: places(spans), type } }),
+    });
+    const { marks_version: version, number } = this.document;
+    const body = { ...who, version, marks: marks.map(asKept) };
+    try {
+      this.show(await postJson(`${this.path(number)}/marks`, body));
+    } catch (error) {
+      if (error.status === 409) await this.refresh();
+      throw error;
+    }
+    this.current = then ? this.numberOf(then) : -1;
+    this.draw();
+    await this.changed();
+    const mention = this.mentions[this.current] ?? null;
+    await this.chosen(mention);
+    this.focus();
+    const said = mention ? `${words} ${labelOf(mention)}.` : words;
+    announce(said);
+    return said;
+  }
+
+  /** Say that all mentions are marked, or not yet. */
+  say() {
+    const { checked } = this.done;
+    const words = checked
+      ? "Kept: all mentions are marked. The next training learns from this text."
+      : "Kept: not all mentions are marked.";
+    const selected = this.mentions[this.current];
+    return attempt(async () => {
+      try {
+        await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
+      } finally {
+        this.done.checked = this.document.done;
+        this.done.focus();
+      }
+    });
+  }
+
+  // the list
+
+  async readList() {
+    const { documents } = await getJson(
+      `${this.address}/documents?sort=${this.sort.value}`,
+    );
+    this.listed = documents;
+    this.drawList();
+    if (this.document) this.draw();
+  }
+
+  drawList() {
+    const rows = this.listed.slice(0, this.shown).map((of) => [
+      make("th", { scope: "row" }, this.opener(of)),
+      of.title,
+      count(of.mentions),
+      count(of.decided),
+      of.doubt.toFixed(1),
+    ]);
+    const more = this.listed.length > this.shown && button("More documents", () => {
+      this.shown += LISTED;
+      this.drawList();
+    });
+    fill(this.list, table("table.names", COLUMNS, rows), more);
+  }
+
+  opener({ number, id }) {
+    const isOpen = number === this.number;
+    const open = () => attempt(() => this.open(number));
+    return make(
+      "button.quiet",
+      { type: "button", onclick: open, "aria-current": isOpen && "true" },
+      id,
+    );
+  }
+}
+
+const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
+
+/** The text with a line break in place of the blank before each passage but the first. */
+function withLines(text, starts) {
+  const cuts = starts.filter((start) => start > 0 && text[start - 1] === " ");
+  const lines = [0, ...cuts].map((start, number) => text.slice(start, (cuts[number] ?? Infinity) - 1));
+  return lines.join("\n");
+}
+
+/** How a mention looks: its state, or how sure the model is. */
+function lookOf({ state, answers, confidence }) {
+  if (state !== "model") return state;
+  if (!answers.some(Boolean)) return "none";
+  return answers.includes(null) || (confidence ?? 1) < 0.5 ? "unsure" : "linked";
+}
+
+/** A mention and its answer in words. */
+function labelOf(mention) {
+  const { text, type, state, answers, confidence, origin } = mention;
+  const names = answers.map((answer) => answer?.name ?? "no concept").join(" and ");
+  const sure = confidence === null ? "" : `, ${percent(confidence)}`;
+  const by = origin === "hand" ? ", marked by hand" : "";
+  const isLinked = state !== "not linked";
+  const answer = isLinked ? `${names}${sure}; ${LOOKS[lookOf(mention)]}` : state;
+  return `${text}: ${answer}${by}${type && `; ${type}`}`;
+}

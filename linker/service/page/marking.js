@@ -1,0 +1,412 @@
+/* Marking mentions in a text: by the mouse or a finger, and by the keyboard alone. What is picked is
+   the selection of the browser, widened to whole words. */
+
+import { announce, attempt, button, fill, make } from "./elements.js";
+import { lineBehind, placeAt, selectedOf, showSelected } from "./places.js";
+import { joined, spansOfParts, wholeWordsOf, wordsOf } from "./text.js";
+
+const SHOWN = 60; // characters of a text that are shown of it
+const SIDES = { ArrowLeft: -1, ArrowRight: 1 };
+const LINES = { ArrowUp: -1, ArrowDown: 1 };
+const HELP =
+  "Marking by keys: arrows move by words, Shift and an arrow take more, Enter marks, Escape leaves. ";
+
+export class Marking {
+  /** `view` shows the document; see documents.js. */
+  constructor(view) {
+    this.view = view;
+    this.forget();
+    this.toolbar = this.tools();
+    document.addEventListener("selectionchange", () => this.looked());
+  }
+
+  listen(text) {
+    const on = (kind, listener) => text.addEventListener(kind, (event) => listener.call(this, event));
+    on("keydown", this.pressed);
+    on("pointerdown", this.grabbed);
+    on("pointermove", this.dragged);
+    on("pointerup", this.released);
+    on("pointercancel", this.giveUp);
+    on("mousedown", (event) => event.target.closest(".handle") && event.preventDefault());
+  }
+
+  tools() {
+    const acting = (words, key, act, keys) =>
+      button([words, " ", make("kbd", { "aria-hidden": "true" }, key)], act, {
+        "aria-keyshortcuts": keys ?? key,
+        onmousedown: (event) => event.preventDefault(), // what is selected stays so
+      });
+    this.typeChoice = make("select", { onchange: () => this.retype() });
+    this.buttons = {
+      add: acting("Mark", "+", () => this.add(), "+ Insert"),
+      piece: acting("Add piece", "&", () => this.addPiece()),
+      split: acting("Split", "s", () => this.split()),
+      remove: acting("Remove", "Del", () => this.remove(), "Delete"),
+      walk: acting("By keys", "i", () => this.walk()),
+    };
+    this.picking = make("p.note.picking");
+    this.splitting = make("div.splitting", { hidden: true });
+    const { add, piece, split, remove, walk } = this.buttons;
+    return make(
+      "div.marking",
+      { role: "group", "aria-label": "Mark mentions" },
+      make("div.bar", make("label.field", "Type ", this.typeChoice), add, piece, split, remove, walk),
+      this.splitting,
+      this.picking,
+    );
+  }
+
+  // what is picked
+
+  /** Forget what was picked, and what was begun. */
+  forget() {
+    this.picked = null; // {start, end} of the text
+    this.from = this.head = null; // the words between which the keyboard picks
+    this.walking = false; // whether arrows move through the text
+    this.changing = null; // {mention, spans, place, side}: a mention whose end moves
+    this.parts = null; // spans of the parts of a mention that is split
+  }
+
+  get mention() {
+    return this.view.mentions[this.view.current];
+  }
+
+  /** The words of the page that is shown. */
+  get words() {
+    const { start, end, text } = this.view.range;
+    if (this.wordsOf !== text || this.wordsAt !== start) {
+      Object.assign(this, { wordsOf: text, wordsAt: start });
+      this.found = wordsOf(text.slice(start, end)).map((word) => ({
+        start: word.start + start,
+        end: word.end + start,
+      }));
+    }
+    return this.found;
+  }
+
+  quote(spans) {
+    const text = spans.map(([start, end]) => this.view.document.text.slice(start, end)).join(" … ");
+    return `“${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}”`;
+  }
+
+  /** Pick a part of the text, show it as selected, and say what it is, behind other words. */
+  pick(picked, before = "") {
+    this.picked = picked;
+    showSelected(this.view.text, picked);
+    this.show();
+    announce(before, this.quote([[picked.start, picked.end]]));
+  }
+
+  /** Somebody selected text, in whatever way. */
+  looked() {
+    if (!this.view.document || this.changing) return;
+    const selected = selectedOf(this.view.text);
+    if (selected?.start === this.picked?.start && selected?.end === this.picked?.end) return;
+    this.picked = selected && wholeWordsOf(this.words, selected.start, selected.end);
+    this.from = this.head = null;
+    this.show();
+  }
+
+  /** Show what can be done now. */
+  show() {
+    const { mention, picked, parts, buttons } = this;
+    const { types, type } = this.view.document;
+    const shown = picked || !mention ? (this.chosenType ?? type) : mention.type;
+    const offered = [...new Set([...types, shown])].sort();
+    fill(this.typeChoice, offered.map((name) => make("option", { value: name }, name || "none")));
+    this.typeChoice.value = shown;
+    buttons.add.disabled = !picked;
+    buttons.piece.disabled = !picked || !(mention || parts);
+    buttons.split.disabled = !mention;
+    buttons.remove.disabled = !mention || Boolean(parts);
+    buttons.walk.setAttribute("aria-pressed", this.walking);
+    // a screen reader leaves the keys to us only where they are needed
+    this.view.text.setAttribute("role", this.walking ? "application" : "group");
+    const isChanged = this.changing && "; Enter keeps it, Escape gives it up";
+    fill(
+      this.picking,
+      picked ? [this.quote([[picked.start, picked.end]]), isChanged] : mention ? "" : "Select text to mark a mention.",
+    );
+    this.showParts();
+    this.showHandles();
+  }
+
+  showHandles() {
+    const { text } = this.view;
+    text.classList.toggle("changing", Boolean(this.changing));
+    if (this.changing) return; // the pointer is on one of them
+    for (const handle of text.querySelectorAll(".handle")) handle.remove();
+    if (!this.mention || this.parts) return;
+    const shown = [...text.querySelectorAll("[data-start]")];
+    const handle = (place, side) =>
+      make(
+        "span.handle",
+        { "data-place": place, "data-side": side, "aria-hidden": "true" },
+        make("i"), // its knob, which is a box of its own, so that no finger scrolls by it
+      );
+    this.mention.spans.forEach(([start, end], place) => {
+      const isAt = (at) => (piece) => Number(piece.dataset.start) === at;
+      shown.find(isAt(start))?.before(handle(place, 0));
+      const last = shown.findLast((piece) => Number(piece.dataset.start) < end);
+      if (last && end <= this.view.range.end) last.after(handle(place, 1));
+    });
+  }
+
+  // by the mouse, or a finger
+
+  grabbed(event) {
+    const handle = event.target.closest(".handle");
+    if (!handle || event.button > 0) return;
+    event.preventDefault();
+    this.view.text.setPointerCapture(event.pointerId);
+    this.begin(Number(handle.dataset.place), Number(handle.dataset.side));
+    this.changing.pointer = event.pointerId;
+  }
+
+  dragged(event) {
+    if (this.changing?.pointer !== event.pointerId) return;
+    const at = placeAt(this.view.text, event.clientX, event.clientY);
+    if (at === null) return;
+    const { side } = this.changing;
+    const word = event.altKey ? null : this.words.find(({ start, end }) => start < at && at < end);
+    this.moveTo(word ? (side ? word.end : word.start) : at);
+  }
+
+  /** The mouse or the finger is lifted: an end was dragged, or text was selected. */
+  released(event) {
+    if (this.changing?.pointer === event.pointerId) return this.keep();
+    const { altKey, pointerType } = event;
+    if (pointerType === "touch") return undefined; // whose handles select on
+    // the browser has the last word on its selection behind this event
+    return setTimeout(() => {
+      const selected = selectedOf(this.view.text);
+      if (!selected) return;
+      const whole = altKey ? selected : wholeWordsOf(this.words, selected.start, selected.end);
+      this.from = this.head = null;
+      if (whole) this.pick(whole);
+    });
+  }
+
+  giveUp() {
+    const [{ parts }, kept] = [this, this.changing];
+    this.forget();
+    if (kept) this.parts = parts;
+    getSelection().removeAllRanges();
+    this.show();
+  }
+
+  // an end that moves
+
+  /** Begin to move an end of the selected mention: the start (0) or end (1) of one of its spans. */
+  begin(place, side) {
+    const { mention } = this;
+    this.changing = { mention, spans: mention.spans.map((span) => [...span]), place, side };
+    const [start, end] = this.changing.spans[place];
+    this.pick({ start, end });
+  }
+
+  /** Move the end to a place of the text; a span keeps a character. */
+  moveTo(at) {
+    const { spans, place, side } = this.changing;
+    const span = spans[place];
+    span[side] = side ? Math.max(at, span[0] + 1) : Math.min(at, span[1] - 1);
+    this.pick({ start: span[0], end: span[1] });
+  }
+
+  /** Move an end of the selected mention by a word, or by a character. */
+  nudge(side, by, isExact) {
+    const place = side ? this.mention.spans.length - 1 : 0;
+    if (this.changing?.place !== place || this.changing.side !== side) {
+      const { spans } = this.changing ?? {};
+      this.begin(place, side);
+      if (spans) this.changing.spans = spans;
+    }
+    const span = this.changing.spans[place];
+    const at = span[side];
+    const ends = this.words
+      .map((word) => (side ? word.end : word.start))
+      .filter((end) => (side ? end > span[0] : end < span[1]));
+    const next = by > 0 ? ends.find((end) => end > at) : ends.findLast((end) => end < at);
+    this.moveTo(isExact ? at + by : (next ?? at));
+  }
+
+  /** Keep a mention with its new ends. */
+  keep() {
+    const { mention, spans } = this.changing;
+    if (String(spans) === String(mention.spans)) return this.giveUp();
+    this.changing = null;
+    return this.sendChange(mention, spans, mention.type, "Changed.");
+  }
+
+  // what is sent
+
+  send(marks, then, words) {
+    return attempt(() => this.view.send(marks, then, words));
+  }
+
+  sendChange(mention, spans, type, words) {
+    const changed = { spans: joined(spans), type };
+    return this.send([{ action: "change", before: mention, ...changed }], changed, words);
+  }
+
+  /** Mark what is picked; where a mention is split, it is one of its parts. */
+  async add() {
+    if (!this.picked) return announce("Select the text of a mention first.");
+    const { start, end } = this.picked;
+    if (this.parts) return this.changeParts([...this.parts, [[start, end]]]);
+    const [isWalking, type] = [this.walking, this.typeChoice.value];
+    const made = { spans: [[start, end]], type };
+    const said = await this.send([{ action: "add", ...made }], made, "Marked.");
+    return said && isWalking && this.walk(end, `${said} Next: `);
+  }
+
+  /** Add what is picked to the selected mention, or to the last part of one that is split. */
+  addPiece() {
+    const { picked, mention, parts } = this;
+    if (!picked) return announce("Select the text of a piece first.");
+    const piece = [picked.start, picked.end];
+    if (parts) return this.changeParts([...parts.slice(0, -1), joined([...(parts.at(-1) ?? []), piece])]);
+    if (!mention) return announce("Select the mention first to which the piece belongs.");
+    return this.sendChange(mention, [...mention.spans, piece], mention.type, "Added.");
+  }
+
+  remove() {
+    const { mention } = this;
+    if (!mention) return announce("Select a mention first.");
+    const words = `Removed ${this.quote(mention.spans)}.`;
+    return this.send([{ action: "delete", before: mention }], null, words);
+  }
+
+  toType() {
+    this.typeChoice.focus();
+  }
+
+  retype() {
+    const type = this.typeChoice.value;
+    if (this.picked || !this.mention) {
+      this.chosenType = type;
+      return undefined;
+    }
+    return this.sendChange(this.mention, this.mention.spans, type, "Changed.");
+  }
+
+  // a mention that is split
+
+  /** Begin to split the selected mention, or split it into the parts that were named. */
+  split() {
+    const { mention, parts } = this;
+    if (!mention) return announce("Select the mention first that is to be split.");
+    if (!parts) {
+      const { text } = this.view.document;
+      this.changeParts(spansOfParts(mention.parts, mention.spans, text));
+      return this.view.text.focus({ preventScroll: true });
+    }
+    if (parts.length < 2) return announce("Name two parts at least: select text, then press +.");
+    const added = parts.map((spans) => ({ action: "add", spans: joined(spans), type: mention.type }));
+    const words = `Split into ${parts.length}.`;
+    return this.send([{ action: "delete", before: mention }, ...added], added[0], words);
+  }
+
+  changeParts(parts) {
+    this.parts = parts;
+    this.picked = null;
+    if (!this.walking) getSelection().removeAllRanges();
+    this.show();
+    announce(`Parts: ${parts.map((spans) => this.quote(spans)).join(", ") || "none yet"}.`);
+  }
+
+  showParts() {
+    this.splitting.hidden = !this.parts;
+    if (!this.parts) return fill(this.splitting);
+    const without = (part) => () => this.changeParts(this.parts.filter((other) => other !== part));
+    const shown = this.parts.map((part) => {
+      const words = this.quote(part);
+      return make("li", words, " ", button("×", without(part), { "aria-label": `Without ${words}` }));
+    });
+    return fill(
+      this.splitting,
+      make("p", { tabindex: "-1", "data-focus": true }, `Split ${this.quote(this.mention.spans)} into`),
+      make("ol", shown),
+      make("p.note", "Select text: + is a further part, & a piece of the last one."),
+      make("p.buttons",
+        button("Split", () => this.split(), { disabled: this.parts.length < 2 }),
+        button("Cancel", () => this.giveUp())),
+    );
+  }
+
+  // by the keyboard
+
+  pressed(event) {
+    if (event.isComposing || event.metaKey) return;
+    const act = this.actionOf(event);
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page has other keys
+    act();
+  }
+
+  /** What a key does; undefined where it is none of ours. */
+  actionOf({ key, shiftKey, ctrlKey, altKey, target }) {
+    const { changing, picked, mention, walking } = this;
+    const side = SIDES[key];
+    if (side && shiftKey && picked && !changing && !ctrlKey)
+      return () => (altKey ? this.stretch(side) : this.go(side, true));
+    if (side && shiftKey && mention) return () => this.nudge(ctrlKey ? 0 : 1, side, altKey);
+    if (ctrlKey || altKey) return undefined;
+    if (walking && (side || LINES[key])) return () => this.go(side, shiftKey, LINES[key]);
+    if (key === "Escape") {
+      const isBegun = changing || this.parts || picked || walking;
+      return isBegun ? () => this.leave() : undefined;
+    }
+    if (key === "Enter") {
+      if (changing) return () => this.keep();
+      if (picked) return () => this.add();
+      return target === this.view.text ? undefined : () => target.click();
+    }
+    const acts = { "+": "add", Insert: "add", "&": "addPiece", s: "split", i: "walk", y: "toType" };
+    if (acts[key]) return () => this[acts[key]]();
+    return key === "Delete" && mention ? () => this.remove() : undefined;
+  }
+
+  /** Leave what was begun: the change of an end, else the parts, else the walk through the text. */
+  leave() {
+    this.giveUp();
+    this.view.focus();
+    announce("Left.");
+  }
+
+  /** Let arrows move through the text, from a place of it, or from the selected mention. */
+  walk(place, before = HELP) {
+    const { words, mention, view } = this;
+    const from = place ?? this.picked?.start ?? mention?.spans[0]?.[0] ?? view.firstSeen();
+    const word = words.find(({ end }) => end > from) ?? words.at(-1);
+    if (!word) return announce("The text has no words.");
+    this.walking = true;
+    view.text.focus({ preventScroll: true });
+    this.from = this.head = word;
+    return this.pick(word, before);
+  }
+
+  /** Go to the next word, or the one before; `line`: to another line; or take what is between. */
+  go(side, isMore, line) {
+    const { words, picked } = this;
+    const from = this.head ?? picked;
+    const ahead = (side ?? line) > 0;
+    const behind = ahead
+      ? words.filter(({ start }) => start >= from.end)
+      : words.filter(({ end }) => end <= from.start).reverse();
+    const next = line ? lineBehind(this.view.text, from, behind) : behind[0];
+    if (!next) return announce(ahead ? "The last word." : "The first word.");
+    this.from = isMore ? (this.from ?? picked) : next;
+    this.head = next;
+    const start = Math.min(this.from.start, next.start);
+    this.pick({ start, end: Math.max(this.from.end, next.end) });
+    return this.view.seen(next);
+  }
+
+  /** Move the end of what is picked by a character. */
+  stretch(by) {
+    const { start, end } = this.picked;
+    this.pick({ start, end: Math.max(start + 1, Math.min(end + by, this.view.range.end)) });
+  }
+}
