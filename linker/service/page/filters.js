@@ -3,6 +3,7 @@
 import { getJson, postJson } from "./api.js";
 import { announce, ask, byId, fill, make, plural } from "./elements.js";
 import { wrongOf } from "./overview.js";
+import { who } from "./reviewer.js";
 import { SearchBox } from "./search.js";
 
 const NAMES = ["show", "sort", "below", "type", "q", "under"];
@@ -126,7 +127,7 @@ export class Filters {
   }
 
   /** Accept all that the filter shows above a confidence, after a question. */
-  async acceptAll(who) {
+  async acceptAll() {
     const figures = await this.count();
     if (!figures?.groups) return announce("No undecided answer of this filter is so sure.");
     const above = this.bulk.above === undefined ? "" : ` above ${this.bulk.above}`;

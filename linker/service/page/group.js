@@ -3,6 +3,7 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, fill, make, plural } from "./elements.js";
+import { who } from "./reviewer.js";
 
 const KEPT = 200; // groups that are kept, so that going back shows them at once
 const SHOWN = 2; // places that are not folded away
@@ -12,8 +13,8 @@ export class Groups {
   /** `address` is that of the project; `changed` is called with the answer to a remark, and
    * `openDocument` with the number of a document and a group's key.
    */
-  constructor({ address, reviewer, changed, openDocument }) {
-    Object.assign(this, { address, reviewer, changed, openDocument });
+  constructor({ address, changed, openDocument }) {
+    Object.assign(this, { address, changed, openDocument });
     Object.assign(this, { known: new Map(), items: new Map(), entry: null });
     byId("flag").addEventListener("click", () => attempt(() => this.flag()));
     byId("note").addEventListener("change", ({ target }) =>
@@ -113,9 +114,9 @@ export class Groups {
 
   async remark(kind, value, words) {
     const { row } = this.entry;
-    const who = await this.reviewer();
-    if (!who) return;
-    const body = { ...who, key: row.key, kind, value };
+    const reviewer = await who();
+    if (!reviewer) return;
+    const body = { ...reviewer, key: row.key, kind, value };
     await this.changed(await postJson(`${this.address}/remarks`, body));
     announce(words);
   }

@@ -3,6 +3,7 @@
 import { getJson, hooks } from "./api.js";
 import { forgetConcepts } from "./concept.js";
 import { announce, ask, byId, count } from "./elements.js";
+import { known } from "./reviewer.js";
 
 /** Read what the model is, and whose the key is, and show it; the answer of GET /model. */
 export async function readModel() {
@@ -12,7 +13,7 @@ export async function readModel() {
   const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
   byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
   byId("no-decisions").hidden = model.decisions;
-  if (model.reviewer) Object.assign(byId("reviewer"), { value: model.reviewer, readOnly: true });
+  known(model);
   return model;
 }
 

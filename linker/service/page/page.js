@@ -11,7 +11,7 @@ import { MentionsView } from "./mentions.js";
 import { readModel } from "./model.js";
 import { Panel } from "./panel.js";
 import { named, openNew } from "./projects.js";
-import * as reviewer from "./reviewer.js";
+import { listenReviewer } from "./reviewer.js";
 import { Session, answersOf, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 import { readNames, said } from "./verdicts.js";
@@ -242,12 +242,8 @@ function keepAsProject() {
   const file = view.session.hasDocuments ? `${id}.txt` : "names.txt";
   const typed = [{ file, content: byId("input").value }];
   const sources = view.files.map(({ name: file, ...source }) => ({ file, ...source }));
-  const asked = async () => {
-    const who = await reviewer.reviewer();
-    return who && { reviewer: who };
-  };
   const name = named(sources.length ? sources[0].file : view.session.hasDocuments ? id : "names");
-  const options = { name, reviewer: asked, limits: view.model.limits };
+  const options = { name, limits: view.model.limits };
   return openNew(sources.length ? sources : typed, options);
 }
 
@@ -272,7 +268,6 @@ function replaceText(text) {
 
 async function start() {
   view.model = await readModel();
-  reviewer.known(view.model);
   panel.canDecide = view.model.decisions;
   for (const id of ["to-projects", "keep"]) byId(id).hidden = !view.model.decisions;
 }
@@ -310,7 +305,7 @@ on("download", "click", () => attempt(save));
 on("keep", "click", () => attempt(keepAsProject));
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
-reviewer.listen();
+listenReviewer();
 files.listen((chosen) => attempt(() => takeFiles(chosen)));
 keyboard.listen(actions);
 attempt(takeUp);

@@ -1,8 +1,10 @@
 /* The projects of the service: their list, new ones, and those that are deleted. */
 
 import { getJson, send } from "./api.js";
-import { announce, ask, button, byId, count, fill, make, percent, table } from "./elements.js";
+import { announce, ask, attempt, button, byId } from "./elements.js";
+import { count, fill, make, percent, table } from "./elements.js";
 import * as files from "./files.js";
+import { reviewer } from "./reviewer.js";
 import { kindOf } from "./text.js";
 
 const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
@@ -11,9 +13,9 @@ const KINDS = { table: "a table", list: "a list of names", documents: "documents
 export const addressOf = (id) => `review?${new URLSearchParams({ project: id })}`;
 
 /** Show the list of projects, and again while some are being linked. */
-export async function showProjects(attempt) {
+export async function showProjects() {
   const { projects } = await getJson("projects");
-  const rows = projects.map((project) => rowOf(project, attempt));
+  const rows = projects.map((project) => rowOf(project));
   const unseen = make("span.unseen", "Delete");
   const none = "There are none yet. Drop a file here, and it becomes the first one.";
   const columns = ["Project", "What it is", "Decided", unseen];
@@ -22,13 +24,13 @@ export async function showProjects(attempt) {
     rows.length ? table("table.projects", columns, rows) : make("p.note", none),
   );
   if (projects.some(({ linked }) => linked < 1))
-    setTimeout(() => attempt(() => showProjects(attempt)), LOOK_AGAIN);
+    setTimeout(() => attempt(showProjects), LOOK_AGAIN);
 }
 
-function rowOf(project, attempt) {
+function rowOf(project) {
   const { id, name, kind, mentions, decided, linked, created, problem } = project;
   const meter = { max: Math.max(mentions, 1), value: decided, "aria-label": `Decided in ${name}` };
-  const remove = button("Delete", () => attempt(() => removed(project, attempt)), {
+  const remove = button("Delete", () => attempt(() => removed(project)), {
     "aria-label": `Delete ${name}`,
   });
   return [
@@ -49,21 +51,21 @@ function rowOf(project, attempt) {
   ];
 }
 
-async function removed(project, attempt) {
+async function removed(project) {
   byId("deleting-words").textContent =
     `${project.name} goes with its files, marks, flags and notes. What was decided in it stays ` +
     "among the decisions.";
   if (!(await ask("deleting"))) return;
   await send(`projects/${project.id}`, { method: "DELETE" });
-  await showProjects(attempt);
+  await showProjects();
   byId("projects-title").focus();
   announce(`${project.name} is deleted.`);
 }
 
-/** Listen for files and texts that become projects; `reviewer` gives {reviewer}, or null. */
-export function listen({ attempt, reviewer, limits }) {
+/** Listen for files and texts that become projects. */
+export function listen(limits) {
   const asked = () => ({ name: byId("new-name").value, type: byId("new-type").value });
-  const make = (sources) => attempt(() => openNew(sources, { ...asked(), reviewer, limits }));
+  const make = (sources) => attempt(() => openNew(sources, { ...asked(), limits }));
   files.listen((chosen) => make(chosen.map((file) => ({ file: file.name, content: file }))));
   byId("paste").addEventListener("click", () => {
     const content = byId("new-text").value;
@@ -92,11 +94,11 @@ export async function openNew(sources, options) {
  * be named; what the service answers, or undefined where no column or reviewer was given.
  */
 export async function sendSource(path, { file, content, column }, options) {
-  const { name = "", type = "", reviewer, limits } = options;
+  const { name = "", type = "", limits } = options;
   files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
-  const who = await reviewer();
-  if (!who) return undefined;
-  const all = { file, column, name: name.trim(), type: type.trim(), reviewer: who.reviewer };
+  const whose = await reviewer();
+  if (!whose) return undefined;
+  const all = { file, column, name: name.trim(), type: type.trim(), reviewer: whose };
   const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   announce(`Reading ${file} …`);
   const request = { method: "POST", body: content, type: "application/octet-stream" };

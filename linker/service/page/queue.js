@@ -1,7 +1,7 @@
 /* The queue of a project as a list of which only the rows in sight are elements; the others are
    asked of the service, a page at a time, when they come into sight. */
 
-import { button, byId, count, fill, make, meterOf, percent, plural } from "./elements.js";
+import { attempt, byId, count, make, meterOf, percent, plural } from "./elements.js";
 import { LOOKS, look, noneOf } from "./session.js";
 
 const PAGE = 100; // rows of a request
@@ -13,11 +13,11 @@ const DECIDED = new Set(["accepted", "no concept"]);
 export const isUndecided = ({ state }) => !DECIDED.has(state) && state !== "not linked";
 
 export class Queue {
-  /** `ask` gives the service's answer for {offset, limit, find}; `select` is called with the place
-   * of a row that was chosen, and `attempt` with what may fail.
+  /** `ask` gives the service's answer for {offset, limit, find}, `select` is called with the place
+   * of a row that was chosen, and `isWanted` tells whether a changed row is still one of the filter.
    */
-  constructor({ ask, select, attempt, isWanted }) {
-    Object.assign(this, { ask, attempt, isWanted, element: byId("rows") });
+  constructor({ ask, select, isWanted }) {
+    Object.assign(this, { ask, isWanted, element: byId("rows") });
     Object.assign(this, { total: 0, pages: new Map(), shown: new Map(), gone: new Set() });
     // `before`: the place before that of a selected row which is no longer in the list
     Object.assign(this, { current: -1, before: -1, reading: 0 });
@@ -196,7 +196,7 @@ export class Queue {
         this.shown.delete(place);
       }
     for (let page = Math.floor(first / PAGE); page * PAGE < end; page++)
-      if (!this.pages.has(page)) this.attempt(() => this.load(page));
+      if (!this.pages.has(page)) attempt(() => this.load(page));
     for (let place = first; place < end; place++) this.drawRow(place);
     const selected = this.shown.get(this.current)?.element;
     if (selected) this.element.setAttribute("aria-activedescendant", selected.id);

@@ -2,11 +2,10 @@
    the selected row and the filter, and calls the other modules for what is typed, clicked or
    pressed. */
 
-import { getJson, postJson, send } from "./api.js";
-import { withdrawn } from "./decisions.js";
+import { getJson } from "./api.js";
 import { showDisagreements } from "./disagreements.js";
 import { DocumentView } from "./documents.js";
-import * as elements from "./elements.js";
+import { announce, attempt, byId, fill, make } from "./elements.js";
 import * as files from "./files.js";
 import { Filters } from "./filters.js";
 import { Groups } from "./group.js";
@@ -17,38 +16,33 @@ import { readModel } from "./model.js";
 import * as overview from "./overview.js";
 import { Panel } from "./panel.js";
 import * as projects from "./projects.js";
-import { Queue, isUndecided } from "./queue.js";
-import * as names from "./reviewer.js";
-import { longForm } from "./session.js";
-import { joined, readNames, sentenceToItsReviewer } from "./verdicts.js";
+import { Queue } from "./queue.js";
+import { listenReviewer, who } from "./reviewer.js";
+import { Steps } from "./steps.js";
+import { readNames } from "./verdicts.js";
 
-const { announce, attempt, button, byId, fill, make, plural } = elements;
 const [OFTEN, SELDOM] = [2000, 3000]; // milliseconds between two looks at what others do
 const VIEWS = ["queue", "document", "disagreements"];
-const FEW = 10; // rows: an undo of more is shown by reading the queue anew
-const [ROLE, STAY] = ["linker.role", "linker.stay"]; // kept in the browser
+const STAY = "linker.stay"; // kept in the browser where nobody goes on after a decision
 
 const query = new URLSearchParams(location.search);
 const project = query.get("project");
 const address = `projects/${encodeURIComponent(project)}`;
 const view = { key: query.get("key"), version: null, summary: null, shows: "queue" };
 
-/** Who acts: {reviewer, role}; null where no name was given. */
-async function who() {
-  const reviewer = await names.reviewer();
-  const role = byId("role").value;
-  return reviewer && { reviewer, role };
-}
-
-const panel = new Panel({ decide, withdraw });
-const groups = new Groups({ address, reviewer: who, changed, openDocument });
+const steps = new Steps(address, {
+  ...{ changed, refresh, showSummary, goOn, goTo },
+  place: () => queue.placeAfter(0),
+  row: () => queue.rowAt(queue.current),
+});
+const panel = new Panel({ decide, withdraw: (decision) => steps.withdraw(decision) });
+const groups = new Groups({ address, changed, openDocument });
 const documents = new DocumentView({ address, who, select: chosen, changed: marked });
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
   ask: (page) => getJson(`${address}/queue?${asked(page)}`),
   select: (place) => attempt(() => select(place)).then(showAnswer),
   isWanted: (row) => filters.isWanted(row),
-  attempt,
 });
 
 function asked(page) {
@@ -113,11 +107,11 @@ function keepAddress() {
 /** Look again and again at what others do; seldom, where nothing is being linked. */
 async function poll() {
   await new Promise((done) => setTimeout(done, view.summary.linked < 1 ? OFTEN : SELDOM));
-  if (!document.hidden && !busy)
+  if (!document.hidden && !steps.busy)
     try {
       const before = view.version;
       const summary = await getJson(address);
-      if (summary.version !== before && view.version === before && !busy) {
+      if (summary.version !== before && view.version === before && !steps.busy) {
         showSummary(summary);
         await refresh();
       }
@@ -137,7 +131,8 @@ async function select(place, { quietly = false } = {}) {
   view.key = row.key;
   queue.select(place);
   keepAddress();
-  if (!quietly) (isOneColumn() ? byId("answer") : queue).focus();
+  const isBeside = view.shows === "queue" && !isOneColumn();
+  if (!quietly) (isBeside ? queue : byId("answer")).focus();
   await showGroup(row.key);
   fetchAhead(place);
 }
@@ -186,58 +181,10 @@ function move(step) {
   return attempt(() => select(place));
 }
 
-// what is decided
-
-let busy = false; // while something is being decided
-
-/** Do what changes the project, one after the other, however fast the keys come. */
-let acting = Promise.resolve();
-function act(action) {
-  acting = acting.then(async () => {
-    busy = true;
-    await attempt(action);
-    busy = false;
-  });
-  return acting;
-}
-
-function decide(entry, { ids, accepted, predicate, asWritten, isHere }, words) {
-  const decision = {
-    key: entry.row.key,
-    concept_id: joined(ids) || null,
-    accepted,
-    ...(predicate && { predicate }),
-    here: isHere,
-    as_written: Boolean(asWritten && longForm(entry.prediction)),
-    ...(view.shows === "document" && { document: documents.number }),
-  };
-  return sendDecision(decision, words);
-}
-
-/** Keep a decision. Meanwhile the next row is shown, which was fetched ahead. */
-async function sendDecision(decision, words) {
-  const reviewer = await who();
-  if (!reviewer) return undefined;
-  const isSplit = decision.here || decision.as_written; // the rest of the row is one of its own
+function decide(entry, decision, words) {
   const isText = view.shows === "document";
-  const waits = isSplit || isText; // for what becomes of the row, or of the text
-  const goesOn = decision.accepted && byId("advance").checked;
-  const place = queue.placeAfter(0);
-  let [answer, hasNext] = await Promise.all([
-    postJson(`${address}/decisions`, { ...reviewer, decisions: [decision] }),
-    goesOn && !waits && goOn(place),
-  ]);
-  await changed(answer);
-  if (isSplit) await refresh();
-  else if (isText) await documents.refresh();
-  if (goesOn && waits) hasNext = await goOn(place - 1);
-  else if (hasNext && !isUndecided(queue.rowAt(queue.current)))
-    hasNext = await goOn(queue.current); // the decision was on that row, too
-  const last = goesOn && !hasNext ? " Nothing undecided is below it." : "";
-  const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
-  if (!said) return announce(`${words}${last}`);
-  const all = `${words} ${said}; this replaces it.${last} `;
-  return announce(make("span.notice", all, button("Undo", undo)));
+  const goesOn = byId("advance").checked;
+  return steps.decide(entry, decision, { words, goesOn, number: isText ? documents.number : null });
 }
 
 /** Go on to what somebody has to decide on next; whether there is something. */
@@ -253,58 +200,19 @@ async function changed({ rows, summary }) {
   showSummary(summary);
   groups.forget(rows);
   queue.update(rows);
+  if (view.shows === "document") await documents.refresh();
   if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
   filters.count().catch(() => {});
 }
 
-const undo = () =>
-  act(async () => {
-    const reviewer = await who();
-    if (!reviewer) return;
-    let answer;
-    try {
-      answer = await postJson(`${address}/undo`, reviewer);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-      return announce("There is nothing to undo.");
-    }
-    const { rows, words } = answer;
-    await changed(answer);
-    if (view.shows === "queue" && rows.length && rows.length <= FEW) await goTo(rows[0].key);
-    else await refresh();
-    announce(`Taken back: ${words}`);
-  });
-
 /** Show the row of a key, in the list where it is there. */
 async function goTo(key) {
-  const place = queue.placeOf(key);
+  const place = view.shows === "document" ? -1 : queue.placeOf(key);
   if (place >= 0) return select(place);
   view.key = key;
   await refresh();
   return keepAddress();
 }
-
-function withdraw({ id }) {
-  return act(async () => {
-    const reviewer = await who();
-    if (!reviewer) return;
-    await withdrawn([id], reviewer.reviewer);
-    showSummary(await getJson(address));
-    await refresh();
-    announce("The decision was withdrawn.");
-  });
-}
-
-const acceptAll = () =>
-  act(async () => {
-    const answer = await filters.acceptAll(who);
-    if (!answer) return;
-    showSummary(answer.summary);
-    await refresh();
-    const wrong = overview.wrongOf(answer.expected_wrong);
-    const words = `${plural(answer.mentions, "mention")} accepted, ${wrong}.`;
-    announce(make("span.notice", `${words} `, button("Undo", undo)));
-  });
 
 // other views
 
@@ -325,19 +233,8 @@ const isAdjudicator = () => byId("role").value === "adjudicator";
 
 function showOthers() {
   const select = (key) => attempt(() => goTo(key));
+  const settle = (key, decision) => steps.settle(key, decision);
   return showDisagreements(address, { select, settle, isAdjudicator: isAdjudicator() });
-}
-
-/** Decide as an adjudicator what a reviewer decided. */
-function settle(key, { concept_id: ids, accepted, predicate }) {
-  return act(async () => {
-    const reviewer = await who();
-    if (!reviewer) return;
-    const decision = { key, concept_id: ids, accepted, ...(predicate && { predicate }) };
-    await changed(await postJson(`${address}/decisions`, { ...reviewer, decisions: [decision] }));
-    await showOthers();
-    announce("Settled.");
-  });
 }
 
 async function openDocument(number, key) {
@@ -349,7 +246,7 @@ async function openDocument(number, key) {
 function chosen(mention) {
   view.key = mention?.key ?? null;
   keepAddress();
-  return act(() => (view.key ? showGroup(view.key) : showEntry(null)));
+  return steps.act(() => (view.key ? showGroup(view.key) : showEntry(null)));
 }
 
 /** Mentions of the document were changed. */
@@ -359,32 +256,19 @@ async function marked() {
   await queue.refresh(view.key);
 }
 
-/** Add files to the project. */
-async function add(chosen, limits) {
-  for (const file of chosen) {
-    const source = { file: file.name, content: file };
-    const options = { reviewer: who, limits };
-    const summary = await projects.sendSource(`${address}/sources`, source, options);
-    if (!summary) return;
-    showSummary(summary);
-    announce(`${file.name} was added.`);
-  }
-  await refresh();
-}
-
 // keys and buttons
 
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => act(() => panel.actions[name](key))];
+const inTurn = (name) => [name, (key) => steps.act(() => panel.actions[name](key))];
 const actions = {
   ...panel.actions,
   ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
   next: () => move(1),
   previous: () => move(-1),
-  undo,
-  flag: () => act(() => groups.flag()),
+  undo: () => steps.undo(),
+  flag: () => steps.act(() => groups.flag()),
   note: () => byId("note").focus(),
-  bulk: acceptAll,
+  bulk: () => steps.acceptAll(filters),
   conflict: () => turn("disagreements"),
   walk: inText("walk"),
   mark: inText("add"),
@@ -407,31 +291,24 @@ const actions = {
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 
 async function start() {
-  names.listen();
+  listenReviewer();
   on("show-help", "click", actions.help);
-  byId("role").value = browser.get(ROLE) ?? "";
-  on("role", "change", ({ target }) => {
-    browser.set(ROLE, target.value || null);
-    if (view.shows === "disagreements") attempt(showOthers);
-  });
+  on("role", "change", () => view.shows === "disagreements" && attempt(showOthers));
   announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
   const model = await readModel();
-  names.known(model);
   panel.canDecide = model.decisions;
-  if (model.reviewer) byId("role").value = model.role;
-  byId("role").disabled = model.may_adjudicate === false;
   if (!model.decisions) {
     byId("projects").hidden = false;
     return fill(byId("projects"), make("p.panel", KEEPS_NONE));
   }
   if (project) {
-    files.listen((chosen) => act(() => add(chosen, model.limits)));
+    files.listen((chosen) => steps.add(chosen, model.limits));
     learning.listen({ reviewer: who, taken: () => attempt(refresh) });
     return openProject();
   }
   byId("projects").hidden = false;
-  projects.listen({ attempt, reviewer: who, limits: model.limits });
-  return projects.showProjects(attempt);
+  projects.listen(model.limits);
+  return projects.showProjects();
 }
 
 const KEEPS_NONE = "This service keeps no projects; start it with linker serve --projects FILE.";
@@ -442,8 +319,8 @@ if (project) {
   byId("advance").checked = !browser.get(STAY);
   on("advance", "change", ({ target }) => browser.set(STAY, target.checked ? null : "1"));
   on("above", "input", () => attempt(() => filters.count()));
-  on("accept-all", "click", acceptAll);
-  on("undo", "click", undo);
+  on("accept-all", "click", actions.bulk);
+  on("undo", "click", actions.undo);
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address)));

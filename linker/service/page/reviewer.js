@@ -1,14 +1,18 @@
-/* Who decides: a name, which this browser keeps, or which the key of the requests says. */
+/* Who acts: a name and a role, which this browser keeps, or which the key of the requests says. */
 
 import { announce, ask, byId } from "./elements.js";
 import { browser } from "./keeping.js";
 
-const REVIEWER = "linker.reviewer"; // where the name is kept
+const [REVIEWER, ROLE] = ["linker.reviewer", "linker.role"]; // where they are kept
 
-/** Take up the name that was kept, and keep what is typed. */
-export function listen() {
+/** Take up what was kept, and keep what is typed and, on the page of projects, chosen. */
+export function listenReviewer() {
   byId("reviewer").value = browser.get(REVIEWER) ?? "";
   byId("reviewer").addEventListener("change", (event) => rename(event.target.value));
+  const choice = byId("role");
+  if (!choice) return;
+  choice.value = browser.get(ROLE) ?? "";
+  choice.addEventListener("change", () => browser.set(ROLE, choice.value || null));
 }
 
 function rename(name) {
@@ -17,7 +21,7 @@ function rename(name) {
 
 /** Show whose the key of the requests is, as the service says it: such a name stays. */
 export function known({ reviewer: name, role, may_adjudicate: mayAdjudicate }) {
-  const [field, choice] = [byId("reviewer"), document.getElementById("role")];
+  const [field, choice] = [byId("reviewer"), byId("role")];
   field.readOnly = name !== null;
   if (name !== null) field.value = name;
   if (!choice) return;
@@ -25,13 +29,16 @@ export function known({ reviewer: name, role, may_adjudicate: mayAdjudicate }) {
   if (!mayAdjudicate || (name !== null && !choice.value)) choice.value = role;
 }
 
-/** The name as it stands there. */
-export const reviewerNow = () => byId("reviewer").value.trim();
-
-/** The name of who decides, asked for where it is not known; null where none was given. */
+/** The name of who acts, asked for where it is not known; null where none was given. */
 export async function reviewer() {
   const name = byId("reviewer").value.trim() || (await ask("who"));
-  if (name && !byId("reviewer").readOnly) rename(name);
-  else announce("Nothing was changed: the name of the reviewer is missing.");
+  if (!name) announce("Nothing was changed: the name of the reviewer is missing.");
+  else if (!byId("reviewer").readOnly) rename(name);
   return name;
+}
+
+/** Who acts, as the routes of projects take it: {reviewer, role}; null as for `reviewer`. */
+export async function who() {
+  const name = await reviewer();
+  return name && { reviewer: name, role: byId("role")?.value ?? "" };
 }

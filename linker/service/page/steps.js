@@ -1,0 +1,144 @@
+/* What people do in a project, one step after the other; the service keeps each, and undoes it. */
+
+import { getJson, postJson } from "./api.js";
+import { withdrawn } from "./decisions.js";
+import { announce, attempt, button, make, plural } from "./elements.js";
+import { wrongOf } from "./overview.js";
+import { sendSource } from "./projects.js";
+import { isUndecided } from "./queue.js";
+import { who } from "./reviewer.js";
+import { longForm } from "./session.js";
+import { joined, sentenceToItsReviewer } from "./verdicts.js";
+
+const FEW = 10; // rows: an undo of more is shown by reading the queue anew
+
+export class Steps {
+  /** `address` is that of the project; `page` shows what becomes of it:
+   *
+   * - `changed` is called with what the service answers: rows that changed, and the summary.
+   * - `refresh` reads all anew that is shown, and `showSummary` shows a summary.
+   * - `place` tells the place of the selected row, and `row` which it is.
+   * - `goOn` selects the next undecided row behind a place, and tells whether there is one.
+   * - `goTo` selects the row of a key.
+   */
+  constructor(address, page) {
+    Object.assign(this, { address, page, acting: Promise.resolve(), busy: false });
+  }
+
+  /** Do what changes the project, one after the other, however fast the keys come. */
+  act(action) {
+    this.acting = this.acting.then(async () => {
+      this.busy = true;
+      await attempt(action);
+      this.busy = false;
+    });
+    return this.acting;
+  }
+
+  /** Keep a decision of the panel on an entry, and say so in words. Meanwhile the next row, which
+   * was fetched ahead, is shown; `number` is that of the document that is shown, null for the queue.
+   */
+  async decide(entry, decision, { words, goesOn, number }) {
+    const { ids, accepted, predicate, asWritten, isHere } = decision;
+    const isShort = Boolean(asWritten && longForm(entry.prediction));
+    const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate };
+    const where = { here: isHere, as_written: isShort, ...(number && { document: number }) };
+    const isSplit = isHere || isShort; // the rest of the row becomes one of its own
+    const waits = isSplit || number; // for what becomes of the row, or of the text
+    const moves = goesOn && accepted;
+    const place = this.page.place();
+    const reviewer = await who();
+    if (!reviewer) return undefined;
+    let [answer, hasNext] = await Promise.all([
+      this.send("decisions", { ...reviewer, decisions: [{ ...kept, ...where }] }),
+      moves && !waits && this.page.goOn(place),
+    ]);
+    await this.page.changed(answer);
+    if (isSplit) await this.page.refresh();
+    if (moves && waits) hasNext = await this.page.goOn(place - 1);
+    else if (hasNext && !isUndecided(this.page.row()))
+      hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
+    const last = moves && !hasNext ? " Nothing undecided is below it." : "";
+    const said = answer.replaced.map(sentenceToItsReviewer).join(" and ");
+    if (!said) return announce(`${words}${last}`);
+    return this.announce(`${words} ${said}; this replaces it.${last} `);
+  }
+
+  send(path, body) {
+    return postJson(`${this.address}/${path}`, body);
+  }
+
+  /** Say something, with a button that undoes it. */
+  announce(words) {
+    return announce(make("span.notice", words, button("Undo", () => this.undo())));
+  }
+
+  /** Undo the last step of the reviewer. */
+  undo() {
+    return this.act(async () => {
+      const reviewer = await who();
+      const undone = reviewer && (await this.send("undo", reviewer).catch(unlessNothing));
+      if (!undone) return reviewer && announce("There is nothing to undo.");
+      await this.page.changed(undone);
+      const { rows, words } = undone;
+      if (rows.length && rows.length <= FEW) await this.page.goTo(rows[0].key);
+      else await this.page.refresh();
+      return announce(`Taken back: ${words}`);
+    });
+  }
+
+  /** Withdraw a decision, whoever made it. */
+  withdraw({ id }) {
+    return this.act(async () => {
+      const reviewer = await who();
+      if (!reviewer) return;
+      await withdrawn([id], reviewer.reviewer);
+      this.page.showSummary(await getJson(this.address));
+      await this.page.refresh();
+      announce("The decision was withdrawn.");
+    });
+  }
+
+  /** Accept all answers of the filters, after a question. */
+  acceptAll(filters) {
+    return this.act(async () => {
+      const answer = await filters.acceptAll();
+      if (!answer) return;
+      this.page.showSummary(answer.summary);
+      await this.page.refresh();
+      const wrong = wrongOf(answer.expected_wrong);
+      this.announce(`${plural(answer.mentions, "mention")} accepted, ${wrong}. `);
+    });
+  }
+
+  /** Decide as an adjudicator what a reviewer decided. */
+  settle(key, { concept_id: ids, accepted, predicate }) {
+    return this.act(async () => {
+      const reviewer = await who();
+      if (!reviewer) return;
+      const decisions = [{ key, concept_id: ids, accepted, predicate }];
+      await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
+      await this.page.refresh();
+      announce("Settled.");
+    });
+  }
+
+  /** Add files to the project. */
+  add(files, limits) {
+    return this.act(async () => {
+      for (const file of files) {
+        const source = { file: file.name, content: file };
+        const summary = await sendSource(`${this.address}/sources`, source, { limits });
+        if (!summary) return;
+        this.page.showSummary(summary);
+        announce(`${file.name} was added.`);
+      }
+      await this.page.refresh();
+    });
+  }
+}
+
+function unlessNothing(error) {
+  if (error.status === 404) return null;
+  throw error;
+}
