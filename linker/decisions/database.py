@@ -58,6 +58,8 @@ def problem(error: sqlite3.Error, patience: float) -> str:
         return "it can be read, but not written; name a file of decisions that can be written"
     if "not a database" in text:
         return "is no file of decisions (SQLite); name another one"
+    if "full" in text:
+        return "there is no space left where it is; free some, and try again"
     if "malformed" in text:
         return DAMAGED.format("")
     return f"the file of decisions cannot be used ({text})"

@@ -13,7 +13,7 @@ from linker.projects import store as rows
 from linker.projects.documents import DocumentSort
 from linker.projects.marks import Action, Mark, Outdated, Place
 from linker.service.errors import ERRORS
-from linker.service.projects import Number, Reviewed
+from linker.service.reviewing import Number, Reviewed
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Label, Many, Offset
 from linker.service.workbench import Workbench

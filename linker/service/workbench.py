@@ -94,6 +94,30 @@ class Workbench:
             return "its answers are of another model than that of the service; link it anew"
         return self._problems.get(project.id)
 
+    def described(self, project: Project) -> dict[str, Any]:
+        """What a project is, without its figures."""
+        return {
+            "id": project.id,
+            "name": project.name,
+            "kind": project.kind,
+            "type": project.type,
+            "created": project.created,
+            "problem": self.problem(project),
+        }
+
+    def summed(self, queue: Queue, connection: sqlite3.Connection) -> dict[str, Any]:
+        """How far a project is."""
+        linked = linking.share(connection, queue.project)
+        return self.described(queue.project) | queue.summary() | {"linked": linked}
+
+    async def summary(self, number: int) -> dict[str, Any]:
+        """How far a project is, as it is now.
+
+        Raises:
+            Missing: there is no such project.
+        """
+        return await self.ask(number, self.summed)
+
     # reading and writing
 
     async def read(self, function: Callable[[sqlite3.Connection], _Result]) -> _Result:
