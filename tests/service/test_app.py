@@ -98,7 +98,9 @@ def test_concepts_by_ids_of_any_spelling(client: Any) -> None:
     assert (concept["id"], concept["name"]) == ("MESH:D001943", "Breast Neoplasms")
     assert (concept["asked"], concept["status"]) == ("mesh:D001943", "current")
     assert concept["url"] == "https://meshb.nlm.nih.gov/record/ui?ui=D001943"
-    assert {"text": "breast cancer", "kind": "exact", "source": ""} in concept["names"]
+    assert {"text": "breast cancer", "kind": "exact", "source": "", "lent": False} in concept[
+        "names"
+    ]
     assert all(
         path[-1] == {"id": concept["id"], "name": concept["name"]} for path in concept["path"]
     )
@@ -586,7 +588,7 @@ def test_figures_and_logs_hold_no_text_of_users(
     figures = client.get("/metrics").text
     line = 'linker_requests_total{method="POST",route="/link",status="200"} 1.0'
     assert line in figures
-    assert "linker_batch_items_count 1.0" in figures
+    assert "linker_batch_items_count 2.0" in figures  # the mention, and the search
     logged = [r.getMessage() for r in caplog.records if r.name.startswith("linker")]
     assert any("RuntimeError in" in text for text in logged)
     assert any(text.startswith("POST /link 200") for text in logged)
