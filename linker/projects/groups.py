@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 STATES = ("model", "accepted", "rejected", "open", "no concept", "disputed", "not linked")
@@ -28,8 +28,9 @@ class Group:
     expanded: str  # its long form; empty where it has none
     answer: int  # the number of that of the first one; 0: it is not linked
     shown: str  # the concepts of that, as JSON
-    members: list[Member] = field(default_factory=list)
-    confidences: list[float] = field(default_factory=list)  # of the answers that have one
+    members: list[Member]
+    known: int = 0  # answers that have a confidence
+    total: float = 0.0  # of their confidences
 
     @property
     def text(self) -> str:
@@ -49,7 +50,7 @@ class Group:
     @property
     def confidence(self) -> float | None:
         """The confidence of the model's answer, on average; None where there is no answer."""
-        return sum(self.confidences) / len(self.confidences) if self.confidences else None
+        return self.total / self.known if self.known else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,8 @@ class Queue:
             self._numbers = {}
             for of, name in self.documents.items():
                 self._numbers.setdefault(name, []).append(of)
-        for of, *answer in connection.execute(_NEW_ANSWERS, [number, last_answer]):
-            self._answers[of] = answer[0], answer[1], answer[2]
+        for of, ids, shown, confidence in connection.execute(_NEW_ANSWERS, [number, last_answer]):
+            self._answers[of] = ids, shown, confidence
         changed, latest = set[Key](), last_mention
         last = {"project": number, "mention": last_mention, "answer": last_answer}
         new = (connection.execute(statement, last) for statement in (_ANSWERED, _NEW_MENTIONS))
@@ -142,13 +142,14 @@ class Queue:
             key = own, form or own, kind, ids
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = Group(key, text, expanded, answer_id, shown)
+                group = self._groups[key] = Group(key, text, expanded, answer_id, shown, [])
                 self._by_form.setdefault(key[1], []).append(key)
                 if own != key[1]:
                     self._by_own.setdefault(own, []).append(key)
             group.members.append((mention, document, place))
             if confidence is not None:
-                group.confidences.append(confidence)
+                group.known += 1
+                group.total += confidence
             changed.add(key)
         self._last = latest, max(last_answer, next(reversed(self._answers), 0))
         return changed
@@ -200,10 +201,14 @@ class Queue:
         for old in self._keys.get(key, ()):
             self._rows.pop(old, None)
         group = self._groups[key]
+        first = str(min(group.members)[0])
         if self._is_of_documents:
             group.members.sort(key=lambda member: member[1:])
-        first = str(min(group.members)[0])
         scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
+        if not scopes:  # as nearly always
+            self._rows[first] = Row(first, group, group.members, "")
+            self._keys[key] = [first]
+            return
         apart = {number for scope in scopes for number in self._numbers.get(scope, ())}
         parts: dict[int, list[Member]] = {}
         for member in group.members if apart else ():
@@ -213,7 +218,7 @@ class Queue:
             for of, members in (parts or {0: group.members}).items()
         ]
         for row in rows:
-            row.verdict = self._verdict(connection, decided, row) if scopes else None
+            row.verdict = self._verdict(connection, decided, row)
             self._rows[row.key] = row
         self._keys[key] = [row.key for row in rows]
 
