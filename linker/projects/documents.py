@@ -81,6 +81,11 @@ def shown(queue: Queue, connection: sqlite3.Connection, number: int) -> dict[str
     hand = marks.by_hand(made)
     found = {Place.of(m) for m, at in zip(document.mentions, stored.found, strict=True) if at}
     of_mentions = dict(queue.of_document(number))
+    # once for each row, which may have most mentions of a long text
+    answers = {
+        row.key: _answer(queue, connection, row)
+        for row in {row.key: row for row in of_mentions.values()}.values()
+    }
     types = {row.group.type for row in queue.rows()} | {project.type}
     statement = (
         "SELECT id, text, spans, type FROM mentions WHERE project = ? AND document = ? "
@@ -91,7 +96,7 @@ def shown(queue: Queue, connection: sqlite3.Connection, number: int) -> dict[str
         place = Place(parse_spans(json.loads(spans)), kind)
         origin = "hand" if place in hand else "found" if place in found else "file"
         row = of_mentions.get(identifier)
-        answer = _answer(queue, connection, row) if row else {**_WAITING, "parts": []}
+        answer = answers[row.key] if row else {**_WAITING, "parts": []}
         of_text = {"spans": place.spans, "text": text, "type": kind, "origin": origin}
         mentions.append(of_text | answer)
     offered = sorted(types - {""})
