@@ -38,7 +38,7 @@ def mentions(tmp_path: Path) -> Path:
 
 GROUPS = {
     "Use": ["link", "annotate", "explain", "serve", "mcp"],
-    "Review": ["decide", "decisions", "check", "compare"],
+    "Review": ["decide", "decisions", "project", "check", "compare"],
     "Build": ["get", "train", "index", "words", "encode"],
     "Inspect": ["dictionary", "evaluate", "verify", "encoders"],
 }

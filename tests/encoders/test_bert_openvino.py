@@ -50,7 +50,11 @@ def test_in_fp32_the_graph_makes_the_vectors_of_numpy(encoder: TransformerEncode
     np.testing.assert_allclose(alone, exact, atol=1e-4)  # whatever stands beside a name
 
 
-@pytest.mark.parametrize(("precision", "largest"), [("bf16", 0.05), ("int8", 0.1)])
+# sums of two products overflow 16 bits in processors that cannot add four of them in 32
+INT8 = 0.1 if transformer.processor_flags() & {"avx512_vnni", "avx_vnni", "amx_int8"} else 0.2
+
+
+@pytest.mark.parametrize(("precision", "largest"), [("bf16", 0.05), ("int8", INT8)])
 def test_lower_precisions_near(encoder: TransformerEncoder, precision: Any, largest: float) -> None:
     exact = encoder.encode(NAMES)
     assert quantized(encoder).use(precision) == precision
