@@ -7,15 +7,16 @@ it and when. The order of entry, which the ids give, says what is later; clocks 
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from linker.decisions import steps
-from linker.decisions.database import DAMAGED, connect, now, problem, until_free
+from linker.decisions.database import DAMAGED, connect, inserting, now, problem, until_free
 from linker.decisions.records import checked, conflicts, form_of, in_force, standing
 from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
@@ -113,14 +114,10 @@ _DETAILED = (
     "LEFT JOIN details ON details.decision = d.id",
 )
 _NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step, 0 AS others", ""  # a file of schema 1
-_ADD = (
-    "INSERT INTO decisions (mention, concept_id, accepted, scope, reviewer, time, model, release) "
-    "VALUES (:mention, :concept_id, :accepted, :scope, :reviewer, :time, :model, :release)"
-)
-_ADD_DETAILS = (
-    "INSERT INTO details (decision, role, predicate, step, others) "
-    "VALUES (:id, :role, :predicate, :step, :others)"
-)
+_COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
+_ADD = inserting("decisions", *_COLUMNS)
+_DETAILS = "role", "predicate", "others"
+_ADD_DETAILS = inserting("details", "decision", "step", *_DETAILS)
 _WITHDRAWN = (
     "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
     "WHERE w.id > ? ORDER BY w.id"
@@ -130,10 +127,10 @@ _VERSION = (
     "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
 
-_ID = -5  # the place of the id in a row of `_ALL`
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _Decisions = list[Decision]  # the method `list` hides the class
-_COLUMNS = [field.name for field in fields(Decision)]
+_FIELDS = [field.name for field in fields(Decision)]
+_TYPES = {"accepted": int, "id": int, "step": int, "others": int}  # of columns that are no texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,18 +258,20 @@ class DecisionStore:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
                 written.
         """
-        moment = now()
-        added = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
+        moment, rows = now(), list(map(_values, map(checked, decisions)))
+        for row in rows:
+            row["time"] = row["time"] or moment
+        added = json.dumps([[row[name] for name in _COLUMNS] for row in rows])
+        detailed = [n for n, row in enumerate(rows) if step or any(row[name] for name in _DETAILS)]
         with self.transaction() as connection:
             number = None if step is None else add_step(connection, step)
-            connection.executemany(_ADD, map(_values, added))
+            connection.execute(_ADD, [added])
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
-            ids = range(last - len(added) + 1, last + 1)  # without gaps, since nobody else writes
-            added = [replace(d, id=i, step=number) for i, d in zip(ids, added, strict=True)]
-            is_step = number is not None
-            detailed = [d for d in added if d.role or d.predicate or d.others or is_step]
-            connection.executemany(_ADD_DETAILS, map(_values, detailed))
-        return added
+            first = last - len(rows) + 1  # without gaps, since nobody else writes
+            details = [[first + n, number, *(rows[n][d] for d in _DETAILS)] for n in detailed]
+            connection.execute(_ADD_DETAILS, [json.dumps(details)])
+        ids = enumerate(rows, first)
+        return [Decision(**row | {"id": of, "step": number}) for of, row in ids]
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
         """Take decisions out of force, which stay in the history.
@@ -369,19 +368,17 @@ class DecisionStore:
 
     def _all(self, after: int = 0) -> Sequence[Past]:
         """The decisions after a number, in order of entry; `is_in_force` is not yet known."""
-        with self._reporting(), self._reading:
-            details = _DETAILED if self._schema > 1 else _NOT_DETAILED
-            cursor = self._reader.execute(_ALL.format(*details), [after])
+        details = _DETAILED if self._schema > 1 else _NOT_DETAILED
+        with self._reporting(), self._apart() as connection:
+            cursor = connection.execute(_ALL.format(*details), [after])
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        kinds = [_TYPES.get(name, str) for name in names]
+        of_accepted, of_step = names.index("accepted"), names.index("step")
         for row in rows:
-            for name, value in zip(names, row, strict=True):
-                kind = int if name in ("accepted", "id", "step", "others") else str
-                is_empty = name == "step" and value is None
-                is_wrong = type(value) is not kind or (name == "accepted" and value not in (0, 1))
-                if is_wrong and not is_empty:
-                    wrong = f"{name} of decision {row[_ID]} is {shorten(repr(value))}"
-                    number = "0 or 1" if name == "accepted" else "a number"
-                    raise self._damage(f"{wrong}, expected {'a text' if kind is str else number}")
+            found = list(map(type, row))
+            found[of_step] = int if row[of_step] is None else found[of_step]
+            if found != kinds or row[of_accepted] not in (0, 1):
+                raise self._damage(_wrong(dict(zip(names, row, strict=True))))
         return [
             Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
             for withdrawn, by, mention, concept, accepted, *texts in rows
@@ -411,10 +408,16 @@ class DecisionStore:
         """A connection of its own that reads the file as it is now, and holds up nobody."""
         with (
             self._reporting(),
-            contextlib.closing(connect(self.path, True, self._patience)) as connection,
+            self._apart() as connection,
         ):
             connection.text_factory = str  # fast; a text that is damaged is an error
             connection.execute("BEGIN")
+            yield connection
+
+    @contextlib.contextmanager
+    def _apart(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own to read much; who asks for the version does not wait for it."""
+        with contextlib.closing(connect(self.path, True, self._patience)) as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -448,5 +451,17 @@ class DecisionStore:
 
 
 def _values(decision: Decision) -> dict[str, Any]:
-    """The values of a row; `dataclasses.asdict` takes ten times as long."""
-    return {name: getattr(decision, name) for name in _COLUMNS}
+    """The fields of a decision; `dataclasses.asdict` takes ten times as long."""
+    return {name: getattr(decision, name) for name in _FIELDS}
+
+
+def _wrong(row: Mapping[str, Any]) -> str:
+    """What is wrong with the values of a decision."""
+    expected = {str: "a text", int: "a number"}
+    for name, value in row.items():
+        kind = _TYPES.get(name, str)
+        what = "0 or 1" if name == "accepted" else expected[kind]
+        is_wrong = type(value) is not kind and not (name == "step" and value is None)
+        if is_wrong or (name == "accepted" and value not in (0, 1)):
+            return f"{name} of decision {row['id']} is {shorten(repr(value))}, expected {what}"
+    raise AssertionError("nothing is wrong with the decision")

@@ -66,6 +66,7 @@ class Queue:
 
     def __init__(self, project: Project, linker: Linker) -> None:
         self.project, self._linker = project, linker
+        self._linkable = frozenset(linker.linkable.tolist())
         self._is_of_documents = project.kind == "documents"
         self._version: tuple[int, ...] = ()
         self.number = time.time_ns() // 1_000_000
@@ -255,10 +256,6 @@ class Queue:
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
         return all(row in self._linkable for row in rows)
 
-    @property
-    def _linkable(self) -> Numbers:
-        return self._linker.linkable
-
     def prediction(
         self,
         connection: sqlite3.Connection,
@@ -286,7 +283,7 @@ class Queue:
         if decided is None:
             return prediction
         return decided.apply(
-            prediction, self._on(decided, row), self._linkable, k=linking.CANDIDATES
+            prediction, self._on(decided, row), self._linker.linkable, k=linking.CANDIDATES
         )
 
     # asking
@@ -317,12 +314,17 @@ class Queue:
         """All rows, in no order."""
         return iter(self._rows.values())
 
-    def said(self) -> list[Sequence[Decision]]:
-        """The decisions in force on the mentions of the project, of each form and scope."""
+    def said(self, least: int = 1) -> list[Sequence[Decision]]:
+        """The decisions in force on the mentions of the project, of each form and scope.
+
+        Args:
+            least: only where there are so many.
+        """
         return [
             decisions
             for (form, scope), decisions in self._places.items()
-            if (form in self._by_form or form in self._by_own)
+            if len(decisions) >= least
+            and (form in self._by_form or form in self._by_own)
             and (not scope or scope in self._numbers)
         ]
 
@@ -432,7 +434,7 @@ class Queue:
             "types": sorted({key[2] for key in self._groups} - {""}),
             "documents": len(self.documents),
             "reviewers": sorted(reviewers),
-            "kappa": agreement(said for said in self.said() if len(said) > 1).kappa,
+            "kappa": agreement(self.said(2)).kappa,
             "disagreements": int(columns.has_state("disputed").sum()),
             "flagged": flagged,
             "version": self.number,

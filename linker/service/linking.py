@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
@@ -24,7 +24,7 @@ from linker.service.schemas import (
     LinkBody,
     to_documents,
 )
-from linker.service.state import Service
+from linker.service.state import Service, aside
 
 _MEDIA = {
     "json": "application/json",
@@ -50,7 +50,8 @@ def router(service: Service) -> APIRouter:
     async def answered(linked: list[Linked], form: Format, linker: Linker, also: bool) -> Response:
         """Predictions as a response."""
         has = service.store is not None, also
-        text = await asyncio.to_thread(_text, linked, form, linker, *has)
+        predictions = [p for _, of_item in linked for p in of_item]
+        text = await aside(predictions, partial(_text, linked, form, linker, *has))
         return Response(text, media_type=_MEDIA[form])
 
     @routes.post("/link", responses={200: _PREDICTIONS})
@@ -59,7 +60,9 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """Link loose mentions, or those that are marked in documents."""
         model = service.model
-        linked = await service.answer(model, body.requests(body.items(service.limits)))
+        asked = body.mentions or body.documents or ()
+        requests = await aside(asked, lambda: body.requests(body.items(service.limits)))
+        linked = await service.answer(model, requests)
         return await answered(linked, form, model.linker, bool(body.also))
 
     @routes.post("/annotate", responses={200: _PREDICTIONS})
@@ -68,8 +71,9 @@ def router(service: Service) -> APIRouter:
         form: AsFormat = "json",
     ) -> Response:
         """Find the mentions in documents, and link them; mentions that are marked stay."""
-        model, documents = service.model, to_documents(body.documents, service.limits)
-        linked = await service.annotate(model, body.requests(documents))
+        model, limits, asked = service.model, service.limits, body.documents
+        requests = await aside(asked, lambda: body.requests(to_documents(asked, limits)))
+        linked = await service.annotate(model, requests)
         return await answered(linked, form, model.linker, bool(body.also))
 
     @routes.post("/explain", responses={200: _EXPLANATION})

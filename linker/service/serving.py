@@ -7,6 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
+import sys
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 _CONNECTIONS = 1_000  # open at the same time
 _KEEP_ALIVE = 30  # seconds that a connection without a request stays open
+_TURN = 0.0005  # seconds of Python that a thread does before others may; a request takes ten turns
 _GRACE = 5.0  # seconds for the last answers beyond those that a request may take
 
 
@@ -98,8 +100,11 @@ def serve(
     limits = service.limits
     times = {"seconds": limits.read_seconds, "write_seconds": limits.seconds}
     protocol: Any = type("Protocol", (TimeoutProtocol,), times)
+    app = create(service, rooms)
+    app.openapi()  # what FastAPI makes of the routes, which else the first request would wait for
+    sys.setswitchinterval(_TURN)
     config = uvicorn.Config(
-        create(service, rooms),
+        app,
         host=host,
         port=port,
         http=protocol,

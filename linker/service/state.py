@@ -7,7 +7,7 @@ import dataclasses
 import gc
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,10 @@ from linker.types import Document, Passage
 
 logger = logging.getLogger(__name__)
 
+_WRITERS = 4  # threads that write, or wait until another one has written
+_SOON = 0.05  # seconds that an answer waits for decisions that others are sending
+FEW = 100  # items of a request that are gone over at once
+_GARBAGE = 100_000  # objects that are made before the collector looks which are garbage
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
@@ -76,7 +80,7 @@ class Service:
         self._batcher = Batcher(limits.batch, limits.waiting, self.metrics.batch, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._finders = ThreadPoolExecutor(_THREADS, "linker-finding")
-        self._writer = ThreadPoolExecutor(1, "linker-decisions")
+        self._writers = ThreadPoolExecutor(_WRITERS, "linker-decisions")
         self._loading = asyncio.Lock()
         self._next_load: asyncio.Task[None] | None = None  # that has not begun
         _settle()
@@ -99,9 +103,14 @@ class Service:
             Failure: too much waits already.
         """
         decided = await self._in_force(model)
-        requests = [dataclasses.replace(request, decisions=decided) for request in requests]
-        costs = [cost(request.item) for request in requests]
-        return await self._batcher.call(model.linker.answer, requests, costs)
+
+        def prepared() -> tuple[list[Request], list[int]]:
+            return (
+                [dataclasses.replace(request, decisions=decided) for request in requests],
+                [cost(request.item) for request in requests],
+            )
+
+        return await self._batcher.call(model.linker.answer, *await aside(requests, prepared))
 
     async def annotate(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Find the mentions of documents, link them, and apply the decisions.
@@ -138,9 +147,16 @@ class Service:
         """The decisions in force; None where none are kept."""
         return await self._in_force(self.model)
 
+    async def decided_soon(self) -> Decided | None:
+        """The decisions in force, without those that are being taken up where that takes long."""
+        reading = asyncio.create_task(self.decided())
+        await asyncio.wait([reading], timeout=_SOON)
+        return reading.result() if reading.done() else self.model.decided
+
     async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what writes decisions; one call at a time, so that others do not wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._writer, function, *args)
+        """Call what writes decisions, in threads of its own, so that others do not wait for it."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writers, partial(function, *args))
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
@@ -176,7 +192,7 @@ class Service:
         await self._batcher.close()
         self._threads.shutdown()
         self._finders.shutdown()
-        self._writer.shutdown()
+        self._writers.shutdown()
         if self.store is not None:
             self.store.close()
 
@@ -211,10 +227,20 @@ class Service:
         return await asyncio.to_thread(read)
 
 
+async def aside(items: Sized, function: Callable[[], _Result]) -> _Result:
+    """Call what goes over items, in a thread where they are many, so that others have a turn."""
+    return function() if len(items) <= FEW else await asyncio.to_thread(function)
+
+
 def _settle() -> None:
-    """Let the collector of garbage pass over the model, which stays."""
+    """Let the collector of garbage pass over the model, which stays, and look around less often.
+
+    The JSON of a request may be a million lists: with its own threshold it would stop for them so
+    often that they took four times as long.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_GARBAGE, *gc.get_threshold()[1:])
 
 
 async def _call(pool: ThreadPoolExecutor, function: Callable[..., _Result], *args: Any) -> _Result:

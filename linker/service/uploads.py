@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -66,10 +66,14 @@ def router(service: Service) -> APIRouter:
     )
     async def parse(
         request: Request, name: Name = "", column: Column | None = None, encoding: Encoding = None
-    ) -> dict[str, Any]:
+    ) -> Response:
         """The mentions or documents of a file, as /link takes them, or the columns of a table."""
         content = await content_of(request)
-        return await asyncio.to_thread(_parsed, content, name, column, encoding, limits)
+
+        def parsed() -> str:
+            return json.dumps(_parsed(content, name, column, encoding, limits))
+
+        return Response(await service.run(parsed), media_type="application/json")
 
     @routes.post(
         "/table",
@@ -94,7 +98,7 @@ def router(service: Service) -> APIRouter:
             check("mentions in the file", len(filled), limits.mentions, "body")
             return table, rows, [linked_tables.mention_of(file, row, place, stop) for row in rows]
 
-        table, rows, mentions = await asyncio.to_thread(read)
+        table, rows, mentions = await service.run(read)
         model, has_decisions = service.model, service.store is not None
         linked = await service.answer(model, [LinkRequest(m) for m in mentions if m])
 
@@ -109,7 +113,7 @@ def router(service: Service) -> APIRouter:
             file.flush()
             return raw.getvalue()
 
-        answer = await asyncio.to_thread(written)
+        answer = await service.run(written)
         if table.is_binary:
             return Response(answer, media_type=_WORKBOOK)
         media = _MEDIA.get(getattr(table, "delimiter", ""), "text/csv")
