@@ -128,9 +128,9 @@ def _take(
             list(store.added(file, number, read))
     notes = list(read.notes)
     if reviewed.is_reviewed(read):
-        said = reviewed.read(read, linker.dictionary, options.reviewer, origin)
-        added = reviewed.keep(file, number, said, read.name, options.reviewer)
-        notes += reviewed.told(said, added)
+        said = reviewed.read(read, linker, options.reviewer, origin)
+        counts = reviewed.keep(file, number, said, read.name, options.reviewer)
+        notes += reviewed.told(said, *counts)
     for note in notes:
         common.say(note)
     with common.bar("%", "") as bar:

@@ -37,7 +37,7 @@ from linker.files.rows import TableRow
 from linker.outputs import sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
-from linker.types import PREDICATES, ROLES, Decision, Predicate, Role
+from linker.types import ROLES, Decision, Role
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +48,13 @@ COLUMNS = (
     *("scope", "reviewer", "time", "model", "release", "role", "predicate", "others"),
 )
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
+_BEHIND = ("predicate", "flag", "note")
+"""Columns that count behind that of the decisions alone: before it they are a user's own."""
 _ADDED = re.compile(
-    r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions)(?:_\d+)?"
+    r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions|"
+    rf"{'|'.join(_BEHIND)})(?:_\d+)?"
 )
-"""A column that `linker link --column` added to a table that has one of this name."""
+"""A column that linker added to a table that has one of this name."""
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
@@ -215,14 +218,28 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
             users |= {"scope", "expanded"}
     if has_answers and "decisions" not in names:
         users.add("reviewer")
+    if has_answers:
+        users |= {*_BEHIND} - behind_decisions(table.header).keys()
     return {name: place for name, place in names.items() if name not in users}
 
 
 def recognises(header: Sequence[str]) -> bool:
     """Whether a table has the columns in which linker says what people decided."""
-    titles = [title.strip().lower() for title in header]
-    names = {added[1] if (added := _ADDED.fullmatch(title)) else title for title in titles}
-    return {"concept_id", "state", "decisions"} <= names
+    return {"concept_id", "state", "decisions"} <= {*map(_linkers_name, header)}
+
+
+def behind_decisions(header: Sequence[str]) -> dict[str, int]:
+    """The places of the columns in which people say more of what they decided: `_BEHIND`."""
+    names = [_linkers_name(title) for title in header]
+    first = names.index("decisions") if "decisions" in names else len(names)
+    return {name: names.index(name, first) for name in _BEHIND if name in names[first:]}
+
+
+def _linkers_name(title: str) -> str:
+    """The name that linker has for a column; that of one of a user's in lower case."""
+    name = title.strip().lower()
+    added = _ADDED.fullmatch(name)
+    return added[1] if added else name
 
 
 def _names(table: tables.Table) -> dict[str, int]:
@@ -258,23 +275,10 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     who, when = cells["reviewer"] or reviewer, (cells["time"], cells["model"], cells["release"])
     yield Decision(
         *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
-        predicate=_predicate(cells["predicate"]),
+        predicate=reviewed.predicate_of(cells["predicate"]),
         role=_role(cells["role"]),
         others=_others(cells["others"]),
     )
-
-
-def _predicate(cell: str) -> Predicate:
-    """The predicate in a cell, which may also be written as SSSOM has it; empty is exact.
-
-    Raises:
-        ValueError: it is none.
-    """
-    written: dict[str, Predicate] = {kind or "exact": kind for kind in PREDICATES}
-    text = cell.lower().removeprefix("skos:").removesuffix("match") or "exact"
-    if text not in written:
-        raise ValueError(f"the predicate is {cell!r}; expected one of {', '.join(written)}")
-    return written[text]
 
 
 def _role(cell: str) -> Role:

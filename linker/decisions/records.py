@@ -13,7 +13,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
-from linker.types import PREDICATES, ROLES, Decision, Role
+from linker.types import PREDICATES, ROLES, Decision, Predicate, Role
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -27,6 +27,16 @@ def parts_of(decision: Decision) -> tuple[str, ...]:
 def concepts_of(decision: Decision) -> tuple[str, ...]:
     """The ids of all parts of the mention; none where there is no concept."""
     return tuple(filter(None, parts_of(decision)))
+
+
+def predicate_in(decisions: Sequence[Decision]) -> Predicate | None:
+    """What the concept that is accepted is to the mention, as the last of some decisions says.
+
+    Returns:
+        None where none was accepted, or no concept was.
+    """
+    accepted = [decision for decision in decisions if decision.accepted]
+    return accepted[-1].predicate if accepted and concepts_of(accepted[-1]) else None
 
 
 Fate = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]

@@ -26,9 +26,9 @@ from linker.files import Pathlike, parse_json
 from linker.files.rows import Line, TableRow, read_rows
 from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
-from linker.outputs.sssom import PREDICATES
+from linker.outputs.sssom import PREDICATES as SSSOM_PREDICATES
 from linker.readers import mentions, sssom
-from linker.types import Decision, Mention, Predicate, State
+from linker.types import PREDICATES, Decision, Mention, Predicate, State
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
-_PREDICATES = {name: predicate for predicate, name in PREDICATES.items()}
+_PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
 _AT_ONCE = re.compile(r"(?:part [^;]*; )?accepted with (\d{1,9}) others at once(?:; |\Z)", re.ASCII)
@@ -178,18 +178,26 @@ def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
         yield from (Decision(mention, escaped(i), False, scope, by) for i in rejected)
         return
     accepted = [identifiers for identifiers, _ in verdicts]
+    kind = predicate_of(cells["predicate"])
     if all(identifiers is None for identifiers in accepted):
+        if kind and not any(d.accepted for d in before):
+            raise ValueError(f"the predicate is {kind}, and the state is not accepted")
         return
     if all(identifiers == "" for identifiers in accepted):
         raise ValueError(_NO_ID)
     concepts = "|".join(identifiers or "-1" for identifiers in accepted)
-    if not disagree(before) and any(_is_same(d, concepts) for d in before if d.accepted):
+    same = [d for d in before if d.accepted and _is_same(d, concepts)]
+    if not any(parts_of(Decision("", concepts))):
+        kind = ""
+    elif "predicate" not in cells:
+        kind = same[-1].predicate if same else ""
+    if not disagree(before) and kind in [d.predicate for d in same]:
         return
     if None in accepted:
         raise ValueError("the state of some parts of the mention is set; set that of all parts")
     if "" in accepted:
         raise ValueError(_NO_ID)
-    yield Decision(mention, concepts, True, scope, by)
+    yield Decision(mention, concepts, True, scope, by, predicate=kind)
 
 
 def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str]]:
@@ -232,6 +240,19 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
             several = f"the state is rejected, and concept_id has several ids ({identifiers})"
             raise ValueError(f"{several}; leave only the wrong one")
     return None, wrong
+
+
+def predicate_of(cell: str) -> Predicate:
+    """The predicate in a cell, which may also be written as SSSOM has it; empty is exact.
+
+    Raises:
+        ValueError: it is none.
+    """
+    written: dict[str, Predicate] = {kind or "exact": kind for kind in PREDICATES}
+    text = cell.lower().removeprefix("skos:").removesuffix("match") or "exact"
+    if text not in written:
+        raise ValueError(f"the predicate is {cell!r}; expected one of {', '.join(written)}")
+    return written[text]
 
 
 def _is_same(decision: Decision, concepts: str) -> bool:

@@ -368,8 +368,7 @@ def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
     """
     form = text_form(encoding)
     named, path = path, Path(path)
-    # a device or a pipe is written to: /dev/null must not be replaced, /dev/fd/63 cannot be
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if _is_device(path):
         with writing(named), open(path, "w", **form) as text:
             yield text
         return
@@ -387,12 +386,21 @@ def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
             os.fsync(raw.fileno())
 
 
+def _is_device(path: Path) -> bool:
+    """Whether a path is written to: /dev/null must not be replaced, /dev/fd/63 cannot be."""
+    return path.exists() and not (path.is_file() or path.is_dir())
+
+
 @contextlib.contextmanager
 def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
     """Write a file of bytes as `write_aside` writes texts; it may be read and written again."""
     named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
+    if _is_device(path):
+        with writing(named), open(path, "wb") as device:
+            yield device
+        return
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:

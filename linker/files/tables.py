@@ -157,8 +157,11 @@ def first_of(table: Table, names: Sequence[str]) -> int:
 
 
 def free_names(header: Sequence[str], names: Iterable[str]) -> list[str]:
-    """Names for columns that are added: `linker_name` or `linker_name_2` where `name` is taken."""
-    taken = {title.strip() for title in header}
+    """Names for columns that are added: `linker_name` or `linker_name_2` where `name` is taken.
+
+    Case does not count, so that nobody takes `note` beside `Note` for the same.
+    """
+    taken = {title.strip().lower() for title in header}
     result = []
     for name in names:
         numbered = (f"linker_{name}_{number}" for number in itertools.count(2))

@@ -120,16 +120,21 @@ class Workbook:
             yield
         except LinkerError:
             raise
+        except OSError as error:
+            if error.errno is not None:  # by the system, also of the file that is written
+                raise
+            self._refuse(error)
         except (
             *(zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, NotImplementedError),
             *(KeyError, IndexError, AttributeError, TypeError, ValueError, RuntimeError),
-            *(OverflowError, SyntaxError, OSError),
+            *(OverflowError, SyntaxError),
         ) as error:
-            raise InputError(
-                self.path,
-                f"is no workbook that can be read ({error})",
-                remedy="save it again as xlsx, without a password, or as csv in UTF-8",
-            ) from None
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> NoReturn:
+        problem = f"is no workbook that can be read ({error})"
+        remedy = "save it again as xlsx, without a password, or as csv in UTF-8"
+        raise InputError(self.path, problem, remedy=remedy) from None
 
     def write(self, file: IO[Any], names: Sequence[str], added: Added) -> None:
         """Write the workbook with more columns beside the last one of the sheet.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from linker.decisions import steps
@@ -18,6 +18,11 @@ from linker.projects.store import Project
 from linker.types import Decision, Document, parse_spans
 
 Kind = Literal["flag", "note"]
+Remark = tuple[str, Kind, str]
+"""The form of the mentions that it is on, and its value; an empty one takes the last one away."""
+_OF_PROJECT = (
+    "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
+)
 _AROUND = 100  # characters of the text before and behind a mention that are shown
 _TOLD = 3  # decisions of a step that its words tell
 
@@ -32,13 +37,40 @@ def told(decisions: Sequence[Decision]) -> str:
     return "; ".join(words) + (f", and {more:,} more" if more else "")
 
 
-def remark(store: DecisionStore, step: Step, form: str, kind: Kind, value: str) -> None:
-    """Write a remark on the mentions of a form, as a step."""
+def remark(store: DecisionStore, step: Step, new: Remark) -> None:
+    """Write a remark, as a step."""
     with store.transaction() as connection:
-        connection.execute(
-            "INSERT INTO remarks (step, form, kind, value) VALUES (?, ?, ?, ?)",
-            [add_step(connection, step), form, kind, value],
-        )
+        _write(connection, step, [new])
+
+
+def remark_new(store: DecisionStore, step: Step, remarks: Iterable[Remark]) -> int:
+    """Write the remarks that the project of a step never had, as a step; how many they are.
+
+    Several on one form become one. Blanks do not count: tables have them instead of line ends.
+    """
+    with store.transaction() as connection:
+        before = connection.execute(_OF_PROJECT, [step.project])
+        known = {(form, kind, _plain(value)) for form, kind, value in before}
+        new: dict[tuple[str, Kind], dict[str, str]] = {}
+        for form, kind, value in remarks:
+            if (form, kind, plain := _plain(value)) not in known:
+                new.setdefault((form, kind), {})[plain] = value
+        joined = ((form, kind, "; ".join(values.values())) for (form, kind), values in new.items())
+        unknown = [r for r in joined if (r[0], r[1], _plain(r[2])) not in known]
+        if unknown:
+            _write(connection, step, unknown)
+        return len(unknown)
+
+
+def _write(connection: sqlite3.Connection, step: Step, remarks: Iterable[Remark]) -> None:
+    number = add_step(connection, step)
+    statement = "INSERT INTO remarks (step, form, kind, value) VALUES (?, ?, ?, ?)"
+    connection.executemany(statement, [(number, *remark) for remark in remarks])
+
+
+def _plain(value: str) -> str:
+    """A remark without its line ends and further blanks."""
+    return " ".join(value.split())
 
 
 def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str]] | None:

@@ -15,6 +15,7 @@ from typing import IO, Any, Literal, TextIO
 from linker import files, outputs
 from linker.decisions import exchange, log
 from linker.decisions.applying import Decided
+from linker.decisions.records import predicate_in
 from linker.decisions.store import DecisionStore
 from linker.files import encodings, tables
 from linker.files.rows import TableRow
@@ -237,12 +238,14 @@ class Exporter:
         """The columns that are added to tables; those of remarks where there are some."""
         kinds = {kind for _, kind in self._remarks}
         added = linked_tables.columns(sources=True, decisions=True)
-        return [*added, *(kind for kind in _REMARKS if kind in kinds)]
+        return [*added, "predicate", *(kind for kind in _REMARKS if kind in kinds)]
 
     def _cells(self, number: int, prediction: Prediction | None) -> Sequence[str]:
         """The cells of the columns that are added, for a mention."""
         width = len(linked_tables.columns(sources=True, decisions=True))
         cells = list(linked_tables.cells(prediction))[:width]
+        predicate = predicate_in(prediction.decisions) if prediction else None
+        cells.append("" if predicate is None else predicate or "exact")
         row = self._rows.get(number)
         kinds = {kind for _, kind in self._remarks}
         for kind in _REMARKS:

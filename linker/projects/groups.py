@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linker.types import Predicate
+
 STATES = ("model", "accepted", "rejected", "open", "no concept", "disputed", "not linked")
 """Those of `linker.types.State`, and that of mentions of a type that is not linked."""
 DECIDED = ("accepted", "no concept")
@@ -62,6 +64,8 @@ class Verdict:
     answers: Sequence[dict[str, Any] | None]
     confidence: float | None  # of the model's answer that is left; None: people gave it, or none
     reviewers: Sequence[str]
+    predicate: Predicate = ""  # what the concept is to the mention
+    is_adjudicated: bool = False  # whether the reviewers are adjudicators
 
 
 @dataclass(slots=True, eq=False)

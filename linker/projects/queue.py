@@ -21,7 +21,7 @@ import numpy as np
 
 from linker.decisions.agreement import agreement
 from linker.decisions.applying import Decided, Ruling
-from linker.decisions.records import Place
+from linker.decisions.records import Place, predicate_in
 from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
@@ -231,16 +231,18 @@ class Queue:
         if not ruling.by:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
+        is_adjudicated = all(decision.role for decision in ruling.by)
+        said = reviewers, predicate_in(ruling.by) or "", is_adjudicated
         if len(ruling.parts) == 1 and self._can_answer(ruling.parts):
             (identifier,) = ruling.parts
             if not identifier:
-                return Verdict("no concept", _NO_ANSWER, [None], None, reviewers)
+                return Verdict("no concept", _NO_ANSWER, [None], None, *said)
             dictionary = self._linker.dictionary
             name = dictionary.preferred_name(dictionary.rows(identifier)[0])
             answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
             if all(decision.others for decision in ruling.by):  # nobody looked at it
                 answers = json.loads(group.shown)
-            return Verdict("accepted", join_ids([[identifier]]), answers, None, reviewers)
+            return Verdict("accepted", join_ids([[identifier]]), answers, None, *said)
         if not group.answer:
             return None
         prediction = self.prediction(connection, decided, row)
@@ -250,7 +252,7 @@ class Queue:
         confidence = prediction.confidence if is_answered else None
         ids = joined_ids(prediction)
         shown = linking.shown(prediction)
-        return Verdict(prediction.state, ids, shown, confidence, reviewers)
+        return Verdict(prediction.state, ids, shown, confidence, *said)
 
     def _can_answer(self, ids: Iterable[str]) -> bool:
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
@@ -460,6 +462,8 @@ class Queue:
             "flag": bool(self.remarks.get((group.form, "flag"))),
             "note": self.remarks.get((group.form, "note"), ""),
             "reviewers": list(verdict.reviewers) if verdict else [],
+            "adjudicated": verdict is not None and verdict.is_adjudicated,
+            "predicate": verdict.predicate if verdict else "",
             "first": first,
         }
 

@@ -1,9 +1,9 @@
-"""Decisions in a file that linker wrote, also after a person went through it."""
+"""Decisions, flags and notes in a file that linker wrote, also after a person went through it."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,21 +11,25 @@ from linker.decisions import exchange
 from linker.decisions.records import identified
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
-from linker.dictionary import Dictionary
 from linker.errors import InputError
-from linker.files import OpenFile, encodings
+from linker.files import OpenFile, encodings, tables
+from linker.linking.linker import Linker
+from linker.projects import changes, linking
+from linker.projects.changes import Remark
 from linker.projects.sources import Content
 from linker.projects.store import Origin
 from linker.types import Decision
 
+_NO = ("0", "no", "false")  # in the column of flags
 _SAID = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """The decisions in a file."""
+    """The decisions in a file, and what was remarked on mentions beside them."""
 
     decisions: Sequence[Decision]
+    remarks: Sequence[Remark]  # as the cells have them
     problems: Sequence[str]  # of rows that are no decisions; each in a sentence
     refused: int = 0  # decisions that whoever reads the file in may not bring
 
@@ -42,12 +46,12 @@ def is_reviewed(file: Content) -> bool:
     return all(key in file.content for key in _SAID)
 
 
-def read(file: Content, dictionary: Dictionary, reviewer: str, origin: Origin) -> Reviewed:
-    """Read the decisions in a file, as `linker decide` does.
+def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed:
+    """Read the decisions in a file, as `linker decide` does, and the flags and notes beside them.
 
     Args:
         file: see `is_reviewed`.
-        dictionary: has their concepts.
+        linker: whose dictionary has their concepts.
         reviewer: who decided what names nobody.
         origin: of what names none.
     """
@@ -55,33 +59,58 @@ def read(file: Content, dictionary: Dictionary, reviewer: str, origin: Origin) -
     upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
     text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
     column = file.column if file.kind == "table" and file.column.lower() != "mention" else None
-    known = partial(identified, dictionary=dictionary)
+    known = partial(identified, dictionary=linker.dictionary)
     said = exchange.read(
         text, on_error=problems.append, check=known, column=column, reviewer=reviewer
     )
     decisions = [
         replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
     ]
-    return Reviewed(decisions, list(map(str, problems)))
+    return Reviewed(decisions, list(_remarks(file, linker)), list(map(str, problems)))
 
 
-def keep(store: DecisionStore, project: int, read: Reviewed, name: str, reviewer: str) -> int:
-    """Store the decisions of a file that are new, as a step; how many they are.
+def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
+    """The flags and notes in a table, on the forms of its mentions."""
+    places = exchange.behind_decisions(file.header)
+    for row in file.rows:
+        for kind in ("flag", "note"):
+            place = places.get(kind, len(row.cells))
+            if not (cell := "".join(row.cells[place : place + 1]).strip()):
+                continue
+            if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
+                cell = cell[1:]
+            if kind == "note" or cell.lower() not in _NO:
+                yield linking.form_in(linker, row.text), kind, "1" if kind == "flag" else cell
+
+
+def keep(
+    store: DecisionStore, project: int, read: Reviewed, name: str, reviewer: str
+) -> tuple[int, int]:
+    """Store what is new in a file, as a step: decisions that the store never had, and flags and
+    notes that the project never had, so that a file may be read again.
 
     Args:
         store: the file of decisions.
         project: in which.
-        read: the decisions.
-        name: of their file.
+        read: what is in the file.
+        name: of the file.
         reviewer: who read it in.
+
+    Returns:
+        The number of new decisions, and of mentions that were flagged or noted about.
     """
-    step = Step(f"read the decisions in {name or 'a file'}", reviewer, project)
-    return len(exchange.add_new(store, read.decisions, step))
+    words = f"in {name or 'a file'}"
+    step = Step(f"read the flags and notes {words}", reviewer, project)
+    remarked = changes.remark_new(store, step, read.remarks)
+    step = Step(f"read the decisions {words}", reviewer, project)
+    return len(exchange.add_new(store, read.decisions, step)), remarked
 
 
-def told(read: Reviewed, added: int) -> list[str]:
+def told(read: Reviewed, added: int, remarked: int) -> list[str]:
     """What was read, in sentences."""
     notes = [f"{added:,} decisions were taken; {len(read.decisions) - added:,} were there already"]
+    if remarked:
+        notes.append(f"{remarked:,} flags and notes were taken")
     if read.refused:
         notes.append(f"{read.refused:,} decisions of others, who have keys, were passed over")
     if read.problems:

@@ -59,12 +59,12 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
 
     async def take(number: int, file: sources.Content, reviewer: str) -> dict[str, Any]:
         """Take the decisions in a file that linker wrote."""
-        about = file, service.linker.dictionary, reviewer, workbench.origin
+        about = file, service.linker, reviewer, workbench.origin
         read = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
-        added = await workbench.write(
+        counts = await workbench.write(
             reviewed.keep, workbench.store, number, read, file.name, reviewer
         )
-        return {"imported": added, "notes": [*file.notes, *reviewed.told(read, added)]}
+        return {"imported": counts[0], "notes": [*file.notes, *reviewed.told(read, *counts)]}
 
     @routes.get("")
     async def listed() -> dict[str, Any]:

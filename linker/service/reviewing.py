@@ -182,7 +182,8 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form)
         said = "flagged" if body.kind == "flag" else "noted something about"
         step = Step(f"{said} {form!r}", body.reviewer, number, body.role)
-        await workbench.write(changes.remark, workbench.store, step, form, body.kind, body.value)
+        new = form, body.kind, body.value
+        await workbench.write(changes.remark, workbench.store, step, new)
         return await answered(number, [form], {})
 
 

@@ -306,6 +306,9 @@ def test_a_device_or_pipe_is_written_and_not_replaced(path: Path) -> None:
     with files.write_aside(path) as file:
         file.write("text")
     assert os.read(reader, 100) == b"text"
+    with files.write_binary_aside(path) as raw:
+        raw.write(b"bytes")
+    assert os.read(reader, 100) == b"bytes"
     os.close(reader)
     assert stat.S_ISFIFO(path.stat().st_mode)
 

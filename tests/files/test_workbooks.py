@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import io
 import sys
 import warnings
@@ -201,6 +202,18 @@ def test_an_open_workbook(path: Path) -> None:
     message = r"upload.xlsx: the workbook unpacks to .*; expected at most 1,000; take out"
     with pytest.raises(LinkerError, match=message):
         tables.read(upload, most=1_000)
+
+
+def test_a_broken_pipe_is_no_fault_of_the_workbook(path: Path) -> None:
+    class Pipe(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, _: object) -> int:
+            raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        tables.read(path, ["disease"]).write(Pipe(), ["concept_id"], [])
 
 
 def test_columns_that_do_not_fit(path: Path) -> None:

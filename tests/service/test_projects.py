@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import sqlite3
 import time
@@ -197,13 +198,13 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> 
     header, first, empty, second = answer.content.decode().split("\r\n")[:4]
     assert header == (
         "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;state;source;reviewer;"
-        "time;decisions;note"
+        "time;decisions;predicate;note"
     )
     assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
     assert ";accepted;decision;Ada;" in first
-    assert empty == ";2" + 11 * ";"
+    assert empty == ";2" + 12 * ";"
     assert second.startswith("breast cancer;3;MESH:D001943;")
-    assert second.endswith(";model;;;;;ask")
+    assert second.endswith(";model;;;;;;ask")
 
 
 def test_documents_come_out_in_their_format_and_others(client: Any) -> None:
@@ -254,6 +255,9 @@ def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) 
     assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
     assert [r["mention"] for r in queue(client, project, show="disputed")["rows"]] == ["A-T"]
     said("Eve", "A-T", "MESH:D001260", "adjudicator")
+    rows = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
+    by = [(rows[m]["reviewers"], rows[m]["adjudicated"]) for m in ("A-T", "breast cancer")]
+    assert by == [(["Eve"], True), (["Ada", "Bob"], False)]
     assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
     assert client.get(f"/projects/{project}").json()["states"]["accepted"] == 3
 
@@ -274,6 +278,51 @@ def test_a_reviewed_file_is_read_back(client: Any) -> None:
     assert said["states"] == {"model": 4, "accepted": 1}
     (decision,) = client.get("/decisions").json()["decisions"]
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
+
+
+def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
+    came = "Mention,Note\nA-T,x\nbreast cancer,\nzzzz qqqq,\nfever,\n"
+    project = create(client, came, "wards.csv")["id"]
+    rows = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
+    decide(client, project, rows["A-T"], "MESH:D001260", predicate="broad")
+    for mention, kind, value in (("A-T", "note", "ask\nBob"), ("fever", "flag", "1")):
+        body = {"reviewer": "Ada", "key": rows[mention], "kind": kind, "value": value}
+        client.post(f"/projects/{project}/remarks", json=body)
+    header, *lines = csv.reader(io.StringIO(export(client, project).text))
+    assert header[:2] + header[-4:] == [
+        *("Mention", "Note", "decisions", "predicate", "flag", "linker_note")
+    ]
+    cells = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    behind = ("predicate", "flag", "linker_note")
+    assert [cells["A-T"][name] for name in behind] == ["broad", "", "ask Bob"]
+    assert [cells["fever"][name] for name in behind] == ["", "1", ""]
+
+    def read_back() -> list[str]:
+        file = io.StringIO()
+        writer = csv.DictWriter(file, header)
+        writer.writeheader()
+        writer.writerows(cells.values())
+        query = {"file": "wards.reviewed.csv", "reviewer": "Bob"}
+        address, body = f"/projects/{project}/sources", file.getvalue().encode()
+        notes: list[str] = client.post(address, params=query, content=body).json()["notes"]
+        return notes
+
+    assert read_back() == ["0 decisions were taken; 1 were there already"]
+    cells["breast cancer"] |= {"state": "accepted", "predicate": "narrow", "flag": "x"}
+    cells["zzzz qqqq"] |= {"flag": "no", "linker_note": "'-?"}
+    taken = ["1 decisions were taken; 1 were there already", "2 flags and notes were taken"]
+    assert read_back() == taken
+    assert read_back() == ["0 decisions were taken; 2 were there already"]
+    shown = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
+    assert [shown[m]["predicate"] for m in ("A-T", "breast cancer", "fever")] == [
+        *("broad", "narrow", "")
+    ]
+    assert [shown[m]["flag"] for m in ("breast cancer", "zzzz qqqq")] == [True, False]
+    assert [shown[m]["note"] for m in ("A-T", "zzzz qqqq")] == ["ask\nBob", "-?"]
+    said = client.get("/decisions").json()["decisions"]
+    assert [(d["mention"], d["predicate"]) for d in said] == [
+        *(("A-T", "broad"), ("breast cancer", "narrow"))
+    ]
 
 
 def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:

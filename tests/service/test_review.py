@@ -234,7 +234,9 @@ def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -
     others.get_by_role("button", name="Settle leukaemia as no concept").click()
     expect(others).to_contain_text("Reviewers disagree nowhere.")
     ada.select_option("#role", "")
-    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept")
+    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid (adjudicator)")
+    bob.locator("#rows .row").first.click()
+    expect(bob.locator("#decisions")).to_contain_text("no concept by Cid as adjudicator")
 
 
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:

@@ -232,7 +232,8 @@ function rowElement(row, place) {
   const seen = look(row.state, row.answers, row.confidence);
   const names = row.answers.map((answer) => answer?.name ?? noneOf(row)).join(" | ");
   const ids = row.answers.map((answer) => answer?.concept_id ?? "–").join(" | ");
-  const who = row.reviewers.join(", ");
+  const kind = row.predicate && ` as ${row.predicate}`;
+  const who = row.reviewers.join(", ") + (row.adjudicated ? " (adjudicator)" : "");
   const by = who && ` · ${who}`;
   const sure = row.confidence === null ? "" : percent(row.confidence);
   const signs = [row.flag && "⚑", row.note && "✎"].filter(Boolean).join(" ");
@@ -240,7 +241,7 @@ function rowElement(row, place) {
     row.mention,
     row.count > 1 && plural(row.count, "time"),
     names,
-    LOOKS[seen] + (who && ` by ${who}`),
+    LOOKS[seen] + kind + (who && ` by ${who}`),
     sure,
     row.flag && "flagged",
     row.note && "with a note",
@@ -256,7 +257,7 @@ function rowElement(row, place) {
     ),
     make("span.certainty", sure && [meterOf(row.confidence), sure]),
     make("span.answers", names, " ", make("code", ids)),
-    make("span.state", signs && make("span.signs", `${signs} `), SIGNS[seen], LOOKS[seen], by),
+    make("span.state", signs && make("span.signs", `${signs} `), SIGNS[seen], LOOKS[seen], kind, by),
   );
 }
 

@@ -37,11 +37,12 @@ export function showDecisions(prediction, withdraw) {
 
 /** What was decided, by whom, when and where. */
 export function sentence(decision) {
-  const { scope, time, others } = decision;
+  const { scope, time, others, role } = decision;
   const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
   const where = scope ? `in document ${scope}` : "everywhere";
   const atOnce = others ? `, at once with ${plural(others, "other answer")}` : "";
-  const facts = ` by ${whoOf(decision)}${when}, ${where}${atOnce}`;
+  const as = role ? ` as ${role}` : "";
+  const facts = ` by ${whoOf(decision)}${as}${when}, ${where}${atOnce}`;
   return [make("strong", verdict(decision)), make("span.note", facts)];
 }
 
