@@ -164,12 +164,12 @@ def withdraw(options: SimpleNamespace) -> None:
     decisions,
     decisions=_FILE,
     form=o.choice(
-        ("tsv", "mentions", "sssom", "log"),
+        ("tsv", "mentions", "sssom", "log", "proposals"),
         "tsv: for linker decisions import; mentions: for linker train; sssom: mappings; "
-        "log: who did what when, also what holds no more.",
+        "log: who did what when, also what holds no more; proposals: the new terms that people "
+        "proposed, as a template of ROBOT.",
         flags="--format",
     ),
-    proposals=o.flag("The new terms that people proposed, as a template of ROBOT."),
     dictionary=o.option("Dictionary or model with the names.", "PATH", flags="--dict"),
     output=o.OUTPUT,
 )
@@ -180,9 +180,7 @@ def export(options: SimpleNamespace) -> None:
 
     path = options.dictionary
     dictionary = reading.read([path], options) if path else None
-    if options.proposals:
-        if o.is_given("form"):
-            raise click.UsageError("--proposals are written in one format; leave out --format")
+    if options.form == "proposals":
         with DecisionStore(options.decisions, read_only=True) as store:
             terms = proposals.listed(store)
         with common.writing(options.output, [options.decisions]) as file:
@@ -196,9 +194,10 @@ def export(options: SimpleNamespace) -> None:
         rows = store.list()
     with common.writing(options.output, [options.decisions]) as file:
         left_out = exchange.export(rows, options.form, file, dictionary)
-    if left_out:
-        count = common.were(left_out, "decision")
-        common.say(f"{count} left out: {options.form} cannot express them")
+    if total := left_out.total():
+        whys = "; ".join(f"{count:,}: {why}" for why, count in left_out.items() if count)
+        count = common.were(total, "decision")
+        common.say(f"{count} left out, which {options.form} cannot express ({whys})")
 
 
 @o.command(

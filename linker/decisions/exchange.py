@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -57,12 +58,13 @@ _ADDED = re.compile(
 """A column that linker added to a table that has one of this name."""
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
+_OVERRULED = "an adjudicator decided"
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
 
 
 def export(
     decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None
-) -> int:
+) -> Counter[str]:
     """Write decisions in a format.
 
     Mappings and mentions leave out those above which a decision of an adjudicator stands.
@@ -74,19 +76,19 @@ def export(
         dictionary: has the names of concepts for `sssom`; None: they have none.
 
     Returns:
-        The number of decisions that were left out.
+        The number of decisions that were left out, by why.
     """
     if form == "mentions":
         return write_mentions(decisions, file)
     if form == "tsv":
         write(decisions, file)
-        return 0
+        return Counter()
     decisions = list(decisions)
     kept = [d for of_place in in_force(decisions).values() for d in standing(of_place)]
     sssom.write_curated(
         sorted(kept, key=lambda d: d.id or 0), file, name=partial(name_of, dictionary)
     )
-    return len(decisions) - len(kept)
+    return Counter({_OVERRULED: len(decisions) - len(kept)})
 
 
 def name_of(dictionary: Dictionary | None, identifier: str) -> str:
@@ -337,20 +339,19 @@ def _key(d: Decision) -> tuple[str | bool, ...]:
     return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
 
 
-def write_mentions(decisions: Iterable[Decision], file: TextIO) -> int:
+def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
     """Write decisions as annotated mentions, which `linker train --mentions` reads; see `taught`.
 
     Returns:
-        The number of decisions that were left out.
+        The number of decisions that were left out, by why.
     """
     write_row = row_writer(file)
     write_row(("mention", "concept_id"))
-    left_out = 0
+    left_out = Counter[str]()
     for of_place in in_force(decisions).values():
-        kept = _teaching(of_place)
-        for decision in kept[:1]:
+        for decision in _teaching(of_place)[:1]:
             write_row((decision.mention, decision.concept_id or "-1"))
-        left_out += len(of_place) - len(kept)
+        left_out.update(filter(None, _why_not(of_place)))
     return left_out
 
 
@@ -368,10 +369,24 @@ def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
 
 def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
     """The decisions on a mention that training may learn; all of them say the same."""
+    return [d for d, why in zip(of_place, _why_not(of_place), strict=True) if not why]
+
+
+def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
+    """Yield why training may not learn each decision on a mention; empty: it may."""
     counting = standing(of_place)
-    if disagree(counting) or any(d.predicate for d in counting):
-        return []
-    return [d for d in counting if d.accepted and not (d.scope or d.others) and _is_whole(d)]
+    is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
+    for d in of_place:
+        whys = {
+            _OVERRULED: d not in counting,
+            "reviewers disagree": is_disputed,
+            "the concept is broader, narrower or related": is_inexact,
+            "rejected": not d.accepted,
+            "of one document": bool(d.scope),
+            "accepted at once with others": bool(d.others),
+            "a part has no concept": not _is_whole(d),
+        }
+        yield next((why for why, holds in whys.items() if holds), "")
 
 
 def _is_whole(decision: Decision) -> bool:

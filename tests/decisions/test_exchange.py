@@ -107,7 +107,13 @@ def test_mentions_to_train_on(tmp_path: Path) -> None:
         Decision("disputed", "B", reviewer="bob"),
     ]
     file = io.StringIO()
-    assert exchange.write_mentions(decisions, file) == 8
+    assert exchange.write_mentions(decisions, file) == {
+        "rejected": 1,
+        "a part has no concept": 1,
+        "of one document": 2,
+        "the concept is broader, narrower or related": 2,
+        "reviewers disagree": 2,
+    }
     path = table(tmp_path, file.getvalue())
     assert [(m.text, m.gold) for m in mentions.read(path)] == [
         ("a", parse_gold("A")),
@@ -139,11 +145,12 @@ def test_a_pipe_is_read_whole(tmp_path: Path) -> None:
 def test_what_an_adjudicator_overrules_is_neither_a_mapping_nor_learnt() -> None:
     reviewed = [Decision("m", "A:1", reviewer="ann", id=1), Decision("n", "B:1", id=2)]
     settled = Decision("m", "A:2", reviewer="eve", role="adjudicator", id=3)
+    overruled = {"an adjudicator decided": 1}
     file = io.StringIO()
-    assert exchange.export([*reviewed, settled], "mentions", file, None) == 1
+    assert exchange.export([*reviewed, settled], "mentions", file, None) == overruled
     assert file.getvalue() == "mention\tconcept_id\nm\tA:2\nn\tB:1\n"
     file = io.StringIO()
-    assert exchange.export([*reviewed, settled], "sssom", file, None) == 1
+    assert exchange.export([*reviewed, settled], "sssom", file, None) == overruled
     assert "A:2" in file.getvalue()
     assert "A:1" not in file.getvalue()
 
