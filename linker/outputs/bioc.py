@@ -56,7 +56,8 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
     right, also with 4 decimals; for a part without a concept it is that of the best candidate,
     whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
-    `-`. For a mention on which people decided, `state` says what, and `decisions` has them as JSON.
+    `-`. `state` is what people said of the mention, "model" where nobody did, and `decisions` has
+    what they decided, as JSON.
     Sentences, relations and other infons stand as they were read. A character that XML cannot hold
     becomes a blank. For the arguments see `linker.outputs.Writer`.
 
@@ -146,9 +147,9 @@ def _answer(prediction: Prediction) -> dict[str, str]:
         for key, of_parts in values.items()
         if any(of_parts)
     }
+    infons["state"] = prediction.state
     if prediction.decisions:
-        said = decisions_text(prediction.decisions)
-        infons |= {"state": prediction.state, "decisions": _clean(said)}
+        infons["decisions"] = _clean(decisions_text(prediction.decisions))
     return infons
 
 

@@ -29,12 +29,11 @@ def header(first: Document | None, layout: Layout) -> str:
 def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
     """A document, each mention with the best id of each part, joined by `|`.
 
-    The id of no concept is -1. A seventh column has the confidence of the mention ("0.9312"), or
-    of several parts their texts with the confidence of each, joined by `|`: "breast cancer
-    (0.9312)|ovarian cancer (0.8807)". An eighth column would be plainer, but other readers of the
-    format refuse it. Without confidences, only mentions of several parts have a seventh column.
-    For a mention on which people decided, the seventh column ends with its state and the decisions
-    as JSON: "open [{"mention": ...}]".
+    The id of no concept is -1. A seventh column has the confidence of the mention, or of several
+    parts their texts with the confidence of each, joined by `|` (`-`: it has none), then what
+    people said of the mention, "model" where nobody did, and what they decided, as JSON:
+    "0.9312 model", "breast cancer (0.9312)|ovarian cancer (0.8807) open [{"mention": ...}]". An
+    eighth column would be plainer, but other readers of the format refuse it.
     Mentions without a prediction, relations and lines that were not understood stand as they
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.
@@ -81,11 +80,10 @@ def _annotation(
     name = mention.text if len(mention.spans) == 1 else text[start:end]
     columns = [owner, str(start), str(end), name.translate(BREAKS), mention.type.translate(BREAKS)]
     if prediction is not None:
-        texts = [_confidences(prediction.parts)]
+        texts = [_confidences(prediction.parts), prediction.state]
         if prediction.decisions:
-            texts += [prediction.state, decisions_text(prediction.decisions).translate(BREAKS)]
-        seventh = " ".join(filter(None, texts))
-        return [*columns, joined_ids(prediction), *([seventh] if seventh else [])]
+            texts.append(decisions_text(prediction.decisions).translate(BREAKS))
+        return [*columns, joined_ids(prediction), " ".join(filter(None, texts))]
     metadata = mention.metadata
     read = [metadata[key] for key in ("pubtator:id", "pubtator:parts") if key in metadata]
     if not read and mention.gold is not None:
@@ -94,12 +92,12 @@ def _annotation(
 
 
 def _confidences(parts: Sequence[Part]) -> str:
-    """The seventh column; empty for one part without a confidence."""
+    """How the seventh column begins; empty for one part without a confidence."""
+    shares = [decimals(part.confidence) for part in parts]
     if len(parts) == 1:
-        return decimals(parts[0].confidence)
+        return shares[0]
     texts = [part.text.translate(BREAKS) for part in parts]
-    shares = [f" ({share})" if (share := decimals(part.confidence)) else "" for part in parts]
-    return "|".join(text + share for text, share in zip(texts, shares, strict=True))
+    return "|".join(f"{text} ({share or '-'})" for text, share in zip(texts, shares, strict=True))
 
 
 def _relation(owner: str, relation: Relation) -> list[str]:

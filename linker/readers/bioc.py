@@ -34,7 +34,7 @@ from linker.files import (
     too_large,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
-from linker.readers.records import check_spans, parse_selection
+from linker.readers.records import check_spans, is_guess, parse_selection
 from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
 
 # infons of ids; the first that is there counts
@@ -60,7 +60,8 @@ def read(
     """Yield the documents of a BioC collection; XML is read document by document, JSON at once.
 
     Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a
-    mention is not annotated. External entities of XML are never resolved. A damaged file stops the
+    mention is not annotated, nor is one whose ids linker wrote and no person confirmed, see
+    `records.is_guess`. External entities of XML are never resolved. A damaged file stops the
     reading whatever `on_error` does.
 
     Raises:
@@ -258,7 +259,10 @@ def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) ->
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
     spell = curie if key == "MESH" else normalized  # a key that says which ids are bare
-    gold = None if key is None else parse_gold(infons[key], identify, spell)
+    is_annotated = key is not None and not is_guess(
+        infons.get("state", "").lower(), infons.get("decisions", "")
+    )
+    gold = parse_gold(infons[key], identify, spell) if key and is_annotated else None
     kind, metadata = infons.get("type", ""), infons | {"bioc:in": place}
     within = _selection(infons)
     return Mention(name, spans, gold, kind, owner, str(raw.id or ""), metadata, within)

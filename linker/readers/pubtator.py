@@ -11,18 +11,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import Line
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.records import check_spans
-from linker.types import Document, Mention, Passage, Relation
+from linker.readers.records import check_spans, is_guess
+from linker.types import Document, Mention, Passage, Relation, State
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 _OFFSET = re.compile(r"-?\d{1,9}")
 _KINDS = {"t": "title", "a": "abstract"}
 
+# the seventh column that linker writes beside an answer: confidences, state and decisions
+_ANSWER = re.compile(
+    r"(?:[01]\.\d{4}|.* \((?:[01]\.\d{4}|-)\))?"
+    rf"(?: ?\b({'|'.join(get_args(State))})(?: (\[.*))?)?"
+)
 _START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
 
@@ -33,7 +39,8 @@ def read(
 
     Offsets are characters over title, one break and abstract. A document ends at a blank line, or
     where a text line of another document (or a second title) begins. A mention without the column
-    of ids is not annotated; an empty one, `-` or `-1` says that it has no concept.
+    of ids is not annotated; an empty one, `-` or `-1` says that it has no concept. Nor is one whose
+    ids linker wrote and no person confirmed, see `records.is_guess`.
 
     A document of which a line of text cannot be read is a bad record: without that text the offsets
     of all that follows would be others.
@@ -183,7 +190,11 @@ def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     metadata = dict(
         zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
     )
-    gold = parse_gold(columns[5], identify, curie) if len(columns) > 5 else None
+    answer = _ANSWER.fullmatch(columns[6]) if len(columns) > 6 and columns[6] else None
+    is_annotated = len(columns) > 5
+    if answer is not None:  # earlier versions wrote no state where nobody decided
+        is_annotated = not is_guess(answer[1] or "model", answer[2] or "")
+    gold = parse_gold(columns[5], identify, curie) if is_annotated else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
 
 

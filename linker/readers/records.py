@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, shorten
 from linker.files import OpenFile, Pathlike, parse_json, read_lines, read_text
 from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT, namespace
-from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span
+from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span, State
 
 logger = logging.getLogger(__name__)
 
@@ -282,3 +282,25 @@ def parse_selection(lists: Mapping[str, Any]) -> Selection | None:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
+
+
+def is_guess(state: str, decisions: str) -> bool:
+    """Whether linker wrote the ids of an annotation and no person looked at them: no gold.
+
+    Args:
+        state: what people said of it, as linker writes it; anything else is not of linker.
+        decisions: what they decided, as JSON; empty where the state alone was set.
+
+    Raises:
+        RecordError: the decisions are no JSON.
+    """
+    if state not in ("accepted", "no concept"):
+        return state in get_args(State)
+    try:
+        said = parse_json(decisions) if decisions else []
+    except ValueError as error:
+        raise RecordError(
+            f"the decisions beside an answer are no JSON: {error}", decisions
+        ) from None
+    is_list = isinstance(said, list) and said != []
+    return is_list and all(isinstance(d, dict) and d.get("others") for d in said)

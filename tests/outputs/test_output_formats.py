@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from linker.errors import LinkerError
+from linker.errors import InputError, LinkerError
 from linker.formats import PREDICTIONS
+from linker.ids import parse_gold
 from linker.outputs import Layout, joined, writer_of
-from linker.types import Document, Mention, Part, Passage, Prediction
+from linker.readers import mentions
+from linker.types import Candidate, Decision, Document, Mention, Part, Passage, Prediction
 
 from .conftest import written
 
@@ -53,3 +57,62 @@ def test_nothing_is_imported_before_it_is_used() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == "set()\n"
+
+
+@pytest.mark.parametrize("form", ["pubtator", "bioc"])
+@pytest.mark.parametrize(
+    ("state", "others", "is_gold"),
+    [
+        ("model", None, False),  # nobody said anything
+        ("accepted", 0, True),
+        ("accepted", 11, False),  # with others at once, so that nobody looked at it
+        ("no concept", 0, True),
+        ("rejected", 0, False),
+        ("open", 0, False),
+        ("disputed", 0, False),
+    ],
+)
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("confidence", [None, 0.25])
+def test_ids_are_gold_where_a_person_confirmed_them(
+    tmp_path: Path,
+    form: str,
+    state: Any,
+    others: int | None,
+    is_gold: bool,
+    parts: int,
+    confidence: float | None,
+) -> None:
+    best = Candidate("X:1", "x", "x", 1.0, confidence=confidence)
+    said = () if others is None else (Decision("Gout", "X:1", others=others),)
+    mention = Mention("Gout", ((0, 4),), type="Disease")
+    answer = Prediction(
+        mention, (Part("open (model", candidates=(best,)),) * parts, decisions=said, state=state
+    )
+    document = Document("1", (Passage("Gout"),), (mention,))
+    (tmp_path / "x").write_text(written(form, (document, [answer])), encoding="utf-8")
+    (read,) = mentions.read(tmp_path / "x")
+    assert isinstance(read, Document)
+    assert read.mentions[0].gold == (parse_gold("|".join(["X:1"] * parts)) if is_gold else None)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_gold"),
+    [
+        ("0.9312", False),  # as earlier versions wrote it
+        ("breast cancer (0.9312)|ovarian cancer (0.8807)", False),
+        ("breast cancer|ovarian cancer", True),  # of BC5CDR
+        ("mouse model|disease model", True),
+        ("modelling", True),
+    ],
+)
+def test_seventh_columns_of_others_are_no_answers(
+    tmp_path: Path, column: str, is_gold: bool
+) -> None:
+    (tmp_path / "x").write_text(f"1|t|Gout\n1\t0\t4\tGout\tDisease\tD1\t{column}\n", "utf-8")
+    (read,) = mentions.read(tmp_path / "x")
+    assert isinstance(read, Document)
+    assert (read.mentions[0].gold is not None) == is_gold
+    (tmp_path / "x").write_text("1|t|Gout\n1\t0\t4\tGout\tDisease\tD1\taccepted [{x\n", "utf-8")
+    with pytest.raises(InputError, match="line 2: the decisions beside an answer are no JSON"):
+        list(mentions.read(tmp_path / "x"))

@@ -41,17 +41,17 @@ def test_predictions_replace_the_ids_and_nothing_else() -> None:
         ),
         Prediction(sisters, (Part("sisters"),)),
     ]
-    expected = written("pubtator", (first, ())).replace("\t D001259\n", "\tMESH:D001259\n")
+    expected = written("pubtator", (first, ())).replace("\t D001259\n", "\tMESH:D001259\tmodel\n")
     expected = expected.replace(
         "D001943|D010051\tbreast cancer|ovarian cancer\n",
-        "MESH:D001943|-1\tbreast cancer|ovarian cancer\n",
-    ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\n")
+        "MESH:D001943|-1\tbreast cancer (-)|ovarian cancer (-) model\n",
+    ).replace("\tovarian cancer\tDisease\tD010051\n", "\tovarian cancer\tDisease\t-1\tmodel\n")
     assert written("pubtator", (first, predictions)) == expected.replace(
-        "\tPerson\n", "\tPerson\t-1\n"
+        "\tPerson\n", "\tPerson\t-1\tmodel\n"
     )
     found = Prediction(Mention("Gout", ((0, 4),), type="Disease"), (part("Gout", "X:1"),))
     text = written("pubtator", (Document("1", (Passage("Gout"),)), [found]))
-    assert text == "1|t|Gout\n1\t0\t4\tGout\tDisease\tX:1\n\n"
+    assert text == "1|t|Gout\n1\t0\t4\tGout\tDisease\tX:1\tmodel\n\n"
 
 
 def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_confidences_stand_in_the_seventh_column(tmp_path: Path) -> None:
     (tmp_path / "x").write_text(text := written("pubtator", (first, predictions)), encoding="utf-8")
     (again,) = reader.read(tmp_path / "x")
     assert [tuple(m.metadata.values()) for m in again.mentions[:3]] == [
-        ("X:1", "0.9312"),
-        ("X:1|-1|-1", "a|b (0.9312)|c (0.2500)|d"),
-        ("-1", "0.2500"),
+        ("X:1", "0.9312 model"),
+        ("X:1|-1|-1", "a|b (0.9312)|c (0.2500)|d (-) model"),
+        ("-1", "0.2500 model"),
     ]
     assert written("pubtator", (again, ())) == text
 
