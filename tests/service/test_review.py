@@ -345,3 +345,24 @@ def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> Non
     press("Enter")
     status(page, "Proposed: Xnr syndrome.")
     progress(page, "0 of 6 decided")
+
+
+def test_what_is_typed_while_the_row_is_fetched_stays(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    waiting: list[Any] = []
+    page.route("**/groups/*", lambda route: waiting.append(route))
+    page.keyboard.press("End")  # whose row was not fetched ahead
+    expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+    page.keyboard.press("/")
+    page.keyboard.type("tall")
+    for route in waiting:
+        route.continue_()
+    page.unroute("**/groups/*")
+    heading(page, "tall stature")
+    expect(page.locator("#query")).to_have_value("tall")
+    expect(page.locator("#query")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    heading(page, "lymphoma")
+    expect(page.locator("#query")).to_have_value("")

@@ -18,6 +18,7 @@ export class Panel {
   constructor(page) {
     this.page = page;
     this.canDecide = false; // whether the service keeps decisions
+    this.isCleared = false; // whether what was typed is gone already for what is shown next
     const choose = (id) => this.choose(id);
     const about = (id) => this.about(id);
     this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
@@ -73,6 +74,7 @@ export class Panel {
   /** Show an entry, the n-th of so many. */
   show(entry, number, total) {
     if (!isSame(entry, this.entry)) this.leave();
+    this.isCleared = false;
     this.view.show(entry, number, total);
     for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
     this.about(this.view.offered(1)?.concept_id);
@@ -84,10 +86,18 @@ export class Panel {
     if (byId("in-document").disabled) byId("scope").value = "";
   }
 
-  /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
-  leave() {
+  /** Empty what was typed, since another mention was selected; what is typed from now on is for
+   * that one, though it may be shown only later.
+   */
+  clear() {
     this.search.clear();
     chooseKind();
+    this.isCleared = true;
+  }
+
+  /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
+  leave() {
+    if (!this.isCleared) this.clear();
     fill(byId("concept"));
     showReasons(null);
     announce("");

@@ -128,6 +128,7 @@ const isOneColumn = () => byId("back").offsetParent !== null;
 async function select(place, { quietly = false } = {}) {
   const row = await queue.rowOf(place);
   if (!row) return;
+  if (row.key !== view.key) panel.clear();
   view.key = row.key;
   queue.select(place);
   keepAddress();
