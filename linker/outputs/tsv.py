@@ -78,7 +78,8 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     `Layout.documents` adds the columns `document_id` and `spans` (`0-5;9-12`), `Layout.sources`
     the column `source`: the file that lent the matched name, or "decision" where a person chose the
     concept, or rejected it; empty for the dictionary's own names. `Layout.decisions` adds
-    `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`.
+    `expanded`, the mention with the short forms of its document expanded, and `DECISION_COLUMNS`,
+    which are empty for further candidates where a concept was accepted.
     `Layout.also` adds `also`, ids with their predicates ("MONDO:0008840 skos:exactMatch; ...").
     For the arguments see `linker.outputs.Writer`.
     """
@@ -102,6 +103,8 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
         for rank, c in enumerate(part.returned, 1):
             values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
             source, also = c.source or None, also_text(c) or None
+            if rank > 1 and prediction.state == "accepted":  # which the first one alone is
+                said = rejected_id(part) or None, part.expanded, *(None,) * len(decided)
             yield mention.text, part.text, *values, *where, source, *said, also
 
 

@@ -179,12 +179,19 @@ class Exporter:
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
         has_documents = self._project.kind == "documents"
         layout = layout_of(form, has_documents, self._linker, True)
-        items = self._documents(there) if has_documents else self._loose(there)
+        keeps_ids = form in ("pubtator", "bioc")
+        items = self._documents(there, keeps_ids) if has_documents else self._loose(there)
         with _text(file) as text:
             outputs.write(form, items, text, layout)
 
-    def _documents(self, there: Sequence[Source]) -> Iterator[Predicted]:
-        """The documents of files with the answers for their mentions."""
+    def _documents(self, there: Sequence[Source], keeps_ids: bool) -> Iterator[Predicted]:
+        """The documents of files with the answers for their mentions.
+
+        Args:
+            there: the files.
+            keeps_ids: whether ids that a file had stay, instead of an answer of the model, unless
+                somebody decided who looked at it.
+        """
         wanted = {source.id for source in there}
         marked = marks.of_project(self._connection, self._project.id)
         where = f"{_ANSWERS} WHERE mentions.project = ? AND document = ?"
@@ -199,8 +206,12 @@ class Exporter:
             predictions = []
             for mention in document.mentions:
                 number, packed = known.get((mention.spans, mention.type), (0, None))
-                if packed is not None and number in self._rows:
-                    predictions.append(self._prediction(number, packed, mention))
+                if packed is None or number not in self._rows:
+                    continue
+                prediction = self._prediction(number, packed, mention)
+                is_guess = all(decision.others for decision in prediction.decisions)
+                if not (keeps_ids and mention.gold is not None and is_guess):
+                    predictions.append(prediction)
             yield document, predictions
 
     def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:

@@ -225,6 +225,25 @@ def test_documents_come_out_in_their_format_and_others(client: Any) -> None:
     assert "breast cancer: no concept" in log
 
 
+def test_ids_of_a_file_stay_until_somebody_looked_at_the_answer(client: Any) -> None:
+    content = PUBTATOR.replace("breast cancer\tDisease", "breast cancer\tDisease\tD000001")
+    project = create(client, content, "some.pubtator.txt")["id"]
+    own = "7\t56\t69\tbreast cancer\tDisease\tD000001\n"
+    assert own in export(client, project).text
+    assert "MESH:D001943" in export(client, project, "tsv").text
+    numbers = client.get(f"/projects/{project}/accept", params={"type": "Disease"}).json()
+    body = {"version": numbers["version"], "reviewer": "Ada"}
+    client.post(f"/projects/{project}/accept", params={"type": "Disease"}, json=body)
+    assert "accepted" in export(client, project, "tsv").text
+    assert own in export(client, project).text
+    rows = queue(client, project, sort="document", type="Disease", show="all")["rows"]
+    key = next(row["key"] for row in rows if row["mention"] == "breast cancer")
+    decide(client, project, key, "MESH:D001943")
+    text = export(client, project).text
+    assert own not in text
+    assert "7\t56\t69\tbreast cancer\tDisease\tMESH:D001943\t1.0000 accepted [" in text
+
+
 def test_a_table_has_no_documents_to_export(client: Any) -> None:
     project = create(client, TABLE)["id"]
     answer = client.get(f"/projects/{project}/export", params={"format": "pubtator"})
