@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import click
 
 from linker import formats
 from linker.cli import common, machines
 from linker.cli import options as o
-from linker.types import Selection
-
-if TYPE_CHECKING:
-    from linker.types import Document
+from linker.errors import InputError, shorten
+from linker.types import Document, Selection
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
 
@@ -26,7 +23,7 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     k=o.number(1, o.ANSWERS, flags="-k"),
     output=o.OUTPUT,
     form=o.choice((*formats.PREDICTIONS,), flags="--format"),
-    read_as=o.choice(("auto", "text", "pubtator", "bioc"), flags="--input-format"),
+    read_as=o.choice(("auto", "text", "pubtator", "bioc", "jsonl"), flags="--input-format"),
     threshold=o.option(
         "Leave out mentions found with a lower confidence. [default: chosen in training]",
         "X",
@@ -84,10 +81,10 @@ def annotate(options: SimpleNamespace) -> None:
 
 
 def _documents(options: SimpleNamespace) -> Iterator[Document]:
-    """Read the documents: PubTator and BioC are recognised, all else is text."""
+    """Read the documents: PubTator, BioC and JSON lines are recognised, all else is text."""
     from linker import files
     from linker.files import encodings
-    from linker.readers import bioc, mentions, pubtator, text
+    from linker.readers import bioc, jsonl, mentions, pubtator, text
 
     source, on_error = options.source, options.on_error
     if files.is_folder(source):
@@ -96,8 +93,12 @@ def _documents(options: SimpleNamespace) -> Iterator[Document]:
     content, _ = encodings.as_utf8(source, options.encoding)
     kind = mentions.detect(source if source == "-" else content)
     kind = kind if options.read_as == "auto" else options.read_as
-    read = {"pubtator": pubtator.read, "bioc": bioc.read}.get(kind, text.read)
-    yield from read(content, on_error=on_error)
+    read = {"pubtator": pubtator.read, "bioc": bioc.read, "jsonl": jsonl.read}.get(kind, text.read)
+    for item in read(content, on_error=on_error):
+        if not isinstance(item, Document):
+            what = f"holds mentions, such as {shorten(item.text)!r}, and no texts"
+            raise InputError(source, what, remedy="link them with linker link")
+        yield item
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -37,8 +37,6 @@ AnyForm = Literal[Form, "decisions", "log"]
 """Also the decisions in force on the mentions of a project, and all that was done in it."""
 
 _ENDINGS = {"pubtator": "pubtator.txt", "bioc": "bioc.xml", "sssom": "sssom.tsv"}
-_OWN = {"pubtator": "pubtator", "bioc": "bioc", "jsonl": "jsonl"}
-"""The formats of predictions that are formats of documents or mentions that came in."""
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-values"}
 _ZIP = "application/zip"
@@ -148,7 +146,7 @@ class Exporter:
         if self._project.kind == "table":
             self._write_table(source, file)
         elif self._project.kind == "documents":
-            self._write_predictions(_OWN.get(source.format, "bioc"), [source], file)
+            self._write_predictions(_form_of(source), [source], file)
         elif source.format == "jsonl":
             self._write_predictions("jsonl", [source], file)
         else:
@@ -279,8 +277,13 @@ def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:
         return f"{stem}.{source.format}", _TABLES[source.format], encoding
     if project.kind == "list" and source.format != "jsonl":
         return f"{stem}.tsv", _TABLES["tsv"], encodings.UTF8
-    form = _OWN.get(source.format, "bioc")
+    form = "jsonl" if project.kind == "list" else _form_of(source)
     return f"{stem}.{_ENDINGS.get(form, form)}", FORMATS[form].media_type, encodings.UTF8
+
+
+def _form_of(source: Source) -> str:
+    """The format in which documents of a file come out."""
+    return source.format if source.format in ("pubtator", "bioc") else "bioc"
 
 
 def _apart(project: Project, there: Sequence[Source]) -> Iterator[tuple[str, Source]]:

@@ -183,6 +183,8 @@ def _read(known: Opened, column: str | None, about: tuple[str, bytes], most: int
         return Content(*about, "documents", "txt", known.encoding, documents=documents)
     items = list(readers.read(known.file, known.kind))
     documents = tuple(item for item in items if isinstance(item, Document))
+    if 0 < len(documents) < len(items):
+        raise LinkerError(f"{known.file}: holds mentions and documents; make two files of it")
     if documents:
         return Content(*about, "documents", known.kind, known.encoding, documents=documents)
     rows = tuple(

@@ -1,4 +1,4 @@
-"""Mentions as JSON lines: one object a line, our own output (schema 1) included."""
+"""Mentions or documents as JSON lines: an object a line, our own output (schema 1) included."""
 
 from __future__ import annotations
 
@@ -9,31 +9,37 @@ from linker.errors import OnError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers.records import check_mention, parse_each, parse_selection
-from linker.types import Gold, Mention, Span, parse_spans
+from linker.types import Document, Gold, Mention, Passage, Span, parse_spans
 
 SCHEMA = 1  # of our own output
 _GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there counts
-_EXPECTED = '{"mention": "...", "gold": "A|B"}'
+_TEXTS = ("title", "abstract", "text")  # of a document, in their order
+_OWNERS = ("document_id", "id", "pmid")  # its id, the first that is there
+_EXPECTED = '{"mention": "...", "gold": "A|B"}, or of a document {"id": "...", "text": "..."}'
 
 
 def read(
     path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
-) -> Iterator[Mention]:
-    """Yield the mention of each line.
+) -> Iterator[Document | Mention]:
+    """Yield the mention or the document of each line.
 
-    Keys: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a list with a
-    string for each part; absent or null: not annotated); `document_id`; `spans` ([[start, end],
-    ...]); `type`; `under`, `not_under`, `types` and `namespaces` (a text or a list of texts: the
-    `Selection` that the mention is linked within). Other keys are ignored.
+    Keys of a mention: `mention`; `gold`, `id`, `ids` or `concept_id` (a string such as `A|B`, or a
+    list with a string for each part; absent or null: not annotated); `document_id`; `spans`
+    ([[start, end], ...]); `type`; `under`, `not_under`, `types` and `namespaces` (a text or a list
+    of texts: the `Selection` that the mention is linked within). An object without `mention` is a
+    document, with `title`, `abstract` and `text`, of which one is enough; its id is in
+    `document_id`, `id` or `pmid`, else it is the number of its line. Other keys are ignored.
 
     For `identify` see `linker.ids.split_ids`.
     """
 
-    def parse(_: int, line: str) -> Mention:
+    def parse(number: int, line: str) -> Document | Mention:
         try:
             record = parse_json(line)
         except ValueError as error:
             raise ValueError(f"the line is not JSON ({error})") from None
+        if isinstance(record, dict) and "mention" not in record and {*_TEXTS} & {*record}:
+            return _document(record, number)
         return from_record(record, identify)
 
     lines = read_lines(path, limit=None, on_error=on_error)
@@ -55,6 +61,23 @@ def from_record(record: Any, identify: Identify = not_known) -> Mention:
     text, spans, kind, document = _fields(record)
     gold, within = _gold(record, identify), parse_selection(record)
     return Mention(check_mention(text), spans, gold, kind, document, within=within)
+
+
+def _document(record: Mapping[str, Any], number: int) -> Document:
+    """The document of an object; a ValueError says what is wrong with it."""
+    owner = next((record[key] for key in _OWNERS if record.get(key) is not None), number)
+    if not isinstance(owner, str | int):
+        raise ValueError("the id of the document is neither a text nor a number")
+    passages: list[Passage] = []
+    offset = 0
+    for kind in _TEXTS:
+        text = record.get(kind)
+        if not isinstance(text, str | None):
+            raise ValueError(f"{kind!r} is not a text")
+        if text:
+            passages.append(Passage(text, offset, {"type": kind}))
+            offset += len(text) + 1
+    return Document(str(owner), tuple(passages))
 
 
 def _fields(record: Any) -> tuple[str, tuple[Span, ...], str, str | None]:

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from linker import outputs
 from linker.errors import InputError, OnError
 from linker.readers import jsonl
-from linker.types import Candidate, GoldGroup, Mention, Part, Prediction, Selection
+from linker.types import (
+    Candidate,
+    Document,
+    GoldGroup,
+    Mention,
+    Part,
+    Passage,
+    Prediction,
+    Selection,
+)
 
 from .conftest import refused
 
@@ -66,7 +75,28 @@ def test_our_own_output(tmp_path: Path) -> None:
     assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 
 
+def test_documents(tmp_path: Path) -> None:
+    lines = [
+        '{"id": 7, "abstract": "Gout.", "title": "On 🦶"}',
+        '{"pmid": "8", "text": "A-T", "title": null}',
+        '{"text": ""}',
+        '{"mention": "gout", "text": "It is gout."}',
+    ]
+    title, abstract = (
+        Passage("On 🦶", 0, {"type": "title"}),
+        Passage("Gout.", 5, {"type": "abstract"}),
+    )
+    assert read(tmp_path, "\n".join(lines)) == [
+        Document("7", (title, abstract)),
+        Document("8", (Passage("A-T", 0, {"type": "text"}),)),
+        Document("3", ()),
+        Mention("gout"),
+    ]
+
+
 BAD = {
+    '{"text": 7}': "'text' is not a text",
+    '{"id": ["a"], "text": "x"}': "the id of the document is neither a text nor a number",
     '{"mention": "go': 'the line is not JSON (Unterminated string starting at: line 1 column 13 (char 12)): \'{"mention": "go\'; expected',
     "": "the line is not JSON (Expecting value",
     "[" * 100_000: "the line is not JSON (",
