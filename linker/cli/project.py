@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from linker.decisions.store import DecisionStore
     from linker.linking.linker import Linker
     from linker.projects.sources import Content
-    from linker.projects.store import Project
 
 _FILE = o.option(
     "SQLite file of projects and decisions. [default: that of linker serve, beside the model]",
@@ -58,10 +57,10 @@ def list_(options: SimpleNamespace) -> None:
 @o.command(
     project,
     "import",
-    source=o.argument("FILE"),
+    names=o.argument("FILE...", nargs=-1, required=True),
     model=o.MODEL,
     projects=_FILE,
-    name=o.option("Of the project. [default: that of the file]", "NAME", default=""),
+    name=o.option("Of the project. [default: that of the first file]", "NAME", default=""),
     column=o.option("Column of the mentions in a table, by name or number.", "NAME"),
     encoding=o.ENCODING,
     mention_type=o.option(
@@ -75,45 +74,48 @@ def list_(options: SimpleNamespace) -> None:
     precision=o.PRECISION,
 )
 def import_(options: SimpleNamespace) -> None:
-    """Make a project of FILE, and link it.
+    """Make a project of FILEs, and link their mentions.
 
-    FILE is a table (csv, tsv, xlsx), a list of names, a text, or documents (PubTator, BioC). Where
-    there is a project of this name, FILE is added to it; of a file that linker wrote, and a person
-    reviewed, the decisions are taken.
+    A FILE is a table (csv, tsv, xlsx), a list of names, a text, documents (PubTator, BioC, JSON
+    lines), or a folder of texts. Where there is a project of this name, FILEs are added to it; of
+    one that linker wrote, and a person reviewed, the decisions are taken.
     """
     from linker import files
     from linker.linking.linker import Linker
-    from linker.projects import sources, store
+    from linker.projects import linking, sources
+    from linker.readers import text
 
-    path = Path(options.source)
-    with files.open_binary(options.source) as raw, files.reading(options.source):
-        content = raw.read()
-    name = path.name.removesuffix(".gz")
-    read = sources.read(content, name, options.column, options.encoding, _LONGEST)
+    read = []
+    for path in (each for name in options.names for each in text.paths_of(name)):
+        with files.open_binary(path) as raw, files.reading(path):
+            content = raw.read()
+        name = Path(str(path)).name.removesuffix(".gz")
+        read.append(sources.read(content, name, options.column, options.encoding, _LONGEST))
+    wanted = options.name.strip() or Path(options.names[0].removesuffix(".gz")).stem
     linker = Linker.load(options.model)
     linker.use(options.precision, options.device)
     with _opened(options) as file:
-        with file.reading() as connection:
-            names = {one.name: one for one in store.projects(connection)}
-        wanted = options.name.strip() or Path(name).stem
-        _take(options, file, linker, read, wanted, names.get(wanted))
+        for one in read:
+            number = _take(options, file, linker, one, wanted)
+        with common.bar("%", "") as bar:
+            bar.total = 100
+            for share in linking.link(file, number, linker):
+                bar.update(int(100 * share) - bar.n)
 
 
 def _take(
-    options: SimpleNamespace,
-    file: DecisionStore,
-    linker: Linker,
-    read: Content,
-    name: str,
-    there: Project | None,
-) -> None:
-    """Take a file into a project of a name, which may be there, and link it."""
+    options: SimpleNamespace, file: DecisionStore, linker: Linker, read: Content, name: str
+) -> int:
+    """Take a file into a project of a name, which may be there; the number of the project."""
     from linker.decisions.records import releases
     from linker.jobs.linking import model_hash
     from linker.projects import linking, reviewed, store
     from linker.projects.store import Origin
 
     origin = Origin(model_hash(options.model), releases(linker.dictionary))
+    with file.reading() as connection:
+        there = {one.name: one for one in store.projects(connection)}.get(name)
+        notes = [*read.notes, *store.elsewhere(connection, read)]
     if there is None:
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
@@ -126,17 +128,13 @@ def _take(
         if not reviewed.is_reviewed(read):
             store.check_kind(there, read)
             list(store.added(file, number, read))
-    notes = list(read.notes)
     if reviewed.is_reviewed(read):
         said = reviewed.read(read, linker, options.reviewer, origin)
         counts = reviewed.keep(file, number, said, read.name, options.reviewer)
         notes += reviewed.told(said, *counts)
     for note in notes:
         common.say(note)
-    with common.bar("%", "") as bar:
-        bar.total = 100
-        for share in linking.link(file, number, linker):
-            bar.update(int(100 * share) - bar.n)
+    return number
 
 
 @o.command(

@@ -37,6 +37,7 @@ class Table(Protocol):
     header_line: int  # its number in the file or sheet, from 1
     is_binary: bool  # whether it is written into a file of bytes
     encoding: str  # of a text
+    sheets: Sequence[str]  # the names of all, that which is read first; none of a text
 
     def rows(self) -> Iterator[TableRow]:
         """Yield the rows below the header; cells are as many as in the header, or fewer."""
@@ -189,6 +190,7 @@ class TextTable:
         on_error: OnError = stop,
     ) -> None:
         self.path, self.encoding, self.is_binary = path, encoding, False
+        self.sheets: Sequence[str] = ()
         self._on_error = on_error
         lines = files.read_lines(path, limit=None, keep_ends=True, on_error=on_error)
         head = list(itertools.islice(lines, _MOST_COMMENTS))

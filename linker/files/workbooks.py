@@ -77,6 +77,7 @@ class Workbook:
             }
         self.sheet, place = self._chosen(list(sheets), wanted)
         self._entry, self.header_line = sheets[self.sheet], place + 1
+        self.sheets: Sequence[str] = [self.sheet, *(name for name in sheets if name != self.sheet)]
         first = next(itertools.islice(self._values(), place, None), [])
         self.header = [*first, *[""] * (self._columns[self._entry] - len(first))]
 

@@ -109,17 +109,25 @@ class Content:
     rows: tuple[Row, ...] = ()
     documents: tuple[Document, ...] = ()
     packed: bytes = b""  # the content, as it is kept
+    sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
 
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
+        told = []
+        if len(self.sheets) > 1:
+            told = [
+                f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
+                "first one with the column of the mentions; save another one as its own file"
+            ]
         counts = Counter(document.id for document in self.documents)
-        return [
+        told += [
             f"the document {name} is there {count} times; what is decided for this document alone "
             "holds in all of them"
             for name, count in counts.items()
             if count > 1
-        ][:10]
+        ]
+        return told[:10]
 
 
 def opened(content: bytes, name: str, column: str | None, encoding: str | None) -> Opened:
@@ -207,7 +215,8 @@ def _of_table(known: Opened, table: Table, column: str | None, about: tuple[str,
         raise LinkerError(f"{known.file}: the column {title!r} is empty; name another column")
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
-    return Content(*about, "table", known.kind, known.encoding, named, header, rows)
+    made = Content(*about, "table", known.kind, known.encoding, named, header, rows)
+    return replace(made, sheets=tuple(table.sheets))
 
 
 def _name_of(table: Table, place: int) -> str:

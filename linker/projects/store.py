@@ -291,6 +291,16 @@ def check_kind(project: Project, file: Content) -> None:
         raise Taken(f"{name}: {_A[file.kind]}, and the project has others; make another project")
 
 
+def elsewhere(connection: sqlite3.Connection, file: Content) -> list[str]:
+    """Which projects have the same file, each in a sentence."""
+    rows = connection.execute(
+        "SELECT p.name, s.name FROM sources s JOIN projects p ON p.id = s.project "
+        "WHERE p.created <> '' AND length(s.content) = ? AND s.content = ? ORDER BY p.id",
+        [len(file.packed), file.packed],
+    )
+    return [f"the project {name!r} has the same file, as {source}" for name, source in rows]
+
+
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
     """Add a file to a project, one transaction for each step of this iterator.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
@@ -29,17 +29,26 @@ def read(
     Raises:
         LinkerError: a folder has no such file.
     """
-    paths: list[Pathlike] = [path]
-    if is_folder(path):
-        paths = [*sorted(file for file in Path(path).iterdir() if file.name.endswith(_ENDINGS))]
-        if not paths:
-            raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
-    for file in paths:
+    for file in paths_of(path):
         try:
             text, _ = encodings.as_utf8(file, encoding)
             yield Document(_id(file), (Passage(_text(text)),))
         except InputError as error:
             on_error(error)
+
+
+def paths_of(path: Pathlike) -> Sequence[Pathlike]:
+    """The texts of a folder, in the order of their names; of anything else itself.
+
+    Raises:
+        LinkerError: a folder has no such file.
+    """
+    if not is_folder(path):
+        return [path]
+    paths = sorted(file for file in Path(path).iterdir() if file.name.endswith(_ENDINGS))
+    if not paths:
+        raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
+    return paths
 
 
 def _id(path: Pathlike) -> str:

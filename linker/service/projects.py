@@ -99,13 +99,15 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
         name = name.strip() or PurePath(file).stem or "project"
         kind = linking.type_for(read, linker) if type is None else type.strip()
+        same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
         making = rows.created(
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
         number = await workbench.write_all(making)
         workbench.wake()
         said = await take(number, read, reviewer) if reviewed.is_reviewed(read) else {}
-        return await workbench.summary(number) | {"notes": read.notes} | said
+        notes = [*said.pop("notes", read.notes), *same]
+        return await workbench.summary(number) | said | {"notes": notes}
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
     async def add(
@@ -127,9 +129,10 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             said = await take(number, read, reviewer)
             return await workbench.summary(number) | said
         rows.check_kind(project, read)
+        same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
         await workbench.write_all(rows.added(workbench.store, number, read))
         workbench.wake()
-        return await workbench.summary(number) | {"notes": read.notes}
+        return await workbench.summary(number) | {"notes": [*read.notes, *same]}
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:

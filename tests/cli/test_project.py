@@ -84,6 +84,47 @@ def test_documents_keep_what_is_not_linked(of: Run, tmp_path: Path) -> None:
     assert lines[3].startswith("7\t12\t25\tbreast cancer\tDisease\tMESH:D001943\t")
 
 
+def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: Path) -> None:
+    (tmp_path / "stack").mkdir()
+    for name, text in (
+        ("b", "Gout and breast cancer."),
+        ("a", "He has gout."),
+        ("c", "None here."),
+    ):
+        (tmp_path / "stack" / f"{name}.txt").write_text(text, "utf-8")
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"id": "d", "title": "No gout", "abstract": "Or gout."}\n', "utf-8")
+    result = of("import", tmp_path / "stack", more)
+    assert result.err.startswith("project 1: stack; its mentions are linked\n")
+    found = [
+        (row["document_id"], row["mention"])
+        for row in rows(of("export", "stack", "--format", "tsv").out)
+        if row["rank"] in ("", "1")
+    ]
+    assert found == [
+        ("a", "gout"),
+        ("b", "Gout"),
+        ("b", "breast cancer"),
+        ("d", "gout"),
+        ("d", "gout"),
+    ]
+
+
+def test_other_sheets_and_the_same_file_are_told(of: Run, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for sheet in (book.active, book.create_sheet("Old")):
+        for row in (["patient", "mention"], [1, "breast cancer"]):
+            sheet.append(row)
+    book.save(path := tmp_path / "wards.xlsx")
+    note = "the workbook has 2 sheets, and 'Sheet' was read, the first one with the column"
+    assert note in of("import", path).err
+    assert (
+        "the project 'wards' has the same file, as wards.xlsx"
+        in of("import", path, "--name", "b").err
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -110,6 +110,20 @@ def names(page: Any) -> list[str]:
     return [name for _, name in sorted(places)]
 
 
+def test_several_texts_are_one_project(address: str, context: Any, tmp_path: Path) -> None:
+    texts = {"a": "He has leukaemia.\nAnd gout.", "b": "Lymphoma was seen.\nIt went."}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    with opened(context, address, "review") as page:
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [tmp_path / "a.txt", tmp_path / "b.txt"])
+        expect(page.locator("#project-name")).to_have_text("a")
+        page.select_option("[name=sort]", "document")
+        page.locator("#rows .row").first.wait_for()
+        drop(page, "again.txt", texts["b"])
+        expect(page.locator("#problem")).to_contain_text("is in the project already, as b.txt")
+
+
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
     with opened(context, address, "review") as page:
         press = page.keyboard.press

@@ -2,7 +2,7 @@
 
 import { send } from "./api.js";
 import { save } from "./downloads.js";
-import { announce, byId, count, fill, percent, plural } from "./elements.js";
+import { announce, byId, count, fill, make, percent, plural } from "./elements.js";
 
 const OF_DOCUMENTS = ["pubtator", "bioc"]; // formats that tables and lists have no part in
 
@@ -23,6 +23,12 @@ export function show(summary) {
   fill(byId("show-disagreements"), "Disagreements", number);
   for (const option of byId("format").options)
     option.hidden = option.disabled = kind !== "documents" && OF_DOCUMENTS.includes(option.value);
+}
+
+/** Show what was odd about files that came in, each in a sentence. */
+export function showNotes(notes) {
+  const sentence = (note) => make("p", `${note[0].toUpperCase()}${note.slice(1)}.`);
+  fill(byId("project-notes"), notes.map(sentence));
 }
 
 /** Show how much the queue holds. */

@@ -4,10 +4,13 @@ import { getJson, send } from "./api.js";
 import { announce, ask, attempt, button, byId } from "./elements.js";
 import { count, fill, make, percent, table } from "./elements.js";
 import * as files from "./files.js";
+import { tab } from "./keeping.js";
+import { showNotes } from "./overview.js";
 import { reviewer } from "./reviewer.js";
 import { kindOf } from "./text.js";
 
 const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
+const NOTES = "linker.notes"; // kept in the tab until the project that was made is open
 const KINDS = { table: "a table", list: "a list of names", documents: "documents" };
 
 export const addressOf = (id) => `review?${new URLSearchParams({ project: id })}`;
@@ -82,12 +85,26 @@ export function named(what) {
   return `${what} of ${time}`;
 }
 
-/** Make a project of each of the sources {file, content, column}, and open it, or the list. */
+/** Make a project of each of the sources {file, content, column}, of documents one of all, and open
+ * it, or the list. */
 export async function openNew(sources, options) {
   const made = [];
-  for (const source of sources) made.push(await sendSource("projects", source, options));
-  const ids = made.filter(Boolean).map(({ id }) => id);
+  let stack = null;
+  for (const source of sources) {
+    const address = stack ? `projects/${stack}/sources` : "projects";
+    made.push(await sendSource(address, source, stack ? { limits: options.limits } : options));
+    const last = made.at(-1);
+    if (last?.kind === "documents") stack = last.id;
+  }
+  const ids = [...new Set(made.filter(Boolean).map(({ id }) => id))];
+  tab.set(NOTES, JSON.stringify(made.filter(Boolean).flatMap(({ notes }) => notes)));
   if (ids.length) location.assign(ids.length > 1 ? "review" : addressOf(ids[0]));
+}
+
+/** Show what was odd about the files of which a project was just made. */
+export function showNotesOfNew() {
+  showNotes(JSON.parse(tab.get(NOTES)) ?? []);
+  tab.set(NOTES, null);
 }
 
 /** Send a source to an address that takes files, and ask for the column of a table where it must

@@ -54,6 +54,7 @@ function asked(page) {
 
 async function openProject() {
   byId("project").hidden = byId("review").hidden = false;
+  projects.showNotesOfNew();
   await filters.takeUp(query);
   showSummary(await getJson(address));
   await openQueue(view.key);

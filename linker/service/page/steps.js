@@ -3,7 +3,7 @@
 import { getJson, postJson } from "./api.js";
 import { withdrawn } from "./decisions.js";
 import { announce, attempt, button, make, plural } from "./elements.js";
-import { wrongOf } from "./overview.js";
+import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
 import { who } from "./reviewer.js";
@@ -126,11 +126,14 @@ export class Steps {
   /** Add files to the project. */
   add(files, limits) {
     return this.act(async () => {
+      const notes = [];
       for (const file of files) {
         const source = { file: file.name, content: file };
         const summary = await sendSource(`${this.address}/sources`, source, { limits });
         if (!summary) return;
         this.page.showSummary(summary);
+        notes.push(...summary.notes);
+        showNotes(notes);
         announce(`${file.name} was added.`);
       }
       await this.page.refresh();
