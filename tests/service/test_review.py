@@ -124,6 +124,18 @@ def test_several_texts_are_one_project(address: str, context: Any, tmp_path: Pat
         expect(page.locator("#problem")).to_contain_text("is in the project already, as b.txt")
 
 
+def test_an_encoding_that_is_not_clear_is_named(address: str, context: Any, tmp_path: Path) -> None:
+    (tmp_path / "wards.csv").write_bytes("mention;ward\nfièvre;x\n".encode("windows-1252"))
+    with opened(context, address, "review") as page:
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [tmp_path / "wards.csv"])
+        expect(page.locator("#problem")).to_contain_text("reads 'fièvre' in windows-1252")
+        page.fill("#new-encoding", "windows-1252")
+        page.set_input_files("#file", [tmp_path / "wards.csv"])
+        expect(page.locator("#project-name")).to_have_text("wards")
+        expect(page.locator("#rows")).to_contain_text("fièvre")
+
+
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
     with opened(context, address, "review") as page:
         press = page.keyboard.press

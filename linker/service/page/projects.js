@@ -67,7 +67,11 @@ async function removed(project) {
 
 /** Listen for files and texts that become projects. */
 export function listen(limits) {
-  const asked = () => ({ name: byId("new-name").value, type: byId("new-type").value });
+  const asked = () => ({
+    name: byId("new-name").value,
+    type: byId("new-type").value,
+    encoding: byId("new-encoding").value,
+  });
   const make = (sources) => attempt(() => openNew(sources, { ...asked(), limits }));
   files.listen((chosen) => make(chosen.map((file) => ({ file: file.name, content: file }))));
   byId("paste").addEventListener("click", () => {
@@ -92,7 +96,7 @@ export async function openNew(sources, options) {
   let stack = null;
   for (const source of sources) {
     const address = stack ? `projects/${stack}/sources` : "projects";
-    made.push(await sendSource(address, source, stack ? { limits: options.limits } : options));
+    made.push(await sendSource(address, source, stack ? { ...options, name: "", type: "" } : options));
     const last = made.at(-1);
     if (last?.kind === "documents") stack = last.id;
   }
@@ -111,11 +115,12 @@ export function showNotesOfNew() {
  * be named; what the service answers, or undefined where no column or reviewer was given.
  */
 export async function sendSource(path, { file, content, column }, options) {
-  const { name = "", type = "", limits } = options;
+  const { name = "", type = "", encoding = "", limits } = options;
   files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
   const whose = await reviewer();
   if (!whose) return undefined;
-  const all = { file, column, name: name.trim(), type: type.trim(), reviewer: whose };
+  const asked = { name: name.trim(), type: type.trim(), encoding: encoding.trim() };
+  const all = { file, column, ...asked, reviewer: whose };
   const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   announce(`Reading ${file} …`);
   const request = { method: "POST", body: content, type: "application/octet-stream" };
