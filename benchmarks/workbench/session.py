@@ -52,11 +52,7 @@ from tests.service.browser import BROWSER, SWITCHES
 
 DOCUMENTS, ROWS, SEED = 200, 2_000, 1
 EACH, CHECKED, SURE = 100, 50, "0.98"  # rows until a training, and until the file is checked
-LETTERS, LISTED, SETTLED = (
-    4,
-    10,
-    300,
-)  # typed before the list is looked at; concepts that a search lists; milliseconds
+LETTERS = 4  # that are typed before the list is looked at
 PATIENCE = 20_000  # milliseconds that the page may take
 TRAINING = 600_000  # and a training
 REACHED = (0.9, 0.95, 0.98)
@@ -71,6 +67,17 @@ ANSWER = """() => [...document.querySelectorAll("#candidates .part")].map((part)
     ids: [...part.querySelectorAll("ol.candidates > li code")].map((code) => code.textContent),
 }))"""
 """What the page shows of the answer."""
+NEXT = """(key) => {
+    const selected = new URLSearchParams(location.search).get("key");
+    const shown = document.querySelector("#answer").dataset.key;
+    const said = document.querySelector("#status").textContent;
+    return (shown === selected && shown !== key) || /Nothing undecided|last row/.test(said);
+}"""
+"""Whether the page shows another row's answer, or says that there is none."""
+SAID = "() => document.querySelector('#status').textContent !== ''"
+"""Whether the page says that a decision is kept; then it has gone on past all that it decides."""
+LISTED = "(text) => document.querySelector('#found').dataset.text === text"
+"""Whether the concepts are listed that a text finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +127,16 @@ class Session:
     ) -> None:
         self._page, self._dictionary = page, dictionary
         self._golds, self._texts = source.golds, source.texts
-        self._client = httpx.Client(base_url=f"{url}/projects/{number}", timeout=120)
-        self._url = f"{url}/review?project={number}"
-        self.keys, self.rows, self.typed_again = 0, 0, 0
+        self._project = f"{url}/projects/{number}"
+        self._url = f"{url}/review?project={number}&show=undecided"
+        self.keys, self.rows = 0, 0
         self.seconds, self.kinds = list[float](), dict[str, int]()
         self.curve = list[dict[str, Any]]()
 
     def run(self, sort: str, at_once: bool, learns: bool) -> None:
         """Decide until the queue is empty, and note after some rows what the file has."""
-        self._page.goto(f"{self._url}&sort={sort}&show=undecided")
-        self._page.wait_for_selector("#rows .row[aria-selected=true]", timeout=PATIENCE)
+        self._url += f"&sort={sort}"
+        self._open()
         self._note()
         if at_once:
             self._accept_at_once()
@@ -139,6 +146,14 @@ class Session:
             if learns and self.rows % EACH == 0:
                 self._learn()
         self._note()
+
+    def _open(self) -> None:
+        """Open the queue at its top."""
+        self._page.goto(self._url)
+        self._wait(NEXT)
+
+    def _wait(self, condition: str, of: str | None = None) -> None:
+        self._page.wait_for_function(condition, arg=of, timeout=PATIENCE)
 
     @property
     def _key(self) -> str:
@@ -156,16 +171,13 @@ class Session:
         start = time.perf_counter()
         kind = self._act(self._page.evaluate(ANSWER), gold)
         try:
-            self._page.wait_for_function(
-                "(key) => new URLSearchParams(location.search).get('key') !== key || "
-                "/Nothing undecided|last row/.test(document.querySelector('#status').textContent)",
-                arg=key,
-                timeout=PATIENCE,
-            )
+            self._wait(NEXT, key)
+            self.seconds.append(time.perf_counter() - start)
+            if kind != "flagged":
+                self._wait(SAID)
         except Exception:
             print(f"stuck at {key} after {kind}", file=sys.stderr)
             raise
-        self.seconds.append(time.perf_counter() - start)
         self.rows += 1
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         return self._key != key
@@ -187,8 +199,9 @@ class Session:
                     return "chosen"
             if len(gold) == 1 and self._searched(gold[0].ids[0]):
                 return "searched"
-        self._press("f")
-        self._page.wait_for_selector("#flag[aria-pressed=true]", timeout=PATIENCE)
+        if self._page.get_attribute("#flag", "aria-pressed") == "false":  # not an earlier time
+            self._press("f")
+            self._page.wait_for_selector("#flag[aria-pressed=true]", timeout=PATIENCE)
         self._press("j")
         return "flagged"
 
@@ -213,16 +226,8 @@ class Session:
         """Type the next letters of a text into the search box; the concepts that it lists then."""
         self._page.keyboard.type(letters)
         self.keys += len(letters)
-        if self._page.input_value("#query") != text:  # it was emptied meanwhile
-            self.typed_again += 1
-            self._page.fill("#query", text)
-            self.keys += len(text)
-        self._page.wait_for_function(
-            "() => /found\\.$/.test(document.querySelector('#status').textContent)",
-            timeout=PATIENCE,
-        )
-        self._page.wait_for_timeout(SETTLED)
-        return self._page.locator("#found li code").all_text_contents()[:LISTED]
+        self._wait(LISTED, text.strip())
+        return self._page.locator("#found li code").all_text_contents()
 
     def _accept_at_once(self) -> None:
         self._page.fill("#above", SURE)
@@ -240,25 +245,29 @@ class Session:
         page.click("#learn")
         page.get_by_role("button", name="Train", exact=True).click()
         page.get_by_role("button", name="Use the new model").click(timeout=TRAINING)
+        page.get_by_text("The new model answers from now on").wait_for(timeout=TRAINING)
         page.keyboard.press("Escape")
         self.keys += 3
-        while self._client.get("").json()["linked"] < 1:
+        while self._asked()["linked"] < 1:
             time.sleep(0.2)
-        page.reload()
-        page.wait_for_selector("#rows .row[aria-selected=true]", timeout=PATIENCE)
+        self._open()
         self._note()
+
+    def _asked(self, path: str = "") -> Any:
+        """What the service says of the project."""
+        return httpx.get(self._project + path).raise_for_status().json()
 
     def _gold(self, key: str) -> Gold:
         """What the annotators said of the first mention of a row."""
-        place = self._client.get(f"/groups/{key}").json()["places"][0]
+        place = self._asked(f"/groups/{key}")["places"][0]
         if place["document"]:
             return self._texts[place["document_id"], place["text"]]
         return self._golds["", str(place["row"])]
 
     def _note(self) -> None:
         """Note how many mentions of the exported file are right."""
-        lines = self._client.get("/export", params={"format": "jsonl"}).text.splitlines()
-        rows = [json.loads(line) for line in lines]
+        exported = httpx.get(f"{self._project}/export?format=jsonl", timeout=120)
+        rows = [json.loads(line) for line in exported.text.splitlines()]
         if len(rows) == len(self._golds) and not rows[0]["document_id"]:
             golds = list(self._golds.values())
         else:
@@ -302,7 +311,6 @@ class Session:
             "seconds_per_mention": round(sum(self.seconds) / len(self._golds), 3),
             "slowest": round(max(self.seconds), 2),
             "kinds": self.kinds,
-            "typed_again": self.typed_again,
             "keys_until": {str(share): keys_until(share) for share in REACHED},
             "curve": self.curve,
         }

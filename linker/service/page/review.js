@@ -165,6 +165,7 @@ function showEntry(entry) {
   groups.show(entry);
   if (entry && !entry.prediction)
     byId("answer").textContent = `“${entry.row.mention}” is not linked`;
+  byId("answer").dataset.key = entry?.row.key ?? ""; // whose answer it is, for who drives the page
 }
 
 /** Ask for the next row that somebody has to decide on, so that it is there when it is wanted. */

@@ -70,6 +70,7 @@ export class SearchBox {
 
   show(text, concepts) {
     this.shown = text;
+    this.list.dataset.text = text ?? "";
     const nothing = text && !concepts.length && make("li.none", "No concept is called so.");
     fill(this.list, concepts.map((concept) => this.rowOf(concept)), nothing);
   }
