@@ -66,6 +66,8 @@ class Verdict:
     reviewers: Sequence[str]
     predicate: Predicate = ""  # what the concept is to the mention
     is_adjudicated: bool = False  # whether the reviewers are adjudicators
+    is_elsewhere: bool = False  # whether all that accept it were made outside the project
+    is_at_once: bool = False  # whether nobody looked at it: it was accepted with others alone
 
 
 @dataclass(slots=True, eq=False)

@@ -72,7 +72,8 @@ def type_for(file: Content, linker: Linker) -> str:
     """The type of the mentions that are linked where nobody says which; empty: all are.
 
     A model that learnt to find mentions of one type links that type. A dictionary of diseases
-    answers mentions of diseases. Where a file has no such mentions, all are linked.
+    answers mentions of diseases; those that are found where documents mark none are such. Where a
+    file has mentions, but no such ones, all are linked.
     """
     dictionary = linker.dictionary
     of_diseases = any(
@@ -83,7 +84,8 @@ def type_for(file: Content, linker: Linker) -> str:
     is_wanted = readers.of_type(wanted)
     mentions = (m.type for document in file.documents for m in document.mentions)
     types = {*mentions, *(row.type for row in file.rows)}
-    return wanted if any(is_wanted(Mention("", type=kind)) for kind in types) else ""
+    fits = not types or any(is_wanted(Mention("", type=kind)) for kind in types)
+    return wanted if fits else ""
 
 
 def is_linked(project: Project, kind: str) -> bool:
@@ -270,8 +272,18 @@ def keep_found(
     unsearched: Sequence[StoredDocument],
     kept: Sequence[Kept],
 ) -> None:
-    """Write what was found in documents, in a transaction."""
+    """Write what was found in documents, in a transaction.
+
+    Mentions that are found without a type have that which the project links.
+    """
+    kind = rows.project(connection, number).type
     for stored, found in zip(unsearched, kept, strict=True):
+        mentions = (
+            dataclasses.replace(m, type=kind) if at and not m.type else m
+            for m, at in zip(found.document.mentions, found.found, strict=True)
+        )
+        document = dataclasses.replace(found.document, mentions=tuple(mentions))
+        found = dataclasses.replace(found, document=document)
         still = "SELECT 1 FROM documents WHERE project = ? AND number = ? AND searched = 0"
         if connection.execute(still, [number, stored.number]).fetchone():
             rows.add_document(connection, number, stored.source, stored.number, found, True)

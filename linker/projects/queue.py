@@ -36,6 +36,7 @@ _REMARKS = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = remarks.step "
     "WHERE steps.project = ? AND undone = '' ORDER BY remarks.id"
 )
+_STEPS = "SELECT id FROM steps WHERE project = ?"
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions), "
     "(SELECT coalesce(max(id), 0) FROM withdrawals), "
@@ -85,6 +86,7 @@ class Queue:
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
         self._places: Mapping[Place, Sequence[Decision]] = {}  # that were judged by
         self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
+        self._steps: set[int | None] = set()  # of the project
         self._last = (0, 0)  # mention, answer
         self._count = 0
         self.remarks: dict[tuple[str, str], str] = {}
@@ -107,6 +109,8 @@ class Queue:
         if self._is_of_documents and self._count != self._mentions(connection):  # some are gone
             self._forget()
             changed = self._read_new(connection)
+        steps = connection.execute(_STEPS, [self.project.id])
+        self._steps = {step for (step,) in steps}
         remarks = connection.execute(_REMARKS, [self.project.id])
         before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
         is_judged = self._judge(connection, decided, changed)
@@ -232,7 +236,10 @@ class Queue:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
         is_adjudicated = all(decision.role for decision in ruling.by)
-        said = reviewers, predicate_in(ruling.by) or "", is_adjudicated
+        steps = (decision.step for decision in ruling.by if decision.accepted)
+        is_elsewhere, is_at_once = self._steps.isdisjoint(steps), not ruling.is_looked_at
+        predicate = predicate_in(ruling.by) or ""
+        said = reviewers, predicate, is_adjudicated, is_elsewhere, is_at_once
         if len(ruling.parts) == 1 and self._can_answer(ruling.parts):
             (identifier,) = ruling.parts
             if not identifier:
@@ -425,12 +432,16 @@ class Queue:
         answered = int(columns.counts[columns.is_answered].sum())
         wrong = columns.expected_wrong(linked)
         flagged = sum(1 for (_, kind), value in self.remarks.items() if kind == "flag" and value)
-        reviewers = {r for row in columns.rows if row.verdict for r in row.verdict.reviewers}
+        verdicts = [(row.verdict, len(row.members)) for row in columns.rows if row.verdict]
+        reviewers = {reviewer for verdict, _ in verdicts for reviewer in verdict.reviewers}
+        elsewhere = [(v, n) for v, n in verdicts if v.is_elsewhere and v.state in DECIDED]
         return {
             "mentions": int(columns.counts[linked].sum()),
             "groups": int(linked.sum()),
             "states": dict(states),
             "decided": sum(states[state] for state in DECIDED),
+            "decided_elsewhere": sum(n for _, n in elsewhere),
+            "decided_elsewhere_at_once": sum(n for verdict, n in elsewhere if verdict.is_at_once),
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
             "types": sorted({key[2] for key in self._groups} - {""}),

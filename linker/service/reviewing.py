@@ -156,7 +156,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
             raise Failure(
                 422, "no row of the filter has an answer that nobody decided on", "filter"
             )
-        words = f"accepted {len(decisions):,} answers at once"
+        words = f"accepted {figures['mentions']:,} mentions in {figures['groups']:,} rows at once"
         step = Step(words, body.reviewer, number, body.role)
         added = await workbench.write(workbench.store.add, decisions, step)
         said = figures | {"step": added[0].step, "accepted": figures["groups"]}

@@ -95,7 +95,7 @@ def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: 
     more = tmp_path / "more.jsonl"
     more.write_text('{"id": "d", "title": "No gout", "abstract": "Or gout."}\n', "utf-8")
     result = of("import", tmp_path / "stack", more)
-    assert result.err.startswith("project 1: stack; its mentions are linked\n")
+    assert result.err.startswith("project 1: stack; its mentions of type Disease are linked\n")
     found = [
         (row["document_id"], row["mention"])
         for row in rows(of("export", "stack", "--format", "tsv").out)

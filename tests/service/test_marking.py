@@ -137,6 +137,20 @@ def test_text_that_is_selected_is_marked_and_linked(page: Any, documents: Docume
     page.get_by_role("button", name="Remove").click()
     status(page, "Removed “leukaemia”")
     assert len(mentions(documents)) == 3
+    select(page, "telangiectasia")
+    page.keyboard.press("+")
+    status(page, f"It overlaps “{TITLE}”.")
+
+
+def test_a_type_that_nobody_used_is_typed(page: Any, documents: Documents) -> None:
+    page.once("dialog", lambda dialog: dialog.accept("Cell"))
+    select(page, "leukaemia")
+    page.get_by_label("Type").select_option("another …")
+    expect(page.get_by_label("Type")).to_have_value("Cell")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Mark", exact=True).click()
+    status(page, "Marked. leukaemia: not linked")
+    assert ("leukaemia", "Cell") in mentions(documents)
 
 
 def test_alt_marks_characters(page: Any, documents: Documents) -> None:
@@ -255,8 +269,11 @@ def test_what_another_tab_changed_is_shown_and_said(page: Any, documents: Docume
     left, *_ = edges(page, "telangiectasia")
     _, right, middle = edges(page, "leukaemia")
     drag(page, (left + 3, edges(page, "telangiectasia")[2]), (right - 3, middle))
+    expect(page.locator(".picking")).to_contain_text("This goes across passages")
+    expect(page.get_by_role("button", name="Mark", exact=True)).to_be_disabled()
     page.keyboard.press("+")
-    expect(page.locator("#problem")).to_contain_text("goes across passages")
+    status(page, "mark each passage by itself")
+    assert len(mentions(documents)) == 2
 
 
 def test_documents_are_walked_and_said_to_be_done(page: Any, documents: Documents) -> None:
@@ -277,7 +294,7 @@ def test_documents_are_walked_and_said_to_be_done(page: Any, documents: Document
 
 
 def test_marking_and_deciding_go_together(context: Any, address: str, documents: Documents) -> None:
-    with opened(context, address, "review?project=1&text=1") as page:
+    with opened(context, address, "review?project=1&text=0") as page:  # which shows the first
         page.fill("#reviewer", "Ada")
         expect(page.locator("#document a.mention")).to_have_count(3)
         select(page, "leukaemia")

@@ -513,7 +513,7 @@ def test_a_contrary_decision_says_what_it_replaces(page: Any, fake: Fake) -> Non
         ("Ada", "MESH:D007938", True),
         ("Bob", None, True),
     }
-    page.click("#accept")  # the same once more
+    page.keyboard.press("1")  # the same once more; the row is disputed
     expect(page.locator("#status")).to_have_text("leukaemia: MESH:D007938.")
 
 
@@ -932,6 +932,7 @@ def test_an_error_is_in_sight_and_closing_it_goes_back(page: Any, fake: Fake) ->
     page.locator("#query").press("Enter")
     expect(page.locator("#problem p")).to_have_text("The query is odd.")
     expect(page.locator("#problem")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)  # it would fail again
     page.locator("#problem").get_by_role("button", name="Close").click()
     assert focused(page) == "query"
     expect(page.locator("#query")).to_have_value("leuke")

@@ -130,11 +130,31 @@ def test_answers_are_accepted_at_once(client: Any) -> None:
     assert queue(client, project, show="undecided")["total"] == 4
 
 
+def test_what_was_decided_elsewhere_is_told(client: Any) -> None:
+    first = create(client, TABLE)["id"]
+    rows = queue(client, first, sort="document")["rows"]
+    decide(client, first, rows[0]["key"], "MESH:D001260")  # A-T, twice
+    body = {"reviewer": "Ada", "filter": {"above": 0.5}}
+    assert client.post(f"/projects/{first}/accept", json=body).json()["mentions"] == 2
+
+    def told(project: int) -> tuple[int, int, int]:
+        said = client.get(f"/projects/{project}").json()
+        return said["decided"], said["decided_elsewhere"], said["decided_elsewhere_at_once"]
+
+    second = create(client, TABLE, "again.csv")["id"]
+    assert (told(first), told(second)) == ((4, 0, 0), (4, 4, 2))
+    key = queue(client, second, q="breast")["rows"][0]["key"]
+    decide(client, second, key, "MESH:D001943")  # which somebody looked at now
+    assert (told(first), told(second)) == ((4, 1, 0), (4, 3, 1))
+
+
 def test_texts_without_marks_are_searched(client: Any) -> None:
     text = "He had breast cancer. Later, ataxia telangiectasia was found."
     project = create(client, text, "note.txt")
     rows = queue(client, project["id"], sort="document")["rows"]
     assert [row["mention"] for row in rows] == ["breast cancer", "ataxia telangiectasia"]
+    assert project["type"] == "Disease"  # since the dictionary is of diseases
+    assert {row["type"] for row in rows} == {"Disease"}
     place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
     assert (place["before"], place["text"]) == ("He had ", "breast cancer")
 

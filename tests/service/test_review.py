@@ -168,6 +168,11 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         press("r")  # a rejection decides nothing: the row stays
         status(page, "lymphoma: not MESH:D008223.")
         heading(page, "lymphoma")
+        expect(page.locator("#accept")).to_be_disabled()
+        press("a")  # which is not to say that there is no concept
+        status(page, "There is no concept to accept")
+        progress(page, "2 of 6 decided")
+        expect(page.locator("#queue-summary")).to_contain_text("4 rows · 4 mentions")
         press("f")
         status(page, "Flagged.")
         press("t")
@@ -231,7 +236,7 @@ def test_filters_and_all_at_once(make: Make, show: Open) -> None:
     expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
     expect(button).to_contain_text("Nothing to accept")
     page.click("#status button")  # one undo for all of them
-    status(page, "Taken back: accepted 3 answers at once")
+    status(page, "Taken back: accepted 4 mentions in 3 rows at once")
     progress(page, "0 of 6 decided")
 
 
@@ -248,6 +253,10 @@ def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -
     bob.keyboard.press("n")
     expect(bob.locator("#rows [data-state=disputed]")).to_contain_text("Ada, Bob")
     expect(ada.locator("#show-disagreements")).to_contain_text("(1)")
+    bob.locator("#rows .row").first.click()
+    bob.keyboard.press("a")  # the model's answer is none of those that they discuss
+    status(bob, "Reviewers disagree: choose an answer by its number")
+    expect(bob.locator("#accept")).to_be_disabled()
 
     ada.keyboard.press("c")
     others = ada.locator("#disagreements-view")
@@ -365,8 +374,10 @@ def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> Non
     status(page, "The note is kept.")
     press("j")
     heading(page, "breast cancers")
+    page.set_viewport_size({"width": 1280, "height": 500})
     press("d")
     expect(page.locator("[name=label]")).to_be_focused()
+    expect(page.locator("[name=label]")).to_be_in_viewport(ratio=1)
     page.keyboard.type("Xnr syndrome")
     press("Enter")
     status(page, "Proposed: Xnr syndrome.")

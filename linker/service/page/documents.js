@@ -98,6 +98,7 @@ export class DocumentView {
     const units = unitsOf(document.text);
     const inUnits = (spans) => spans.map((span) => span.map(units));
     this.document = document;
+    this.passages = inUnits(document.passages);
     this.lines = withLines(document.text, document.passages.map(([start]) => units(start)));
     this.characters = charactersOf(document.text);
     this.mentions = document.mentions.map((m) => ({ ...m, spans: inUnits(m.spans) }));
@@ -300,9 +301,18 @@ export class DocumentView {
     const mention = this.mentions[this.current] ?? null;
     await this.chosen(mention);
     this.focus();
-    const said = mention ? `${words} ${labelOf(mention)}.` : words;
+    const isOne = mention && marks.length === 1 && marks[0].spans;
+    const other = isOne && this.overlapped(mention);
+    const overlap = other ? ` It overlaps “${other.text}”.` : "";
+    const said = mention ? `${words} ${labelOf(mention)}.${overlap}` : words;
     announce(said);
     return said;
+  }
+
+  /** Another mention that has text of this one; undefined: none has. */
+  overlapped(mention) {
+    const isIn = ([start, end]) => mention.spans.some(([from, to]) => from < end && start < to);
+    return this.mentions.find((other) => other !== mention && other.spans.some(isIn));
   }
 
   /** Say that all mentions are marked, or not yet. */

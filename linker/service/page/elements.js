@@ -112,7 +112,11 @@ export function table(name, header, rows) {
   return make(name, make("thead", head), make("tbody", rows.map((row) => make("tr", cells(row)))));
 }
 
-/** Do something; where it fails, say so, with a button that does it again. */
+/** Whether what failed may do so no more: the service does not refuse it for what it is. */
+const mayPass = ({ status }) => !(status >= 400 && status < 500) || PASSING.has(status);
+const PASSING = new Set([401, 409, 429]); // no key, changed meanwhile, too much at a time
+
+/** Do something; where it fails, say so, with a button that does it again if that may help. */
 export async function attempt(action) {
   clearProblem();
   try {
@@ -120,7 +124,7 @@ export async function attempt(action) {
   } catch (error) {
     if (error.name === "AbortError") return undefined;
     announce("");
-    showProblem(error, () => attempt(action));
+    showProblem(error, mayPass(error) && (() => attempt(action)));
     return undefined;
   }
 }

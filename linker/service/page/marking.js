@@ -6,6 +6,8 @@ import { lineBehind, placeAt, selectedOf, showSelected } from "./places.js";
 import { joined, spansOfParts, wholeWordsOf, wordsOf } from "./text.js";
 
 const SHOWN = 60; // characters of a text that are shown of it
+const ACROSS = "This goes across passages; mark each passage by itself.";
+const ANOTHER = "\n"; // the choice that asks for a type
 const SIDES = { ArrowLeft: -1, ArrowRight: 1 };
 const LINES = { ArrowUp: -1, ArrowDown: 1 };
 const HELP =
@@ -113,10 +115,13 @@ export class Marking {
     const { types, type } = this.view.document;
     const shown = picked || !mention ? (this.chosenType ?? type) : mention.type;
     const offered = [...new Set([...types, shown])].sort();
-    fill(this.typeChoice, offered.map((name) => make("option", { value: name }, name || "none")));
+    const option = (value, words) => make("option", { value }, words);
+    const options = offered.map((name) => option(name, name || "none"));
+    fill(this.typeChoice, options, option(ANOTHER, "another …"));
     this.typeChoice.value = shown;
-    buttons.add.disabled = !picked;
-    buttons.piece.disabled = !picked || !(mention || parts);
+    const isAcross = picked && this.isAcross([[picked.start, picked.end]]);
+    buttons.add.disabled = !picked || isAcross;
+    buttons.piece.disabled = !picked || isAcross || !(mention || parts);
     buttons.split.disabled = !mention;
     buttons.remove.disabled = !mention || Boolean(parts);
     buttons.walk.setAttribute("aria-pressed", this.walking);
@@ -126,6 +131,7 @@ export class Marking {
     fill(
       this.picking,
       picked ? [this.quote([[picked.start, picked.end]]), isChanged] : mention ? "" : "Select text to mark a mention.",
+      isAcross && ` ${ACROSS}`,
     );
     this.showParts();
     this.showHandles();
@@ -240,7 +246,17 @@ export class Marking {
 
   // what is sent
 
+  /** Whether spans are in more than one passage. */
+  isAcross(spans) {
+    const [first, last] = [Math.min(...spans.flat()), Math.max(...spans.flat())];
+    return !this.view.passages.some(([start, end]) => start <= first && last <= end);
+  }
+
   send(marks, then, words) {
+    if (marks.some(({ spans }) => spans && this.isAcross(spans))) {
+      this.show();
+      return void announce(ACROSS);
+    }
     return attempt(() => this.view.send(marks, then, words));
   }
 
@@ -282,10 +298,13 @@ export class Marking {
   }
 
   retype() {
-    const type = this.typeChoice.value;
+    const chosen = this.typeChoice.value;
+    // no field of the page, whose focus would take away what is selected
+    const type = chosen === ANOTHER ? prompt("The type, such as Disease:")?.trim() : chosen;
+    if (type === undefined) return this.show();
     if (this.picked || !this.mention) {
       this.chosenType = type;
-      return undefined;
+      return this.show();
     }
     return this.sendChange(this.mention, this.mention.spans, type, "Changed.");
   }

@@ -13,8 +13,12 @@ export function show(summary) {
   byId("project-name").textContent = name;
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
+  const { decided_elsewhere: elsewhere, decided_elsewhere_at_once: atOnce } = summary;
+  const unseen = atOnce ? `, ${count(atOnce)} accepted at once with others` : "";
+  const before = elsewhere ? `, ${count(elsewhere)} of them outside this project${unseen}` : "";
   const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
-  byId("progress-words").textContent = `${count(decided)} of ${count(mentions)} decided${rest}`;
+  const words = `${count(decided)} of ${count(mentions)} decided${before}${rest}`;
+  byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
   byId("project-problem").textContent = problem ?? "";
   byId("project-problem").hidden = !problem;

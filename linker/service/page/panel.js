@@ -8,7 +8,7 @@ import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicat
 import { Proposals } from "./proposal.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
-import { MOST, isSame, longForm, requestOf, scopeOf } from "./session.js";
+import { MOST, answersOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
 import { showDecisions } from "./verdicts.js";
 
 export class Panel {
@@ -52,7 +52,10 @@ export class Panel {
 
   /** What the keys and the buttons of the panel do. */
   actions = {
-    accept: () => this.choose(this.view.best?.concept_id),
+    accept: () => {
+      const why = this.entry && whyNotAccept(this.entry.prediction);
+      return why ? announce(why) : this.choose(this.view.best?.concept_id);
+    },
     reject: () =>
       this.view.best
         ? this.reject(this.view.best.concept_id)
@@ -76,7 +79,10 @@ export class Panel {
     if (!isSame(entry, this.entry)) this.leave();
     this.isCleared = false;
     this.view.show(entry, number, total);
+    const why = entry && whyNotAccept(entry.prediction);
     for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
+    byId("accept").disabled ||= Boolean(why);
+    byId("accept").title = why ?? "";
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
     const can = entry && this.canDecide;
@@ -148,6 +154,14 @@ export class Panel {
     this.view.draw();
     announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
   }
+}
+
+/** Why an answer cannot be accepted as it is; null where it can. */
+function whyNotAccept(prediction) {
+  if (prediction.state === "disputed")
+    return "Reviewers disagree: choose an answer by its number, or press n for no concept.";
+  if (prediction.state !== "open" && answersOf(prediction).some(Boolean)) return null;
+  return "There is no concept to accept: choose one by its number, or press n for no concept.";
 }
 
 /** Add further candidates to the parts of an entry; tell how many. */

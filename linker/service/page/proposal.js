@@ -31,10 +31,16 @@ export class Proposals {
 
   /** Open the form, and go to its first field. */
   open() {
-    if (byId("propose").open) return this.forms.get(this.mention)?.elements.label.select();
+    if (byId("propose").open) return this.toForm();
     this.isAsked = true;
     byId("propose").open = true; // which draws it
     return undefined;
+  }
+
+  toForm() {
+    const { label } = this.forms.get(this.mention).elements;
+    label.select();
+    label.scrollIntoView({ block: "center" });
   }
 
   /** Show the form and the proposals, where they are open. */
@@ -44,7 +50,7 @@ export class Proposals {
     if (!this.forms.has(mention)) this.forms.set(mention, this.formFor(mention));
     const list = make("div.proposed");
     fill(byId("propose-body"), this.forms.get(mention), list);
-    if (this.isAsked) this.forms.get(mention).elements.label.select();
+    if (this.isAsked) this.toForm();
     this.isAsked = false;
     const { proposals } = await getJson("proposals");
     const same = proposals.filter((proposal) => formOf(proposal.mention) === formOf(mention));

@@ -58,7 +58,8 @@ async function openProject() {
   await filters.takeUp(query);
   showSummary(await getJson(address));
   await openQueue(view.key);
-  if (query.get("text")) await openDocument(Number(query.get("text")), view.key);
+  const text = query.get("text");
+  if (text) await openDocument(/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 1, view.key);
   poll();
 }
 
@@ -206,6 +207,14 @@ async function changed({ rows, summary }) {
   if (view.shows === "document") await documents.refresh();
   if (rows.some(({ key }) => key === view.key)) await showGroup(view.key);
   filters.count().catch(() => {});
+  countQueue().catch(() => {});
+}
+
+/** Say how much the queue holds now; the rows that it showed stay in it. */
+async function countQueue() {
+  const { reading } = queue;
+  const figures = await getJson(`${address}/queue?${asked({ limit: 1 })}`);
+  if (reading === queue.reading && figures.version >= view.version) overview.showFigures(figures);
 }
 
 /** Show the row of a key, in the list where it is there. */
