@@ -15,7 +15,10 @@ export class Filters {
     Object.assign(this, { address, changed, under: "", underName: "", counting: 0 });
     this.form = byId("filters");
     let typing = null;
-    this.form.addEventListener("change", () => this.changed());
+    this.form.addEventListener("change", () => {
+      this.checkBelow();
+      this.changed();
+    });
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", ({ target }) => {
       clearTimeout(typing);
@@ -42,6 +45,14 @@ export class Filters {
       this.underName = name;
     }
     this.showBranch();
+  }
+
+  /** Say where what was typed is no confidence. */
+  checkBelow() {
+    const { below } = this.form.elements;
+    const isOdd = below.value.trim() && confidenceIn(below.value) === null;
+    below.setCustomValidity(isOdd ? "A confidence from 0 to 1, such as 0.9, or 90 %." : "");
+    below.reportValidity();
   }
 
   /** The filter as the queue takes it: only what is chosen. */
