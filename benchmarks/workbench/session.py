@@ -186,12 +186,12 @@ class Session:
         """Press what decides on an answer; what that was."""
         resolve = self._dictionary.resolve
         answers = [[] if part["none"] else part["ids"][:1] for part in parts]
-        if matching.strict_rank(answers, gold, resolve) == 1:
-            self._press("a")
-            return "accepted"
         if not gold:
             self._press("n")
             return "no concept"
+        if matching.strict_rank(answers, gold, resolve) == 1:
+            self._press("a")
+            return "accepted"
         if len(parts) == 1:
             for number, identifier in enumerate(parts[0]["ids"][:9], 1):
                 if matching.strict_rank([[identifier]], gold, resolve) == 1:
