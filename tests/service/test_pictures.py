@@ -70,6 +70,10 @@ def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             decide(address, "Bob", row["key"], None if row is queue[2] else ids)
         flag = {"reviewer": "Ada", "key": queue[10]["key"], "kind": "flag", "value": "1"}
         asked(f"{address}projects/1/remarks", flag)
+        document = f"{address}projects/2/documents/1"
+        marks = [{"action": "add", "after": {"spans": [[0, 14]], "type": "Disease"}}]
+        said = {"reviewer": "Ada", "marks": marks, "version": asked(document)["marks_version"]}
+        asked(f"{document}/marks", said)
         yield address
 
 
@@ -107,11 +111,19 @@ def training(page: Any) -> None:
     expect(page.locator("#learning")).to_be_visible()
 
 
+def marking(page: Any) -> None:
+    page.goto(f"{page.url}&text=1")
+    page.locator("#document .mention").get_by_text("Immune trouble").click()
+    expect(page.locator("#answer")).to_have_text("“Immune trouble”")
+    expect(page.get_by_role("button", name="Remove")).to_be_visible()
+
+
 VIEWS: dict[str, tuple[int, Callable[[Any], None]]] = {
     "queue": (1, queue),
     "card": (1, card),
     "disagreement": (1, disagreement),
     "training": (1, training),
+    "marking": (2, marking),
 }
 
 

@@ -14,12 +14,20 @@ export class AnswerView {
 
   /** Show an entry, the n-th of so many; `about` is the id of the concept shown below. */
   show(entry, number, total) {
+    const focused = isSame(entry, this.entry) ? labelOf(this.focused) : null;
     if (!isSame(entry, this.entry)) Object.assign(this, { part: 0, asWritten: false });
     this.entry = entry;
     fill(byId("answer"), entry ? `“${entry.prediction.mention}”` : "No mention is selected");
     fill(byId("place"), entry && placeOf(entry, number, total));
     byId("reasons").hidden = !entry;
     this.draw();
+    const buttons = [...byId("candidates").querySelectorAll("button")];
+    if (focused) buttons.find((other) => labelOf(other) === focused)?.focus({ preventScroll: true });
+  }
+
+  /** The button of the candidates that has the focus. */
+  get focused() {
+    return byId("candidates").querySelector("button:focus");
   }
 
   /** Draw the candidates of the entry. */
@@ -150,6 +158,8 @@ export class AnswerView {
     );
   }
 }
+
+const labelOf = (button) => button?.getAttribute("aria-label") ?? button?.textContent;
 
 const REJECTED = "No answer yet: a reviewer rejected the best one, and no other is sure enough.";
 const NOTHING = "No name of the dictionary is like it. Search for a concept below.";

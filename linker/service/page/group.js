@@ -42,7 +42,9 @@ export class Groups {
 
   entryOf({ row, prediction, places }) {
     const { document_id: id, document: number } = places[0];
-    if (!this.items.has(row.key)) this.items.set(row.key, this.itemOf(row, id, number));
+    // its first place goes to a row of its own where somebody decides in that document alone
+    if (!this.items.has(row.key) || this.items.get(row.key).number !== (number || undefined))
+      this.items.set(row.key, this.itemOf(row, id, number));
     return { item: this.items.get(row.key), prediction, row, places };
   }
 
@@ -60,12 +62,13 @@ export class Groups {
 
   /** Show what stands beside the answer of an entry; nothing without one. */
   show(entry) {
+    const isOther = entry?.row.key !== this.entry?.row.key;
     this.entry = entry;
     byId("remarks").hidden = !entry;
     fill(byId("places"), entry && this.placesOf(entry));
     if (!entry) return;
     byId("flag").setAttribute("aria-pressed", entry.row.flag);
-    if (document.activeElement !== byId("note")) byId("note").value = entry.row.note;
+    if (isOther || document.activeElement !== byId("note")) byId("note").value = entry.row.note;
   }
 
   placesOf({ row, places }) {

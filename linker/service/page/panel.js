@@ -19,6 +19,7 @@ export class Panel {
     this.page = page;
     this.canDecide = false; // whether the service keeps decisions
     this.isCleared = false; // whether what was typed is gone already for what is shown next
+    this.isLong = false; // whether somebody asked for more candidates of what is shown
     const choose = (id) => this.choose(id);
     const about = (id) => this.about(id);
     this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
@@ -104,6 +105,7 @@ export class Panel {
   /** Empty what belongs to the mention that was shown, and drop the answers that are to come. */
   leave() {
     if (!this.isCleared) this.clear();
+    this.isLong = false;
     fill(byId("concept"));
     showReasons(null);
     announce("");
@@ -145,12 +147,18 @@ export class Panel {
     return attempt(() => this.page.decide(entry, decision, words));
   }
 
+  /** Add the candidates that somebody asked for to an entry which is to be shown anew. */
+  async lengthen(entry) {
+    if (this.isLong && entry.prediction && isSame(entry, this.entry)) await moreOf(entry);
+  }
+
   /** Add further candidates to those of the entry, whose answer stays. */
   async more() {
     const { entry } = this;
     announce("Asking for more candidates …");
     const added = await moreOf(entry);
     if (entry.prediction !== this.entry?.prediction) return;
+    this.isLong = true;
     this.view.draw();
     announce(added ? `${plural(added, "more candidate")}.` : "There are no more candidates.");
   }

@@ -34,6 +34,7 @@ const steps = new Steps(address, {
   ...{ changed, refresh, showSummary, goOn, goTo },
   place: () => queue.placeAfter(0),
   row: () => queue.rowAt(queue.current),
+  key: () => view.key,
 });
 const panel = new Panel({ decide, withdraw: (decision) => steps.withdraw(decision) });
 const groups = new Groups({ address, changed, openDocument });
@@ -153,7 +154,7 @@ async function showGroup(key) {
   });
   if (view.key !== key) return;
   if (!entry) return goTo(null);
-  await readNames([entry.prediction].filter(Boolean));
+  await Promise.all([readNames([entry.prediction].filter(Boolean)), panel.lengthen(entry)]);
   if (view.key === key) showEntry(entry);
 }
 

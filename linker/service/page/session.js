@@ -183,11 +183,17 @@ export const longForm = ({ parts }) => parts.find(({ expanded }) => expanded)?.e
 const formsOf = (prediction) =>
   [prediction.mention, longForm(prediction)].filter(Boolean).map(formOf);
 
-/** Whether two entries are the same mention, though it may have been linked again. */
-export const isSame = (one, other) =>
-  one?.item === other?.item &&
-  one?.prediction.mention === other?.prediction.mention &&
-  String(one?.prediction.spans) === String(other?.prediction.spans);
+/** Whether two entries are the same row of a project, or else the same mention, though it may have
+ * been linked again.
+ */
+export function isSame(one, other) {
+  if (one?.row || other?.row) return one?.row?.key === other?.row?.key;
+  return (
+    one?.item === other?.item &&
+    one?.prediction.mention === other?.prediction.mention &&
+    String(one?.prediction.spans) === String(other?.prediction.spans)
+  );
+}
 
 /** The document in which a mention stands; empty where there is none. */
 export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";

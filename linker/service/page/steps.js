@@ -17,7 +17,7 @@ export class Steps {
    *
    * - `changed` is called with what the service answers: rows that changed, and the summary.
    * - `refresh` reads all anew that is shown, and `showSummary` shows a summary.
-   * - `place` tells the place of the selected row, and `row` which it is.
+   * - `place` tells the place of the selected row, `row` which it is, and `key` its key.
    * - `goOn` selects the next undecided row behind a place, and tells whether there is one.
    * - `goTo` selects the row of a key.
    */
@@ -49,13 +49,19 @@ export class Steps {
     const place = this.page.place();
     const reviewer = await who();
     if (!reviewer) return undefined;
-    let [answer, hasNext] = await Promise.all([
+    const goOn = async () => {
+      const hasNext = moves && !waits && (await this.page.goOn(place));
+      return [hasNext, this.page.key()];
+    };
+    let [answer, [hasNext, key]] = await Promise.all([
       this.send("decisions", { ...reviewer, decisions: [{ ...kept, ...where }] }),
-      moves && !waits && this.page.goOn(place),
+      goOn(),
     ]);
+    const isElsewhere = this.page.key() !== key; // the reviewer went there meanwhile
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
-    if (moves && waits) hasNext = await this.page.goOn(place - 1);
+    if (isElsewhere) hasNext = true;
+    else if (moves && waits) hasNext = await this.page.goOn(place - 1);
     else if (hasNext && !isUndecided(this.page.row()))
       hasNext = await this.page.goOn(this.page.place()); // the decision was on that row, too
     const last = moves && !hasNext ? " Nothing undecided is below it." : "";
