@@ -410,3 +410,19 @@ def test_what_is_typed_while_the_row_is_fetched_stays(make: Make, show: Open) ->
     page.keyboard.press("k")
     heading(page, "lymphoma")
     expect(page.locator("#query")).to_have_value("")
+
+
+def test_a_decision_is_on_the_row_that_was_selected_before_it(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    waiting: list[Any] = []
+    page.route("**/groups/*", lambda route: waiting.append(route))
+    page.keyboard.press("End")
+    expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+    page.keyboard.press("n")
+    heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
+    for route in waiting:
+        route.continue_()
+    page.unroute("**/groups/*")
+    status(page, "tall stature: no concept.")
+    expect(page.locator("#rows .row").first).not_to_contain_text("∅")

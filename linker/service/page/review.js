@@ -128,7 +128,13 @@ async function poll() {
 
 const isOneColumn = () => byId("back").offsetParent !== null;
 
-async function select(place, { quietly = false } = {}) {
+/** Select a row; keys that decide wait until it is shown. */
+function select(place, options) {
+  view.arriving = arrive(place, options);
+  return view.arriving;
+}
+
+async function arrive(place, { quietly = false } = {}) {
   const row = await queue.rowOf(place);
   if (!row) return;
   if (row.key !== view.key) panel.clear();
@@ -271,8 +277,14 @@ async function marked() {
 
 // keys and buttons
 
+/** What a key decides, on the row that was selected before it was pressed. */
+async function onSelected(name, key) {
+  await Promise.resolve(view.arriving).catch(() => {}); // whoever selected it says why not
+  return panel.actions[name](key);
+}
+
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => steps.act(() => panel.actions[name](key))];
+const inTurn = (name) => [name, (key) => steps.act(() => onSelected(name, key))];
 const actions = {
   ...panel.actions,
   ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
