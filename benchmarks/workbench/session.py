@@ -344,7 +344,8 @@ def reviewed(model: str, source: Source, how: tuple[str, bool, bool]) -> dict[st
 
 def plot(found: dict[str, Any]) -> None:
     """Draw the accuracy of the whole against the keys."""
-    with results.plotted("session", ncols=2, figsize=(11, 4), sharey=True) as axes:
+    layout = {"ncols": len(found), "figsize": (5.5 * len(found), 4), "sharey": True}
+    with results.plotted("session", squeeze=False, **layout) as ((*axes,),):
         for axis, (kind, ways) in zip(axes, found.items(), strict=True):
             for way, figures in ways.items():
                 curve = figures["curve"]
@@ -353,7 +354,7 @@ def plot(found: dict[str, Any]) -> None:
             axis.set_title("200 abstracts" if kind == "documents" else "a table of 2,000 rows")
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("mentions that are right")
-        axes[1].legend()
+        axes[-1].legend()
 
 
 def run(model: str, anew: bool) -> None:
@@ -368,7 +369,7 @@ def run(model: str, anew: bool) -> None:
             print(f"{kind}, {way}", file=sys.stderr)
             found[kind][way] = reviewed(model, source, how)
             results.save("session", found, seed=SEED)
-    plot(found)
+            plot(found)
 
 
 if __name__ == "__main__":
