@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from linker import Linker
+from linker.ids import parse_gold
 from linker.readers import bioc, pubtator
 
 from .conftest import rows, typed
@@ -96,10 +97,13 @@ def test_other_ids(link: Run, annotate: Run, mentions: Path, tmp_path: Path) -> 
 def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
     for form, reader in (("pubtator", pubtator), ("bioc", bioc)):
         assert link(documents, "--format", form, "-o", tmp_path / form).code == 0
-        found = {(d.id, m.spans): m.gold for d in reader.read(tmp_path / form) for m in d.mentions}
+        read = [m for d in reader.read(tmp_path / form) for m in d.mentions]
+        key = {"pubtator": "pubtator:id", "bioc": "identifier"}[form]
+        found = {(m.document_id, m.spans): parse_gold(m.metadata[key]) for m in read}
         assert found == {
             (d.id, m.spans): m.gold for d in pubtator.read(documents) for m in d.mentions
         }, form
+        assert {m.gold for m in read} == {None}  # nobody confirmed them
 
 
 def test_k_and_a_least_score(link: Run, tmp_path: Path) -> None:
@@ -153,7 +157,7 @@ def test_other_types_stand_as_read_in_pubtator(link: Run, tmp_path: Path) -> Non
     result = link(tmp_path / "d.txt", "--type", "Disease", "--format", "pubtator")
     assert (result.code, result.err) == (0, "")
     assert chemical in result.out
-    assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4}\n", result.out)
+    assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4} model\n", result.out)
     assert "D999999" not in result.out
     table = link(tmp_path / "d.txt", "--type", "Disease", "-k", "1").out
     assert [row["mention"] for row in rows(table)] == ["Asthma"]

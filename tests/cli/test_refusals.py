@@ -32,7 +32,7 @@ WRONG = [  # exit code 2
     ("link {t} --column disease --workers 2", "by one process; leave out --workers"),
     ("link {t} --column disease -o o.xlsx", "the table is a text; name a csv or tsv with -o"),
     ("annotate {m} --labels A", "--labels is for --mentions-by"),
-    ("annotate {m} --input-format jsonl", "--input-format"),
+    ("annotate {m} --input-format tsv", "--input-format"),
     ("evaluate {t} --under A --predictions x", f"--under {PREDICTIONS}"),
     ("evaluate {t} --device cpu --predictions x", f"--device {PREDICTIONS}"),
     ("evaluate {t} --protocol document --predictions x", "not for --predictions"),

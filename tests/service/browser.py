@@ -69,6 +69,20 @@ def drop(page: Any, name: str, content: str) -> None:
     )
 
 
+@contextlib.contextmanager
+def held_back(page: Any, pattern: str) -> Iterator[None]:
+    """What the page asks for gets to the service only at the end of this."""
+    held: list[Any] = []
+    page.route(pattern, lambda route: held.append(route))
+    yield
+    for _ in range(250):  # until the page has asked
+        if not held:
+            page.wait_for_timeout(20)
+    for route in held:
+        route.continue_()
+    page.unroute(pattern)
+
+
 def problems(page: Any) -> str:
     """What axe-core finds wrong."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

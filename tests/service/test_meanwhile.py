@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
-from .browser import needs_browser
+from .browser import held_back, needs_browser
 from .test_review import Make, Open, address, asked, expect, heading, make, show, status
 
 pytestmark = needs_browser
@@ -25,17 +23,6 @@ DOCUMENTS = "".join(
 def decide(url: str, key: str, ids: str | None, **further: Any) -> None:
     said = {"key": key, "concept_id": ids, **further}
     asked(f"{url}/decisions", json.dumps({"reviewer": "Bob", "decisions": [said]}).encode())
-
-
-@contextlib.contextmanager
-def held_back(page: Any) -> Iterator[None]:
-    """Decisions of the page get to the service only at the end of this."""
-    held: list[Any] = []
-    page.route("**/decisions", lambda route: held.append(route))
-    yield
-    for route in held:
-        route.continue_()
-    page.unroute("**/decisions")
 
 
 def test_candidates_and_focus_stay_when_others_decide(make: Make, show: Open, address: str) -> None:
@@ -61,7 +48,7 @@ def test_what_is_typed_stays_though_the_row_has_another_first_place(make: Make, 
     page.uncheck("#advance")
     page.select_option("#scope", "document")
     page.focus("#rows")
-    with held_back(page):
+    with held_back(page, "**/decisions"):
         page.keyboard.press("a")
         page.keyboard.press("/")
         page.keyboard.type("lymph")
@@ -77,7 +64,7 @@ def test_a_late_answer_does_not_move_who_went_elsewhere(make: Make, show: Open) 
     heading(page, "Ataxia Telangiectasia")
     page.keyboard.press("a")
     status(page, "Ataxia Telangiectasia: MESH:D001260.")
-    with held_back(page):
+    with held_back(page, "**/decisions"):
         page.keyboard.press("a")
         heading(page, "leukaemia")
         page.keyboard.press("k")

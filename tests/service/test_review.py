@@ -20,7 +20,7 @@ from linker.service.state import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
 
-from .browser import drop, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import drop, held_back, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
 
 expect = playwright.expect
 pytestmark = needs_browser
@@ -394,15 +394,11 @@ def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> Non
 def test_what_is_typed_while_the_row_is_fetched_stays(make: Make, show: Open) -> None:
     page = show(make(), sort="alphabet")
     heading(page, "Ataxia Telangiectasia")
-    waiting: list[Any] = []
-    page.route("**/groups/*", lambda route: waiting.append(route))
-    page.keyboard.press("End")  # whose row was not fetched ahead
-    expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
-    page.keyboard.press("/")
-    page.keyboard.type("tall")
-    for route in waiting:
-        route.continue_()
-    page.unroute("**/groups/*")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")  # whose row was not fetched ahead
+        expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+        page.keyboard.press("/")
+        page.keyboard.type("tall")
     heading(page, "tall stature")
     expect(page.locator("#query")).to_have_value("tall")
     expect(page.locator("#query")).to_be_focused()
@@ -415,14 +411,10 @@ def test_what_is_typed_while_the_row_is_fetched_stays(make: Make, show: Open) ->
 def test_a_decision_is_on_the_row_that_was_selected_before_it(make: Make, show: Open) -> None:
     page = show(make(), sort="alphabet")
     heading(page, "Ataxia Telangiectasia")
-    waiting: list[Any] = []
-    page.route("**/groups/*", lambda route: waiting.append(route))
-    page.keyboard.press("End")
-    expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
-    page.keyboard.press("n")
-    heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
-    for route in waiting:
-        route.continue_()
-    page.unroute("**/groups/*")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")
+        expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+        page.keyboard.press("n")
+        heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
     status(page, "tall stature: no concept.")
     expect(page.locator("#rows .row").first).not_to_contain_text("∅")
