@@ -18,7 +18,7 @@ The queue is in the order of documents, or by doubt; or all above 0.98 is accept
 and Enter; or a new model is taken after each hundred rows that were decided, by three clicks, which
 count as keys. The accuracy of the whole is the share of all mentions that are right in the file
 that the page exports, by `linker.matching` (strict); that of the rest is of those that nobody
-decided. Seconds are those that the page needs from the first key of a row until the next one is
+looked at. Seconds are those that the page needs from the first key of a row until the next one is
 shown, beside the service on two cores; a person reads and thinks besides.
 """
 
@@ -283,7 +283,8 @@ class Session:
             ]
             is_right = matching.strict_rank(answers, gold, self._dictionary.resolve) == 1
             right += is_right
-            if row["state"] not in ("accepted", "no concept"):
+            said = [d for d in row["decisions"] if not d.get("others")]  # by who looked at it
+            if not said or row["state"] not in ("accepted", "no concept"):
                 left.append(is_right)
         self.curve.append(
             {
