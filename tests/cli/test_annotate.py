@@ -108,6 +108,16 @@ def test_a_table_is_read_as_text_where_that_is_said(annotate: Run, tmp_path: Pat
     assert places(result.out) == [("900001", "9-13", "gout")]
 
 
+def test_json_lines_hold_texts(annotate: Run, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"id": "7", "title": "No gout", "abstract": "Or gout."}\n', "utf-8")
+    assert places(annotate(path).out) == [("7", "3-7", "gout"), ("7", "11-15", "gout")]
+    path.write_text('{"mention": "gout"}\n', "utf-8")
+    result = annotate(path)
+    assert (result.code, result.out) == (1, "")
+    assert "holds mentions, such as 'gout', and no texts" in result.err
+
+
 @pytest.mark.parametrize("text", ["", " \n\t ", "no name at all"])
 def test_nothing_found(annotate: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.txt"

@@ -132,6 +132,7 @@ def test_other_sheets_and_the_same_file_are_told(of: Run, tmp_path: Path) -> Non
         (("import", "{other}", "--name", "wards"), "holds documents, and the project has others"),
         (("import", "{table}", "--name", "wards"), "is in the project already, as wards.csv"),
         (("import", "{table}", "--column", "z", "--name", "x"), "there is no column 'z'"),
+        (("import", "{mixed}", "--name", "x"), "holds mentions and documents; make two files"),
     ],
 )
 def test_mistakes_are_told(
@@ -140,7 +141,9 @@ def test_mistakes_are_told(
     of("import", table)
     other = tmp_path / "other.txt"
     other.write_text("7|t|Breast cancer\n7|a|None.\n", "utf-8")
-    result = of(*(arg.format(other=other, table=table) for arg in args))
+    mixed = tmp_path / "mixed.jsonl"
+    mixed.write_text('{"mention": "gout"}\n{"id": "7", "text": "No gout."}\n', "utf-8")
+    result = of(*(arg.format(other=other, table=table, mixed=mixed) for arg in args))
     assert result.code == 1
     assert said in result.err
 
