@@ -54,22 +54,22 @@ class Kind(NamedTuple):
 
 # fmt: off
 KINDS = {
-    "readers": Kind("readers.prepared", 80_000, 800, "mutated files of every format that is read"),
+    "readers": Kind("readers.prepared", 80_000, 250, "mutated files of every format that is read"),
     "bombs": Kind("readers.bombs", 34, 1, "a small gzip file that holds a line of a gigabyte"),
-    "commands": Kind("commands.prepared", 6_000, 40, "command lines with hostile values of options and mutated inputs"),
-    "names": Kind("commands.names", 400, 4, "hostile names of files, in four locales"),
-    "descriptors": Kind("commands.descriptors", 33, 4, "closed descriptors, devices and pipes"),
-    "writers": Kind("writers.prepared", 18_000, 600, "hostile texts in every format that is written, read again"),
-    "sparse models": Kind("models.sparse", 1_200, 150, "damaged and signed again: sparse models, dictionaries, word vectors", 20),
+    "commands": Kind("commands.prepared", 6_000, 15, "command lines with hostile values of options and mutated inputs"),
+    "names": Kind("commands.names", 400, 2, "hostile names of files, in four locales"),
+    "descriptors": Kind("commands.descriptors", 33, 2, "closed descriptors, devices and pipes"),
+    "writers": Kind("writers.prepared", 18_000, 200, "hostile texts in every format that is written, read again"),
+    "sparse models": Kind("models.sparse", 1_200, 50, "damaged and signed again: sparse models, dictionaries, word vectors", 20),
     "dense models": Kind("models.dense", 800, 0, "damaged and signed again: models with a dan or a transformer", 30),
-    "kills": Kind("replacing.kills", 140, 2, "SIGKILL or SIGTERM while something is replaced, at random moments"),
-    "interrupts": Kind("replacing.interrupts", 100, 2, "Ctrl-C at random moments, most of them early"),
-    "swaps": Kind("replacing.swaps", 10_200, 60, "a death at every line of the code that replaces files and folders"),
-    "loads": Kind("replacing.loads", 10_000, 100, "models that are loaded while they are replaced"),
+    "kills": Kind("replacing.kills", 140, 1, "SIGKILL or SIGTERM while something is replaced, at random moments"),
+    "interrupts": Kind("replacing.interrupts", 100, 1, "Ctrl-C at random moments, most of them early"),
+    "swaps": Kind("replacing.swaps", 10_200, 20, "a death at every line of the code that replaces files and folders"),
+    "loads": Kind("replacing.loads", 10_000, 40, "models that are loaded while they are replaced"),
     "options": Kind("options.prepared", 807, 0, "every option of a training with hostile values", 900),
-    "decisions": Kind("decisions.prepared", 4_000, 30, "hostile decisions: files of them, tables and mappings that people changed, damaged answers", needs="openpyxl"),
-    "spreadsheets": Kind("spreadsheets.prepared", 2_000, 30, "tables of users, mutated, to which answers are added: csv, tsv, workbooks", needs="openpyxl"),
-    "requests": Kind("service.prepared", 5_000, 100, "hostile requests to a service: bodies, heads, paths, parameters, keys, several at once", 60, "fastapi"),
+    "decisions": Kind("decisions.prepared", 4_000, 10, "hostile decisions: files of them, tables and mappings that people changed, damaged answers", needs="openpyxl"),
+    "spreadsheets": Kind("spreadsheets.prepared", 2_000, 10, "tables of users, mutated, to which answers are added: csv, tsv, workbooks", needs="openpyxl"),
+    "requests": Kind("service.prepared", 5_000, 40, "hostile requests to a service: bodies, heads, paths, parameters, keys, several at once", 60, "fastapi"),
 }
 # fmt: on
 
