@@ -165,7 +165,8 @@ def export(options: SimpleNamespace) -> None:
         linker = Linker.load(options.model)
         decided = Decided.checked(file, linker)
         queue = Queue(one, linker)
-        queue.refresh(connection, decided)
+        while not queue.refresh(connection, decided):
+            pass
         exporter = Exporter(Snapshot.of(queue), connection, file, decided, linker)
         exported = exporter.described(options.form)
 

@@ -91,6 +91,8 @@ class Decided:
         self._said: dict[Place, list[Decision]] = {}  # also those that were replaced
         self._unknown: dict[Place, list[Decision]] = {}
         self._conflicts: dict[Place, list[Decision]] = {}
+        self._touched: list[Place] = []  # shared by all that are made after each other
+        self._until = 0  # up to where it is of this one
         self._take(Changes(list(decisions), [], self.seen))
 
     def after(self, changes: Changes) -> Decided:
@@ -100,6 +102,12 @@ class Decided:
             setattr(decided, name, getattr(self, name).copy())
         decided._take(changes)
         return decided
+
+    def touched(self, before: Decided) -> set[Place]:
+        """Where the decisions may say something else than those before them."""
+        if before._touched is self._touched:
+            return {*self._touched[before._until : self._until]}
+        return {*self.places, *before.places}
 
     def _take(self, changes: Changes) -> None:
         """Take up changes, and look again at the places that they touch."""
@@ -112,6 +120,8 @@ class Decided:
         for place, new in said.items():
             kept = [d for d in self._said.get(place, ()) if d.id not in gone]
             self._judge(place, [*kept, *new])
+        self._touched += said
+        self._until = len(self._touched)
         self.seen = changes.seen
 
     def _judge(self, place: Place, said: list[Decision]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linker.decisions.database import now
+from linker.errors import LinkerError
 from linker.types import Decision, Role
 
 _ADD_STEP = (
@@ -63,7 +64,16 @@ class Done:
 
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:
-    """Write a step in a transaction, and return its number."""
+    """Write a step in a transaction, or go on with one that has a number; returns the number.
+
+    Raises:
+        LinkerError: it was undone meanwhile.
+    """
+    if step.id:
+        undone = connection.execute("SELECT undone FROM steps WHERE id = ?", [step.id]).fetchone()
+        if undone != ("",):
+            raise LinkerError(f"{step.words!r} was undone before all of it was kept")
+        return step.id
     values = asdict(step) | {"time": step.time or now()}
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 

@@ -252,7 +252,8 @@ class DecisionStore:
 
         Args:
             decisions: what was said.
-            step: what they are made together as, so that they are undone together; None: nothing.
+            step: what they are made together as, so that they are undone together; one that has a
+                number is continued. None: nothing.
 
         Raises:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be

@@ -118,5 +118,5 @@ def _answer(queue: Queue, connection: sqlite3.Connection, row: Row) -> dict[str,
     of_row = queue.to_dict(row)
     parts: Sequence[str] = []
     if row.group.answer and len(part_ids(row.ids)) > 1:
-        parts = [part.text for part in queue.prediction(connection, None, row).parts]
+        parts = [part.text for part in queue.prediction(connection, row, plain=True).parts]
     return {name: of_row[name] for name in _WAITING} | {"parts": parts}

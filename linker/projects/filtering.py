@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -50,6 +51,9 @@ class Columns:
         self.counts = np.fromiter((len(row.members) for row in rows), np.int64, count)
         self.states = np.zeros(count, np.int8)
         self.confidences = np.zeros(count)
+        self.elsewhere = np.zeros(count, bool)  # whether it was decided outside the project alone
+        self.at_once = np.zeros(count, bool)  # whether it was accepted with others alone
+        self.reviewers = Counter[str]()  # on how many rows each decided
         for place, row in enumerate(rows):
             self._set(place, row)
         self._orders: dict[str, Numbers] = {}
@@ -59,14 +63,24 @@ class Columns:
         confidence = row.confidence
         self.states[place] = STATES.index(row.state)
         self.confidences[place] = np.nan if confidence is None else confidence
+        if verdict := row.verdict:
+            self.reviewers.update(verdict.reviewers)
+        is_decided = row.state in DECIDED
+        self.elsewhere[place] = is_decided and verdict and verdict.is_elsewhere
+        self.at_once[place] = is_decided and verdict and verdict.is_at_once
 
-    def replace(self, row: Row) -> None:
-        """Put a row in the place of that with its key, whose mentions are the same."""
-        place = self._places[row.key]
+    def replace(self, row: Row) -> bool:
+        """Put a row in the place of that with its key; False: that has other mentions."""
+        place = self._places.get(row.key)
+        if place is None or self.counts[place] != len(row.members):
+            return False
+        before = self.rows[place].verdict
+        self.reviewers.subtract(before.reviewers if before else ())
         self.rows[place] = row
         self._set(place, row)
         if self._texts:
             self._texts[place] = _searched(row)
+        return True
 
     def place_of(self, key: str) -> int:
         """The place of the row of a key; -1: there is none."""
@@ -148,7 +162,8 @@ class Columns:
     def _sorted(self, sort: Sort) -> Numbers:
         if sort == "alphabet":
             texts = [row.group.mention.casefold() for row in self.rows]
-            return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+            places = self.order("document").tolist()  # and equal ones stay so
+            return np.array(sorted(places, key=texts.__getitem__), np.int64)
 
         def column(values: Iterable[Any], kind: Any = np.int64) -> Numbers:
             return np.fromiter(values, kind, len(self.rows))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from linker.decisions.agreement import agreement
+from linker.decisions.agreement import Agreement, agreement
 from linker.decisions.applying import Decided, Ruling
 from linker.decisions.records import Place, predicate_in
 from linker.ids import join_ids, part_ids
@@ -32,6 +32,7 @@ from linker.projects.store import Missing, Project
 from linker.types import Decision, Mention, Prediction, parse_spans
 
 _NO_ANSWER = "-1"
+_SOME = 200  # groups whose rows are made before others have a turn
 _REMARKS = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = remarks.step "
     "WHERE steps.project = ? AND undone = '' ORDER BY remarks.id"
@@ -84,7 +85,11 @@ class Queue:
         self._numbers: dict[str, list[int]] = {}  # of the documents of an id
         self._rows: dict[str, Row] = {}
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
-        self._places: Mapping[Place, Sequence[Decision]] = {}  # that were judged by
+        self._decided = Decided([], self._linker)  # that it was last told
+        self._pending: dict[Key, None] = {}  # groups whose rows are to be made anew
+        self._shared: dict[Place, Sequence[Decision]] = {}  # where there are several
+        self._agreement: Agreement | None = None  # of reviewers; None: it is not counted
+        self._types: set[str] = set()
         self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
         self._steps: set[int | None] = set()  # of the project
         self._last = (0, 0)  # mention, answer
@@ -94,17 +99,32 @@ class Queue:
 
     # reading
 
-    def refresh(self, connection: sqlite3.Connection, decided: Decided) -> None:
-        """Take up what changed in the file.
+    def refresh(
+        self, connection: sqlite3.Connection, decided: Decided, first: Iterable[str] = ()
+    ) -> bool:
+        """Take up what changed in the file, some of it at a time.
 
         Args:
             connection: to the file.
-            decided: the decisions in force.
+            decided: the decisions in force; where later ones were told before, these count.
+            first: forms whose rows are made first.
+
+        Returns:
+            Whether all is taken up; else more is by the next call.
         """
-        version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
-        if version == self._version:
-            return
-        self._version = version
+        if sum(decided.seen) >= sum(self._decided.seen):
+            version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
+            if version != self._version:
+                self._version = version
+                self._look(connection, decided)
+        if self._pending:
+            self._judge(connection, self._groups_on(first) & self._pending.keys())
+            self._judge(connection, list(itertools.islice(self._pending, _SOME)))
+            self.number += 1
+        return not self._pending
+
+    def _look(self, connection: sqlite3.Connection, decided: Decided) -> None:
+        """See which groups changed, and read what else did."""
         changed = self._read_new(connection)
         if self._is_of_documents and self._count != self._mentions(connection):  # some are gone
             self._forget()
@@ -113,8 +133,21 @@ class Queue:
         self._steps = {step for (step,) in steps}
         remarks = connection.execute(_REMARKS, [self.project.id])
         before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
-        is_judged = self._judge(connection, decided, changed)
-        self.number += changed != set() or is_judged or before != self.remarks
+        self.number += before != self.remarks
+        touched = decided.touched(self._decided)
+        self._decided = decided
+        for place in touched:
+            form, scope = place
+            said = decided.places.get(place, [])
+            scopes = self._scopes.setdefault(form, set())
+            (scopes.add if said else scopes.discard)(scope)
+            was_shared = self._shared.pop(place, None)
+            if len(said) > 1:
+                self._shared[place] = said
+            if changed or was_shared or len(said) > 1:
+                self._agreement = None
+        changed |= self._groups_on({form for form, _ in touched})
+        self._pending |= dict.fromkeys(sorted(changed))
 
     def _mentions(self, connection: sqlite3.Connection) -> int:
         """How many mentions the project has."""
@@ -149,6 +182,7 @@ class Queue:
             if group is None:
                 group = self._groups[key] = Group(key, text, expanded, answer_id, shown, [])
                 self._by_form.setdefault(key[1], []).append(key)
+                self._types |= {kind} - {""}
                 if own != key[1]:
                     self._by_own.setdefault(own, []).append(key)
             group.members.append((mention, document, place))
@@ -166,31 +200,16 @@ class Queue:
 
     # what decisions say
 
-    def _judge(self, connection: sqlite3.Connection, decided: Decided, changed: set[Key]) -> bool:
-        """Make the rows of groups anew that changed, or on whose form decisions did.
-
-        Returns:
-            Whether decisions on some did.
-        """
-        places, before = decided.places, self._places
-        different = {place for place, said in places.items() if before.get(place) is not said}
-        different |= before.keys() - places.keys()
-        self._places = places
-        for form, scope in different:
-            scopes = self._scopes.setdefault(form, set())
-            (scopes.add if (form, scope) in places else scopes.discard)(scope)
-        if changed:
-            self._columns = None
-        judged = self._groups_on({form for form, _ in different})
-        for key in changed | judged:
+    def _judge(self, connection: sqlite3.Connection, keys: Iterable[Key]) -> None:
+        """Make the rows of groups anew."""
+        for key in keys:
+            self._pending.pop(key, None)
             names = self._keys.get(key)
-            self._make_rows(connection, decided, key)
-            if self._columns and self._keys[key] == names:
-                for name in names:
-                    self._columns.replace(self._rows[name])
-            else:
+            self._make_rows(connection, key)
+            rows = [self._rows[name] for name in self._keys[key]]
+            columns, is_same = self._columns, self._keys[key] == names
+            if columns and not (is_same and all(map(columns.replace, rows))):
                 self._columns = None
-        return bool(judged)
 
     def _groups_on(self, forms: Iterable[str]) -> set[Key]:
         """The groups that decisions on forms may be about, as written or in long form."""
@@ -201,7 +220,7 @@ class Queue:
             for key in by.get(form, ())
         }
 
-    def _make_rows(self, connection: sqlite3.Connection, decided: Decided, key: Key) -> None:
+    def _make_rows(self, connection: sqlite3.Connection, key: Key) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
         for old in self._keys.get(key, ()):
             self._rows.pop(old, None)
@@ -223,15 +242,13 @@ class Queue:
             for of, members in (parts or {0: group.members}).items()
         ]
         for row in rows:
-            row.verdict = self._verdict(connection, decided, row)
+            row.verdict = self._verdict(connection, row)
             self._rows[row.key] = row
         self._keys[key] = [row.key for row in rows]
 
-    def _verdict(
-        self, connection: sqlite3.Connection, decided: Decided, row: Row
-    ) -> Verdict | None:
+    def _verdict(self, connection: sqlite3.Connection, row: Row) -> Verdict | None:
         """What decisions make of a row; None: nothing."""
-        group, ruling = row.group, self._on(decided, row)
+        group, ruling = row.group, self._on(row)
         if not ruling.by:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
@@ -252,7 +269,7 @@ class Queue:
             return Verdict("accepted", join_ids([[identifier]]), answers, None, *said)
         if not group.answer:
             return None
-        prediction = self.prediction(connection, decided, row)
+        prediction = self.prediction(connection, row)
         if prediction.state == "model":
             return None
         is_answered = all(part.best for part in prediction.parts)
@@ -266,12 +283,14 @@ class Queue:
         return all(row in self._linkable for row in rows)
 
     def prediction(
-        self,
-        connection: sqlite3.Connection,
-        decided: Decided | None,
-        row: Row,
+        self, connection: sqlite3.Connection, row: Row, *, plain: bool = False
     ) -> Prediction:
-        """The answer of a row with its candidates, with decisions applied where they are given.
+        """The answer of a row with its candidates.
+
+        Args:
+            connection: to the file.
+            row: of the queue.
+            plain: whether the decisions are not applied.
 
         Raises:
             Missing: it is not linked.
@@ -289,11 +308,10 @@ class Queue:
             group.mention, parse_spans(json.loads(found[1])), type=group.type, document_id=document
         )
         prediction = linking.unpacked(found[0], mention)
-        if decided is None:
+        if plain:
             return prediction
-        return decided.apply(
-            prediction, self._on(decided, row), self._linker.linkable, k=linking.CANDIDATES
-        )
+        linkable, ruling = self._linker.linkable, self._on(row)
+        return self._decided.apply(prediction, ruling, linkable, k=linking.CANDIDATES)
 
     # asking
 
@@ -323,37 +341,42 @@ class Queue:
         """All rows, in no order."""
         return iter(self._rows.values())
 
-    def said(self, least: int = 1) -> list[Sequence[Decision]]:
-        """The decisions in force on the mentions of the project, of each form and scope.
+    def said(self) -> list[Sequence[Decision]]:
+        """The decisions in force on the mentions of the project, of each form and scope."""
+        return self._of_project(self._decided.places)
 
-        Args:
-            least: only where there are so many.
-        """
+    def _of_project(self, places: Mapping[Place, Sequence[Decision]]) -> list[Sequence[Decision]]:
+        """Decisions that are on mentions of the project."""
         return [
             decisions
-            for (form, scope), decisions in self._places.items()
-            if len(decisions) >= least
-            and (form in self._by_form or form in self._by_own)
+            for (form, scope), decisions in places.items()
+            if (form in self._by_form or form in self._by_own)
             and (not scope or scope in self._numbers)
         ]
 
-    def disagreements(self, decided: Decided) -> dict[str, Any]:
+    @property
+    def agreement(self) -> Agreement:
+        """How far reviewers agree."""
+        self._agreement = self._agreement or agreement(self._of_project(self._shared))
+        return self._agreement
+
+    def disagreements(self) -> dict[str, Any]:
         """How far reviewers agree, and the rows on which they do not, with what each said."""
-        agreed = agreement(self.said())
+        agreed = self.agreement
         rows = [row for row in self._rows.values() if row.state == "disputed"]
         return {
             "kappa": agreed.kappa,
             "pairs": [dataclasses.asdict(pair) for pair in agreed.pairs],
             "rows": [
-                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on(decided, row).by]}
+                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on(row).by]}
                 for row in sorted(rows, key=lambda row: row.members[0])
             ],
         }
 
-    def _on(self, decided: Decided, row: Row) -> Ruling:
+    def _on(self, row: Row) -> Ruling:
         """What decisions say of the mentions of a row."""
         group = row.group
-        return decided.ruling(group.mention, row.scope, group.expanded or None)
+        return self._decided.ruling(group.mention, row.scope, group.expanded or None)
 
     def page(
         self,
@@ -432,22 +455,21 @@ class Queue:
         answered = int(columns.counts[columns.is_answered].sum())
         wrong = columns.expected_wrong(linked)
         flagged = sum(1 for (_, kind), value in self.remarks.items() if kind == "flag" and value)
-        verdicts = [(row.verdict, len(row.members)) for row in columns.rows if row.verdict]
-        reviewers = {reviewer for verdict, _ in verdicts for reviewer in verdict.reviewers}
-        elsewhere = [(v, n) for v, n in verdicts if v.is_elsewhere and v.state in DECIDED]
         return {
             "mentions": int(columns.counts[linked].sum()),
             "groups": int(linked.sum()),
             "states": dict(states),
             "decided": sum(states[state] for state in DECIDED),
-            "decided_elsewhere": sum(n for _, n in elsewhere),
-            "decided_elsewhere_at_once": sum(n for verdict, n in elsewhere if verdict.is_at_once),
+            "decided_elsewhere": int(columns.counts[columns.elsewhere].sum()),
+            "decided_elsewhere_at_once": int(
+                columns.counts[columns.elsewhere & columns.at_once].sum()
+            ),
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
-            "types": sorted({key[2] for key in self._groups} - {""}),
+            "types": sorted(self._types),
             "documents": len(self.documents),
-            "reviewers": sorted(reviewers),
-            "kappa": agreement(self.said(2)).kappa,
+            "reviewers": sorted(+columns.reviewers),
+            "kappa": self.agreement.kappa,
             "disagreements": int(columns.has_state("disputed").sum()),
             "flagged": flagged,
             "version": self.number,

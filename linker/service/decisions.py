@@ -19,7 +19,7 @@ from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
-from linker.service.state import FEW, Service, aside
+from linker.service.state import Service, aside
 from linker.types import Decision, Predicate
 
 _Result = TypeVar("_Result")
@@ -97,9 +97,7 @@ def router(service: Service) -> APIRouter:
 
         decisions = await aside(body.decisions, known)
         decided = await service.decided_soon()
-        added = await stored(service, store.add, decisions)
-        if len(added) > FEW:  # so that the next request of the same client sees them
-            await service.decided()
+        added = await service.add(store, decisions)
 
         def answer() -> str:
             on = (decided.on(new.mention, new.scope) for new in added) if decided else ()

@@ -176,19 +176,17 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     @routes.get("/{number}/disagreements")
     async def disagreements(number: Number) -> dict[str, Any]:
         """How far reviewers agree, and the rows on which they do not, with what each said."""
-        decided = await workbench.decided()
-        return await workbench.ask(number, lambda queue, _: queue.disagreements(decided))
+        return await workbench.ask(number, lambda queue, _: queue.disagreements())
 
     @routes.get("/{number}/groups/{key}")
     async def group(number: Number, key: str) -> Response:
         """A row with the candidates of its answer, and the places of its mentions."""
-        decided = await workbench.decided()
 
         def read(queue: Queue, connection: sqlite3.Connection) -> str:
             row = queue.row(key)
             prediction = None
             if row.group.answer:
-                prediction = queue.prediction(connection, decided, row).to_dict()
+                prediction = queue.prediction(connection, row).to_dict()
             remarks = {
                 kind: value
                 for (form, kind), value in queue.remarks.items()

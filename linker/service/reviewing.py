@@ -102,7 +102,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 "summary": workbench.summed(queue, connection),
             }
 
-        return await workbench.ask(number, read)
+        return await workbench.ask(number, read, forms or None)
 
     @routes.post("/{number}/decisions", status_code=201)
     async def decide(number: Number, body: Annotated[GroupDecisions, Body()]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
             return [(new, row, _scope(queue, row, new)) for new, row in of_rows]
 
         dictionary, decisions, forms = service.linker.dictionary, list[Decision](), list[str]()
-        for place, (new, row, scope) in enumerate(await workbench.ask(number, read)):
+        for place, (new, row, scope) in enumerate(await workbench.ask(number, read, ())):
             text = row.group.mention if new.as_written else row.group.text
             decision = _decision(service, body, text, new.concept_id, scope)
             decision = dataclasses.replace(decision, accepted=new.accepted, predicate=new.predicate)
@@ -124,7 +124,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
             forms += [row.group.form, linking.form_in(service.linker, text)]
         before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number, body.role)
-        added = await workbench.write(workbench.store.add, decisions, step)
+        added = await service.add(workbench.store, decisions, step)
         on = [d for new in added for d in before.on(new.mention, new.scope)]
         earlier = {d.id: d for d in on}
         contrary = [d for d in replaced([*earlier.values()], added) if d.id in earlier]
@@ -158,7 +158,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
             )
         words = f"accepted {figures['mentions']:,} mentions in {figures['groups']:,} rows at once"
         step = Step(words, body.reviewer, number, body.role)
-        added = await workbench.write(workbench.store.add, decisions, step)
+        added = await service.add(workbench.store, decisions, step)
         said = figures | {"step": added[0].step, "accepted": figures["groups"]}
         return await answered(number, [], said)
 
@@ -179,7 +179,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     @routes.post("/{number}/remarks", status_code=201)
     async def remark(number: Number, body: Annotated[Remark, Body()]) -> dict[str, Any]:
         """Flag the mentions of a row, or note something about them."""
-        form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form)
+        form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form, ())
         said = "flagged" if body.kind == "flag" else "noted something about"
         step = Step(f"{said} {form!r}", body.reviewer, number, body.role)
         new = form, body.kind, body.value

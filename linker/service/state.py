@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from linker import cancelling
 from linker.decisions.applying import Decided
+from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.jobs.linking import model_hash
@@ -24,17 +25,19 @@ from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
+from linker.service.errors import Failure
 from linker.service.metrics import Metrics
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.service.schemas import cost
 from linker.service.settings import Settings
-from linker.types import Document, Passage
+from linker.types import Decision, Document, Passage
 
 logger = logging.getLogger(__name__)
 
 _WRITERS = 4  # threads that write, or wait until another one has written
 _SOON = 0.05  # seconds that an answer waits for decisions that others are sending
 FEW = 100  # items of a request that are gone over at once
+_PIECE = 500  # decisions that are stored at once
 _GARBAGE = 100_000  # objects that are made before the collector looks which are garbage
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
@@ -157,6 +160,34 @@ class Service:
         """Call what writes decisions, in threads of its own, so that others do not wait for it."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writers, partial(function, *args))
+
+    async def add(
+        self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None = None
+    ) -> list[Decision]:
+        """Store decisions; many are stored and taken up in pieces, between which others may write.
+
+        What ends between two pieces leaves the first ones.
+
+        Args:
+            store: the file.
+            decisions: what was said.
+            step: see `DecisionStore.add`.
+
+        Raises:
+            Failure: the file cannot be written; 503, since nothing is wrong with the request.
+        """
+        added: list[Decision] = []
+        for start in range(0, len(decisions), _PIECE):
+            piece = decisions[start : start + _PIECE]
+            try:
+                added += await self.write(store.add, piece, step)
+            except LinkerError as error:
+                raise Failure(503, str(error)) from None
+            if step:
+                step = dataclasses.replace(step, id=added[0].step)
+            if len(decisions) > FEW:
+                await self.decided()
+        return added
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.

@@ -7,7 +7,8 @@ import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 _QUEUES = 4  # of projects that are kept in memory
 _DOCUMENTS = 4  # in which mentions are found before others have their turn
+_BREATH = 0.001  # seconds in which others may ask a queue that takes up much
 _PAUSE = 10.0  # seconds after which what failed is tried again
 
 _Result = TypeVar("_Result")
@@ -133,12 +135,15 @@ class Workbench:
         """The decisions in force."""
         return await self._service.decided() or Decided([], self._service.linker)
 
-    async def ask(self, number: int, function: Ask[_Result]) -> _Result:
+    async def ask(
+        self, number: int, function: Ask[_Result], only: Collection[str] | None = None
+    ) -> _Result:
         """Call what asks the queue of a project, which is as the file is now.
 
         Args:
             number: of the project.
             function: is given the queue, and a connection to the file.
+            only: forms whose rows have to be as the file is; others may be from before. None: all.
 
         Raises:
             Missing: there is no such project.
@@ -154,9 +159,12 @@ class Workbench:
                 if kept is None or not is_same:
                     kept = _Kept(Queue(project, model.linker), model)
                     self._queues[number] = kept
-                with kept.lock:
-                    kept.queue.refresh(connection, decided)
-                    return function(kept.queue, connection)
+                while True:
+                    with kept.lock:
+                        is_all = kept.queue.refresh(connection, decided, only or ())
+                        if is_all or only is not None:
+                            return function(kept.queue, connection)
+                    time.sleep(_BREATH)  # who waits for the lock has it now
 
         return await asyncio.to_thread(call)
 

@@ -132,6 +132,20 @@ def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
         assert alone in store.list()
 
 
+def test_a_step_goes_on_until_it_is_undone(path: Path) -> None:
+    with DecisionStore(path) as store:
+        (first,) = store.add([Decision("m", "A")], Step("accepted 2", "ann"))
+        going_on = Step("accepted 2", "ann", id=first.step)
+        (second,) = store.add([Decision("n", "B")], going_on)
+        assert first.step == second.step
+        (step,) = store.steps()
+        assert list(step.decisions) == [first, second]
+        store.undo(None, "ann")
+        with pytest.raises(LinkerError, match="'accepted 2' was undone before all of it was kept"):
+            store.add([Decision("o", "C")], going_on)
+        assert store.list() == []
+
+
 def test_all_or_none_are_added(path: Path) -> None:
     with DecisionStore(path) as store:
         with pytest.raises(LinkerError, match="0 characters"):

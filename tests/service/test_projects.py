@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from linker.service import state
+
 from .conftest import Start
 
 TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
@@ -128,6 +130,23 @@ def test_answers_are_accepted_at_once(client: Any) -> None:
     assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
     client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
     assert queue(client, project, show="undecided")["total"] == 4
+
+
+def test_many_decisions_are_one_step_in_pieces(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "_PIECE", 2)
+    project = create(client, TABLE)["id"]
+    rows = queue(client, project, sort="document")["rows"]
+    said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
+    body = {"reviewer": "Ada", "decisions": [*said, said[0]]}
+    added = client.post(f"/projects/{project}/decisions", json=body).json()
+    assert {d["step"] for d in added["decisions"]} == {added["step"]}
+    ids = [d["id"] for d in added["decisions"]]
+    assert ids == list(range(ids[0], ids[0] + 5))
+    assert added["summary"]["decided"] == 5
+    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    assert undone["summary"]["decided"] == 0
 
 
 def test_what_was_decided_elsewhere_is_told(client: Any) -> None:

@@ -1,0 +1,171 @@
+"""The queue of a project: taken up in pieces, it is what one that is made anew is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from linker import Dictionary, Linker
+from linker.decisions.applying import Decided
+from linker.decisions.steps import Step
+from linker.decisions.store import DecisionStore
+from linker.projects import changes, linking, queue, sources
+from linker.projects import store as rows
+from linker.projects.filtering import Filter
+from linker.projects.queue import Queue
+from linker.projects.store import Origin
+from linker.types import Decision
+
+TABLE = b"name\nataxia\ngout\nAtaxia\nbreast cancer\nzzzz\n"
+TEXTS = (
+    "1|t|Breast cancer (BC) and gout\n1|a|\n1\t0\t13\tBreast cancer\tDisease\n"
+    "1\t15\t17\tBC\tDisease\n1\t23\t27\tgout\tDisease\n\n"
+    "2|t|Gout, BC\n2|a|\n2\t0\t4\tGout\tDisease\n2\t6\t8\tBC\tDisease\n\n"
+)
+MORE = {
+    "table": "name\ngout\nnew name {}\n",
+    "documents": "9{0}|t|Gout {0}\n9{0}|a|\n9{0}\t0\t4\tGout\tDisease\n",
+}
+
+
+@pytest.fixture(scope="module")
+def linker(sample: Path) -> Linker:
+    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+
+
+class Reviewed:
+    """A project, its queue, and one who does things in it."""
+
+    def __init__(self, store: DecisionStore, linker: Linker, content: bytes, name: str) -> None:
+        self.store, self.linker = store, linker
+        file = sources.read(content, name, "name" if name.endswith("tsv") else None, None, 1_000)
+        *_, self.number = rows.created(store, name, file, {}, "Ada", Origin("", ""))
+        self.decided, self.added = Decided([], linker), 0
+        with store.reading() as connection:
+            self.project = rows.project(connection, self.number)
+        self.queue = Queue(self.project, linker)
+        self.link()
+
+    def link(self) -> None:
+        while True:
+            with self.store.reading() as connection:
+                batch = linking.pending(connection, self.project)
+            if batch is None:
+                break
+            linked = self.linker.answer(batch.requests)
+            with self.store.transaction() as connection:
+                linking.keep(connection, self.project, linking.answered(batch, linked, self.linker))
+
+    def refresh(self, some: Queue) -> bool:
+        self.decided = self.decided.after(self.store.since(self.decided.seen))
+        with self.store.reading() as connection:
+            return some.refresh(connection, self.decided)
+
+    def do(self, what: str, place: int, reviewer: str) -> None:
+        """Do something about a row of the queue as it is, which may not have all."""
+        known = list(self.queue.rows())
+        step = Step(what, reviewer, self.number)
+        if what == "undo":
+            changes.undo(self.store, self.number, reviewer)
+        elif what == "refresh":
+            self.refresh(self.queue)
+            self.queue.summary()  # makes the columns
+        elif what == "more":
+            kind = self.project.kind
+            name, column = ("9.tsv", "name") if kind == "table" else ("9.txt", None)
+            content = MORE[kind].format(self.added).encode()
+            self.added += 1
+            file = sources.read(content, name, column, None, 1_000)
+            list(rows.added(self.store, self.number, file))
+            self.link()
+        elif what == "at once":
+            wanted = self.queue.acceptable(Filter())
+            said = {(r.group.form, r.scope): Decision(r.group.text, r.ids) for r in wanted}
+            some = [
+                Decision(d.mention, d.concept_id, reviewer=reviewer, others=9, scope=s)
+                for (_, s), d in said.items()
+            ]
+            if some:
+                self.store.add(some, step)
+        elif known:
+            row = known[place % len(known)]
+            scope = ""
+            if what in ("here", "as written"):
+                scope = self.queue.documents.get(row.members[-1][1], "")
+            text = row.group.mention if what == "as written" else row.group.text
+            concept = "" if what == "none" else "MESH:D001260"
+            decision = Decision(text, concept, what != "reject", scope, reviewer)
+            self.store.add([decision], step)
+
+
+def seen(some: Queue) -> dict[str, Any]:
+    """All that a queue says."""
+    pages = {sort: some.page(Filter(), sort)["rows"] for sort in ("doubt", "document", "alphabet")}
+    found = some.page(Filter(q="gout"))["rows"], some.page(Filter(show="undecided"))["mentions"]
+    acceptable = [row.key for row in some.acceptable(Filter(above=0.1))]
+    said = {"pages": pages, "found": found, "acceptable": acceptable, **some.summary()}
+    said |= some.disagreements()
+    return said | {"version": 0, "said": sorted(d.id or 0 for of in some.said() for d in of)}
+
+
+ACTIONS = ("accept", "reject", "none", "here", "as written", "at once", "undo", "more", "refresh")
+actions = st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9), st.sampled_from(["Ada", "Bob"]))
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "_SOME", 1)
+
+
+@pytest.mark.parametrize(("content", "name"), [(TABLE, "a.tsv"), (TEXTS.encode(), "a.txt")])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(done=[("refresh", 0, "Ada")] * 6 + [("more", 0, "Ada")])  # a row that grows
+@given(done=st.lists(actions, max_size=8))
+def test_in_pieces_it_is_as_one_made_anew(
+    pieces: None, tmp_path_factory: Any, linker: Linker, content: bytes, name: str, done: list[Any]
+) -> None:
+    with DecisionStore(tmp_path_factory.mktemp("queue") / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, content, name)
+        for action in done:
+            reviewed.do(*action)
+        calls = 1
+        while not reviewed.refresh(reviewed.queue):
+            calls += 1
+        anew = Queue(reviewed.project, linker)
+        while not reviewed.refresh(anew):
+            pass
+        assert seen(reviewed.queue) == seen(anew)
+
+
+def test_forms_that_are_asked_for_come_first(pieces: None, tmp_path: Path, linker: Linker) -> None:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
+        while not reviewed.refresh(reviewed.queue):
+            pass
+        names = {row.group.mention for row in reviewed.queue.rows()}
+        assert names == {"ataxia", "gout", "breast cancer", "zzzz"}
+        store.add([Decision(name, "MESH:D001943") for name in sorted(names)])
+        reviewed.decided = reviewed.decided.after(store.since(reviewed.decided.seen))
+        (last,) = (row.group.form for row in reviewed.queue.rows() if row.group.mention == "zzzz")
+        number = reviewed.queue.number
+        with store.reading() as connection:
+            assert not reviewed.queue.refresh(connection, reviewed.decided, [last])
+        states = {row.group.mention: row.state for row in reviewed.queue.rows()}
+        assert states["zzzz"] == "accepted"
+        assert list(states.values()).count("model") == 2
+        assert reviewed.queue.number > number
+
+
+def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Linker) -> None:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
+        before = reviewed.decided
+        store.add([Decision("gout", "MESH:D001943")])
+        assert reviewed.refresh(reviewed.queue)
+        with store.reading() as connection:
+            assert reviewed.queue.refresh(connection, before)
+        assert reviewed.queue.summary()["decided"] == 1
