@@ -71,6 +71,35 @@ class Ruling:
         return min(_MOST_REJECTED, len(self.rejected))
 
 
+def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
+    """What decisions say of a mention.
+
+    Args:
+        places: those of each place that counts for it, the nearest first; see `Decided.ruling`.
+    """
+    rejected: set[str] = set()
+    accepted: tuple[Decision, ...] = ()
+    by: list[Decision] = []
+    for of_place in places:
+        decisions = standing(of_place)
+        if disagree(decisions):
+            if not by:
+                return Ruling(by=tuple(decisions), is_disputed=True)
+            continue
+        accepting = tuple(d for d in decisions if d.accepted)
+        if not accepted and accepting and rejected.isdisjoint(parts_of(accepting[0])):
+            accepted = accepting  # those of one place agree
+            by += accepting
+        rejections = [d for d in decisions if not d.accepted]
+        if accepted:
+            taken = {*parts_of(accepted[0])}
+            rejections = [d for d in rejections if taken.isdisjoint(concepts_of(d))]
+        rejected |= {i for d in rejections for i in concepts_of(d)}
+        by += rejections
+    parts = parts_of(accepted[0]) if accepted else ()
+    return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=_number)))
+
+
 class Decided:
     """The decisions in force, by which predictions are corrected.
 
@@ -214,27 +243,8 @@ class Decided:
             scope: the id of the document; empty for none.
             long_form: the mention with the short forms of the document expanded, if it has some.
         """
-        rejected: set[str] = set()
-        accepted: tuple[Decision, ...] = ()
-        by: list[Decision] = []
-        for place in self._where(mention, scope, long_form):
-            decisions = standing(self.places.get(place, []))
-            if disagree(decisions):
-                if not by:
-                    return Ruling(by=tuple(decisions), is_disputed=True)
-                continue
-            of_place = tuple(d for d in decisions if d.accepted)
-            if not accepted and of_place and rejected.isdisjoint(parts_of(of_place[0])):
-                accepted = of_place  # those of one place agree
-                by += of_place
-            rejections = [d for d in decisions if not d.accepted]
-            if accepted:
-                taken = {*parts_of(accepted[0])}
-                rejections = [d for d in rejections if taken.isdisjoint(concepts_of(d))]
-            rejected |= {i for d in rejections for i in concepts_of(d)}
-            by += rejections
-        parts = parts_of(accepted[0]) if accepted else ()
-        return Ruling(parts, frozenset(rejected), tuple(sorted(by, key=_number)))
+        where = self._where(mention, scope, long_form)
+        return ruled(self.places.get(place, []) for place in where)
 
     def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
         """Where decisions on a mention stand, the nearest first."""

@@ -79,7 +79,16 @@ def add_step(connection: sqlite3.Connection, step: Step) -> int:
 
 
 def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
-    """Undo the last step of a reviewer in a transaction; see `DecisionStore.undo`."""
+    """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
+
+    Args:
+        connection: of a transaction.
+        project: in which; None: the last of those that are in none.
+        reviewer: whose step it is, who undoes it.
+
+    Returns:
+        The step; None where there is none to undo.
+    """
     if not (found := _rows(connection, _LAST_STEP, {"project": project, "reviewer": reviewer})):
         return None
     step = replace(Step(**found[0]), undone=now(), undone_by=reviewer)

@@ -293,19 +293,6 @@ class DecisionStore:
                 for identifier in ids
             )
 
-    def undo(self, project: int | None, reviewer: str) -> Step | None:
-        """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
-
-        Args:
-            project: in which; None: the last of those that are in none.
-            reviewer: whose step it is, who undoes it.
-
-        Returns:
-            The step; None where there is none to undo.
-        """
-        with self.transaction() as connection:
-            return steps.undo(connection, project, reviewer)
-
     def steps(self, project: int | None = None) -> Sequence[Done]:
         """The steps, also those that were undone, in order of entry, with what was done in each.
 

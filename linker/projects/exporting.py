@@ -155,7 +155,7 @@ class Exporter:
     def _write_table(self, source: Source, file: IO[bytes]) -> None:
         content = rows.content(self._connection, source.id)
         known = sources.opened(content, source.name, source.column, source.encoding)
-        table = known.table(source.column, len(content))
+        table = known.table(source.column)
         where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
         answers = self._answers(where, [source.id])
         names = tables.free_names(table.header, self._columns)

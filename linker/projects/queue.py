@@ -20,14 +20,24 @@ from typing import Any
 import numpy as np
 
 from linker.decisions.agreement import Agreement, agreement
-from linker.decisions.applying import Decided, Ruling
+from linker.decisions.applying import Decided, Ruling, ruled
 from linker.decisions.records import Place, predicate_in
 from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
 from linker.projects.filtering import Columns, Filter, Numbers, Sort
-from linker.projects.groups import ACCEPTABLE, DECIDED, STATES, Group, Key, Member, Row, Verdict
+from linker.projects.groups import (
+    ACCEPTABLE,
+    DECIDED,
+    STATES,
+    UNDECIDED,
+    Group,
+    Key,
+    Member,
+    Row,
+    Verdict,
+)
 from linker.projects.store import Missing, Project
 from linker.types import Decision, Mention, Prediction, parse_spans
 
@@ -264,9 +274,11 @@ class Queue:
             dictionary = self._linker.dictionary
             name = dictionary.preferred_name(dictionary.rows(identifier)[0])
             answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
-            if all(decision.others for decision in ruling.by):  # nobody looked at it
+            is_models = is_at_once and group.key[3] == join_ids([[identifier]])
+            if is_models:
                 answers = json.loads(group.shown)
-            return Verdict("accepted", join_ids([[identifier]]), answers, None, *said)
+            if is_models or not is_at_once or not group.answer:
+                return Verdict("accepted", join_ids([[identifier]]), answers, None, *said)
         if not group.answer:
             return None
         prediction = self.prediction(connection, row)
@@ -423,17 +435,27 @@ class Queue:
         """The rows that are wanted whose answers can be accepted at once.
 
         They are undecided, have an answer, and nobody disagrees. Left out are those of which a
-        decision would be on the same form as one on another row with another answer.
+        decision would be on another undecided row, too, that is not wanted or has another answer.
         """
         rows = [
             row
             for row in self.matching(wanted)
             if row.state in ACCEPTABLE and all(part_ids(row.ids))
         ]
-        answers: dict[tuple[str, str], set[str]] = {}
-        for row in rows:
-            answers.setdefault((row.group.form, row.scope), set()).add(row.ids)
-        return [row for row in rows if len(answers[row.group.form, row.scope]) == 1]
+        wanted_keys = {row.key for row in rows}
+        return [
+            row
+            for row in rows
+            if all(other.key in wanted_keys and other.ids == row.ids for other in self._beside(row))
+        ]
+
+    def _beside(self, row: Row) -> Iterator[Row]:
+        """The undecided rows that a decision on a row is on, too."""
+        for key in self._by_form[row.group.form]:
+            for name in self._keys.get(key, ()):
+                other = self._rows[name]
+                if other.scope == row.scope and other.state in UNDECIDED:
+                    yield other
 
     def figures(self, rows: Sequence[Row]) -> dict[str, Any]:
         """How many mentions rows have, and how many of their answers are expected to be wrong."""
@@ -516,6 +538,8 @@ def decided_mentions(
 ) -> int:
     """How many mentions of a project are decided, without its queue.
 
+    What was decided on a short form itself, in a document that says what it means, is left out.
+
     Args:
         connection: to the file.
         number: of the project.
@@ -527,7 +551,8 @@ def decided_mentions(
     )
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
-        said = places.get((form, scope or "")) or places.get((form, ""), ())
-        if any(decision.accepted for decision in said):
+        where = dict.fromkeys([(form, scope or ""), (form, "")])
+        said = [places[place] for place in where if place in places]
+        if said and ruled(said).parts:
             total += count
     return total

@@ -72,16 +72,17 @@ class Opened:
     encoding: str
     kind: str  # the name of its format
 
-    def table(self, column: str | None, most: int) -> Table:
+    def table(self, column: str | None, most: int | None = None) -> Table:
         """The table in it, for which `opened` has found a format of tables.
 
         Args:
             column: that holds the mentions; None: it is not known yet.
             most: bytes of the longest content; a workbook may unpack to some times as many.
+                None: to any number, since it was read before.
         """
         wanted = _COLUMNS if column is None else [column]
         if tables.is_workbook(self.file):
-            return tables.read(self.file, wanted, most=_UNPACKED * most)
+            return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
 
 

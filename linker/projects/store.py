@@ -37,6 +37,10 @@ _MENTIONS = (
     "INSERT INTO mentions (project, source, document, place, text, spans, type, form) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, '')"
 )
+_LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
+_IS_WHOLE = "substr(content, 1, 1) = x'78'"
+"""Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
+which that began."""
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""
 
@@ -47,6 +51,10 @@ class Missing(LinkerError):
 
 class Taken(LinkerError):
     """There is a project of this name, or with this file, already."""
+
+
+class OtherKind(LinkerError):
+    """A file is of another kind than those of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +164,10 @@ def _project(row: Sequence[Any]) -> Project:
 
 
 def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
-    """The files of a project, in the order in which they came."""
+    """The files of a project that are stored to their end, in the order in which they came."""
     statement = (
-        "SELECT id, name, format, encoding, place FROM sources WHERE project = ? ORDER BY id"
+        "SELECT id, name, format, encoding, place FROM sources "
+        f"WHERE project = ? AND {_IS_WHOLE} ORDER BY id"
     )
     return [Source(*row) for row in connection.execute(statement, [number])]
 
@@ -284,11 +293,11 @@ def check_kind(project: Project, file: Content) -> None:
     """Check that a file is of the kind that a project has.
 
     Raises:
-        Taken: it is not.
+        OtherKind: it is not.
     """
     if file.kind != project.kind:
         name = file.name or "the file"
-        raise Taken(f"{name}: {_A[file.kind]}, and the project has others; make another project")
+        raise OtherKind(f"{name}: {_A[file.kind]}, and the project has others; make another one")
 
 
 def elsewhere(connection: sqlite3.Connection, file: Content) -> list[str]:
@@ -298,7 +307,27 @@ def elsewhere(connection: sqlite3.Connection, file: Content) -> list[str]:
         "WHERE p.created <> '' AND length(s.content) = ? AND s.content = ? ORDER BY p.id",
         [len(file.packed), file.packed],
     )
-    return [f"the project {name!r} has the same file, as {source}" for name, source in rows]
+    told = [f"the project {name!r} has the same file, as {source}" for name, source in rows]
+    return [*told, *_namesakes(connection, file)]
+
+
+def _namesakes(connection: sqlite3.Connection, file: Content) -> Iterator[str]:
+    """Which projects have other texts with the ids of documents of a file, each in a sentence."""
+    texts = {document.id: document.text for document in file.documents}
+    found = connection.execute(
+        "SELECT p.name, d.id, d.record FROM documents d JOIN projects p ON p.id = d.project "
+        "WHERE p.created <> '' AND d.id IN (SELECT value FROM json_each(?)) ORDER BY p.id, number",
+        [json.dumps(list(texts))],
+    )
+    others: dict[str, list[str]] = {}
+    for name, of, record in found:
+        if _RECORD.validate_json(record).document.text != texts[of]:
+            others.setdefault(name, []).append(of)
+    for name, ids in others.items():
+        yield (
+            f"the project {name!r} has other texts with ids of {len(ids):,} of these documents, "
+            f"such as {ids[0]!r}; what is decided for such a document alone holds in both"
+        )
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
@@ -323,13 +352,10 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             connection.execute(
                 "INSERT INTO sources (project, name, format, encoding, place, content) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
-                [number, file.name, file.format, file.encoding, file.column, file.packed],
+                [number, file.name, file.format, file.encoding, file.column, now().encode()],
             ).lastrowid
             or 0
         )
-        last = connection.execute(
-            "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?", [number]
-        ).fetchone()[0]
         if file.header:
             _add_cells(connection, source, [(0, file.header)])
     yield 0
@@ -344,14 +370,18 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             _add_cells(connection, source, ((r.place, r.cells) for r in batch if r.cells))
         done += len(batch)
         yield done
-    numbered = enumerate(file.documents, last + 1)
-    while documents := list(itertools.islice(numbered, _DOCUMENTS)):
-        with store.transaction() as connection:
-            for of, document in documents:
+    texts = iter(file.documents)
+    while documents := list(itertools.islice(texts, _DOCUMENTS)):
+        with store.transaction() as connection:  # others may add documents meanwhile
+            last = connection.execute(_LAST, [number]).fetchone()[0]
+            for of, document in enumerate(documents, last + 1):
                 kept = Kept(document, (None,) * len(document.mentions))
                 add_document(connection, number, source, of, kept, is_marked)
         done += len(documents)
         yield done
+    with store.transaction() as connection:
+        connection.execute("UPDATE sources SET content = ? WHERE id = ?", [file.packed, source])
+    yield done
 
 
 def _add_cells(
@@ -425,6 +455,21 @@ def deleted(store: DecisionStore, number: int) -> Iterator[int]:
         ("cells", "source IN (SELECT id FROM sources WHERE project = ?)"),
         *((table, "project = ?") for table in _OF_PROJECT),
     ]
+    yield from _deleted(store, wheres, number)
+
+
+def removed(store: DecisionStore, source: int) -> Iterator[int]:
+    """Delete what is stored of a file, one transaction for each step of this iterator.
+
+    Yields:
+        How many rows were deleted in a step.
+    """
+    wheres = [(table, "source = ?") for table in ("cells", "mentions", "documents")]
+    yield from _deleted(store, [*wheres, ("sources", "id = ?")], source)
+
+
+def _deleted(store: DecisionStore, wheres: Iterable[tuple[str, str]], number: int) -> Iterator[int]:
+    """Delete rows of tables."""
     for table, where in wheres:
         rows = f"SELECT rowid FROM {table} WHERE {where} LIMIT {_DELETED}"
         count = 1
@@ -433,6 +478,17 @@ def deleted(store: DecisionStore, number: int) -> Iterator[int]:
                 statement = f"DELETE FROM {table} WHERE rowid IN ({rows})"
                 count = connection.execute(statement, [number]).rowcount
             yield count
+
+
+def unfinished(connection: sqlite3.Connection) -> list[int]:
+    """The files that were not stored to their end, in projects that were."""
+    long_ago = (datetime.now(timezone.utc) - _LONGEST).isoformat().encode()
+    rows = connection.execute(
+        "SELECT sources.id FROM sources JOIN projects ON projects.id = project "
+        f"WHERE created <> '' AND NOT {_IS_WHOLE} AND content < ?",
+        [long_ago],
+    )
+    return [source for (source,) in rows]
 
 
 def leftovers(connection: sqlite3.Connection) -> list[int]:

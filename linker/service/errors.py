@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from linker.errors import LinkerError, shorten
 from linker.projects.marks import Outdated
 from linker.projects.sources import ColumnNeeded
-from linker.projects.store import Missing, Taken
+from linker.projects.store import Missing, OtherKind, Taken
 from linker.service.settings import Limits
 
 
@@ -155,6 +155,8 @@ def _answer_to(error: Any) -> Response:
     """The answer to an error."""
     if isinstance(error, ColumnNeeded):
         return answer(422, str(error), "column", more=error.to_dict())
+    if isinstance(error, OtherKind):
+        return answer(409, str(error), "kind")
     if isinstance(error, LinkerError):
         kinds = ((Missing, 404), (Taken, 409), (Outdated, 409))
         return answer(next((s for kind, s in kinds if isinstance(error, kind)), 422), str(error))

@@ -95,9 +95,7 @@ class Gate:
             seconds = None if scope["path"] in _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
-            return _failed(
-                503, "the answer took too long; ask for less at once", {"Retry-After": "5"}
-            )
+            return _failed(503, "the answer took too long; ask for less at once")
         except ClientDisconnect:  # in the midst of its body
             return None
         except Exception as error:  # its text may hold what a user wrote, and is not logged

@@ -104,7 +104,6 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
         number = await workbench.write_all(making)
-        workbench.wake()
         said = await take(number, read, reviewer) if reviewed.is_reviewed(read) else {}
         notes = [*said.pop("notes", read.notes), *same]
         return await workbench.summary(number) | said | {"notes": notes}
@@ -131,7 +130,6 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         rows.check_kind(project, read)
         same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
         await workbench.write_all(rows.added(workbench.store, number, read))
-        workbench.wake()
         return await workbench.summary(number) | {"notes": [*read.notes, *same]}
 
     @routes.delete("/{number}")

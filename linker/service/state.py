@@ -166,7 +166,8 @@ class Service:
     ) -> list[Decision]:
         """Store decisions; many are stored and taken up in pieces, between which others may write.
 
-        What ends between two pieces leaves the first ones.
+        They are stored to their end, also where nobody waits for it any more. A process that ends
+        between two pieces leaves the first ones.
 
         Args:
             store: the file.
@@ -176,6 +177,11 @@ class Service:
         Raises:
             Failure: the file cannot be written; 503, since nothing is wrong with the request.
         """
+        return await asyncio.shield(self._add(store, decisions, step))
+
+    async def _add(
+        self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None
+    ) -> list[Decision]:
         added: list[Decision] = []
         for start in range(0, len(decisions), _PIECE):
             piece = decisions[start : start + _PIECE]

@@ -184,13 +184,20 @@ class Workbench:
     async def write_all(self, steps: Iterator[int]) -> int:
         """Take all steps of what writes the file in several transactions; others may come between.
 
+        They are taken to their end, also where nobody waits for it any more.
+
         Returns:
             What the last step yielded.
         """
-        last = 0
-        while (value := await self.write(next, steps, None)) is not None:
-            last = value
-        return last
+
+        async def take() -> int:
+            last = 0
+            while (value := await self.write(next, steps, None)) is not None:
+                last = value
+            self.wake()
+            return last
+
+        return await asyncio.shield(take())
 
     # linking
 
@@ -202,20 +209,25 @@ class Workbench:
         self.wake()
 
     async def link_document(self, number: int, document: int) -> None:
-        """Link the mentions of a document that have no answer, at once."""
+        """Link the mentions of a document that have no answer, or soon where much waits."""
         model = self._service.model
 
         def read(connection: sqlite3.Connection) -> Batch | None:
             return linking.pending(connection, rows.project(connection, number), document)
 
         if batch := await self.read(read):
-            await self._store_answers(batch, model, behind=False)
+            try:
+                await self._store_answers(batch, model, behind=False)
+            except Failure:  # what was marked is kept
+                self.wake()
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""
         with contextlib.suppress(Failure):
             for number in await self.read(rows.leftovers):
                 await self.write_all(rows.deleted(self.store, number))
+            for source in await self.read(rows.unfinished):
+                await self.write_all(rows.removed(self.store, source))
         while True:
             await self._work.wait()
             self._work.clear()

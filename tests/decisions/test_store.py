@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from linker.decisions import steps
 from linker.decisions import store as store_module
 from linker.decisions.steps import Step, add_step
 from linker.decisions.store import DecisionStore
@@ -108,6 +109,11 @@ def test_the_history_says_what_an_adjudicator_overrules(path: Path) -> None:
         assert store.conflicts() == [[first, second]]
 
 
+def undone(store: DecisionStore, reviewer: str) -> Step | None:
+    with store.transaction() as connection:
+        return steps.undo(connection, None, reviewer)
+
+
 def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
     with DecisionStore(path) as store:
         (alone,) = store.add([Decision("m", "A", reviewer="ann")])
@@ -116,12 +122,12 @@ def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
         with store.transaction() as connection:
             number = add_step(connection, Step("flagged m", "ann"))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'flag', '1')", (number,))
-        flagged, accepted = store.undo(None, "ann"), store.undo(None, "ann")
+        flagged, accepted = undone(store, "ann"), undone(store, "ann")
         assert flagged
         assert accepted
         assert (flagged.words, flagged.id, flagged.undone_by) == ("flagged m", 3, "ann")
         assert accepted.undone[-6:] == "+00:00"
-        assert store.undo(None, "ann") is None  # a decision outside of steps is no step
+        assert undone(store, "ann") is None  # a decision outside of steps is no step
         assert [p.withdrawn_by for p in store.history()] == ["", "ann", "ann", ""]
         first, second, third = store.steps()
         assert (first.step, third.step) == (accepted, flagged)
@@ -140,7 +146,7 @@ def test_a_step_goes_on_until_it_is_undone(path: Path) -> None:
         assert first.step == second.step
         (step,) = store.steps()
         assert list(step.decisions) == [first, second]
-        store.undo(None, "ann")
+        undone(store, "ann")
         with pytest.raises(LinkerError, match="'accepted 2' was undone before all of it was kept"):
             store.add([Decision("o", "C")], going_on)
         assert store.list() == []

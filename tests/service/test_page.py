@@ -880,9 +880,19 @@ def test_pages_of_a_long_text_cut_no_mention(page: Any) -> None:
 
 
 def test_a_busy_service_is_asked_again(page: Any, fake: Fake) -> None:
-    fake.fail = [JSONResponse({"error": "full"}, 429, {"Retry-After": "1"}), JSONResponse({}, 503)]
+    again = {"Retry-After": "1"}
+    fake.fail = [JSONResponse({}, status, again) for status in (429, 503)]
     link(page, TEXT)
     assert fake.asked.count("/annotate") == 3
+
+
+def test_what_may_have_been_done_is_not_sent_again(page: Any, fake: Fake) -> None:
+    fake.fail = [JSONResponse({"error": "the answer took too long"}, 503)]
+    page.fill("#input", TEXT)
+    page.click("#link")
+    said = "The service is busy. The answer took too long. Wait a little, then try again."
+    expect(page.locator("#problem p")).to_have_text(said)
+    assert fake.asked.count("/annotate") == 1
 
 
 def test_a_key_is_asked_for(page: Any, fake: Fake) -> None:

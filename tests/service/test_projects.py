@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from linker.decisions import applying
 from linker.service import state
 
 from .conftest import Start
@@ -130,6 +131,80 @@ def test_answers_are_accepted_at_once(client: Any) -> None:
     assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
     client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
     assert queue(client, project, show="undecided")["total"] == 4
+
+
+def test_at_once_only_what_was_counted_is_decided(client: Any) -> None:
+    text = "7|t|Breast cancer (BC), BC and breast cancer\n7|a|\n"
+    places = ((0, 13, "Breast cancer"), (15, 17, "BC"), (20, 22, "BC"), (27, 40, "breast cancer"))
+    lines = "".join(f"7\t{start}\t{end}\t{name}\tDisease\n" for start, end, name in places)
+    project = create(client, f"{text}{lines}", "a.txt")["id"]
+    found = {r["mention"]: (r["count"], r["confidence"]) for r in queue(client, project)["rows"]}
+    assert found == {"Breast cancer": (2, 0.98055), "BC": (2, 0.992778)}
+
+    def counted(**wanted: Any) -> tuple[int, int]:
+        told = client.get(f"/projects/{project}/accept", params=wanted).json()
+        return told["groups"], told["mentions"]
+
+    assert counted(above=0.98) == (2, 4)
+    # a decision on the long form, which these leave out, is one on the short form, too
+    assert counted(above=0.985) == counted(q="bc") == (0, 0)
+
+
+def test_what_was_rejected_and_accepted_at_once_is_as_sure_as_the_model(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applying, "SURE", 0.0)  # another candidate answers, whatever it has
+    project = create(client, "mention\nretina tumor\nleukaemia\n")["id"]
+    key = queue(client, project, sort="document")["rows"][0]["key"]
+    decide(client, project, key, "MESH:D012164", accepted=False)
+    before = queue(client, project, sort="document")["rows"][0]
+    assert before["state"] == "rejected"
+    body = {"reviewer": "Bob", "filter": {}}
+    assert client.post(f"/projects/{project}/accept", json=body).json()["mentions"] == 2
+    after = queue(client, project, sort="document")["rows"][0]
+    assert after["state"] == "accepted"
+    assert after["answers"] == before["answers"]
+    assert after["answers"][0]["concept_id"] == "MESH:D009369"
+
+
+def test_projects_that_share_an_id_with_other_texts_say_so(client: Any) -> None:
+    create(client, "No gout here. It was lymphoma, they said, of the old kind.", "note.txt")
+    more = {"file": "note.txt", "name": "b"}
+    other = client.post("/projects", params=more, content=b"Another patient. He had leukaemia.")
+    said = "the project 'note' has other texts with ids of 1 of these documents, such as 'note'"
+    assert [note[: len(said)] for note in other.json()["notes"]] == [said]
+
+
+def test_a_project_in_the_list_is_as_far_as_its_page_says(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    rows = queue(client, project, sort="document")["rows"]
+    for reviewer, row, concept in (
+        ("Ada", rows[0], "MESH:D001260"),  # A-T, twice
+        ("Ada", rows[1], "MESH:D001943"),
+        ("Bob", rows[1], None),  # disputed
+        ("Ada", rows[3], None),
+    ):
+        said = {"key": row["key"], "concept_id": concept}
+        body = {"reviewer": reviewer, "decisions": [said]}
+        client.post(f"/projects/{project}/decisions", json=body)
+    decided = client.get(f"/projects/{project}").json()["decided"]
+    (listed,) = client.get("/projects").json()["projects"]
+    assert (decided, listed["decided"]) == (3, 3)
+
+
+def test_a_workbook_that_packs_well_goes_out_again(client: Any) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    book.active.append(["mention", "ward"])
+    for _ in range(3_000):
+        book.active.append(["breast cancer", "the same ward for all of them"])
+    book.save(file)
+    query = {"file": "a.xlsx", "column": "mention"}
+    made = client.post("/projects", params=query, content=file.getvalue()).json()
+    linked(client, made["id"])
+    exported = client.get(f"/projects/{made['id']}/export")
+    assert exported.status_code == 200
+    assert openpyxl.load_workbook(io.BytesIO(exported.content)).active.max_row == 3_001
 
 
 def test_many_decisions_are_one_step_in_pieces(

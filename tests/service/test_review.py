@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -123,6 +124,44 @@ def test_several_texts_are_one_project(address: str, context: Any, tmp_path: Pat
         page.locator("#rows .row").first.wait_for()
         drop(page, "again.txt", texts["b"])
         expect(page.locator("#problem")).to_contain_text("is in the project already, as b.txt")
+
+
+def test_files_of_all_kinds_become_projects_of_their_kinds(
+    address: str, context: Any, make: Make, tmp_path: Path
+) -> None:
+    texts = {
+        "a.txt": "He has leukaemia.\nAnd gout.",
+        "b.tsv": "mention\tward\ngout\t1\n",
+        "c.json": "{}",
+        "d.txt": "Lymphoma was seen.\nIt went.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    with opened(context, address, "review") as page:
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [tmp_path / name for name in texts])
+        rows = page.locator("#project-list tbody tr")
+        expect(rows).to_have_count(2)
+        expect(page.locator("#project-notes")).to_contain_text("Not taken: c.json. c.json, line 1: the object has")
+    projects = asked(f"{address}projects")["projects"]
+    assert {(project["name"], project["kind"]) for project in projects} == {
+        ("a", "documents"),
+        ("b", "table"),
+    }
+    (documents,) = (project["id"] for project in projects if project["name"] == "a")
+    assert asked(f"{address}projects/{documents}")["documents"] == 2
+
+
+def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Make) -> None:
+    with opened(context, address, "review") as page:
+        page.fill("#reviewer", "Ada")
+        page.get_by_text("Or paste names or a text").click()
+        page.fill("#new-text", "He has leukaemia.\nIt was found in May.")
+        page.click("#paste")
+        page.locator("#rows .row").first.wait_for()
+        project = page.url.split("project=")[1].split("&")[0]
+    (document,) = asked(f"{address}projects/{project}/documents")["documents"]
+    assert re.fullmatch("pasted-[0-9a-f]{8}", document["id"])
 
 
 def test_an_encoding_that_is_not_clear_is_named(address: str, context: Any, tmp_path: Path) -> None:
@@ -279,6 +318,26 @@ def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -
     expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid (adjudicator)")
     bob.locator("#rows .row").first.click()
     expect(bob.locator("#decisions")).to_contain_text("no concept by Cid as adjudicator")
+
+
+def test_what_is_disputed_in_one_document_is_settled_there(
+    make: Make, show: Open, address: str
+) -> None:
+    text = "{0}|t|leukaemia {0}\n{0}|a|\n{0}\t0\t9\tleukaemia\tDisease\n\n"
+    project = make(text.format(1) + text.format(2), "a.txt", "")
+    for reviewer, concept in (("Ada", "MESH:D007938"), ("Bob", None)):
+        (key, *_) = (r["key"] for r in asked(f"{address}{project}/queue?sort=document")["rows"])
+        said = {"key": key, "concept_id": concept, "here": True}
+        body = json.dumps({"reviewer": reviewer, "decisions": [said]}).encode()
+        asked(f"{address}{project}/decisions", body)
+    page = show(project, "Cid", show="all")
+    page.keyboard.press("c")
+    page.select_option("#role", "adjudicator")
+    page.get_by_role("button", name="Settle leukaemia as no concept").click()
+    status(page, "Settled.")
+    rows = asked(f"{address}{project}/queue?sort=document")["rows"]
+    found = {row["first"]["document_id"]: row["state"] for row in rows}
+    assert found == {"1": "no concept", "2": "model"}
 
 
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:

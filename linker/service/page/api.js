@@ -23,8 +23,8 @@ export async function send(path, { method = "GET", body, type, signal } = {}) {
     const key = tab.get(KEY);
     const response = await fetchOnce(path, { method, body, type, signal });
     if (response.ok) return response;
-    if (BUSY.has(response.status) && attempt < ATTEMPTS) {
-      const asked = Number(response.headers.get("Retry-After")) || attempt;
+    const asked = Number(response.headers.get("Retry-After")); // of what was not begun
+    if (BUSY.has(response.status) && asked && attempt < ATTEMPTS) {
       const seconds = Math.min(asked, LONGEST_WAIT);
       hooks.waiting(seconds);
       await pause(seconds);

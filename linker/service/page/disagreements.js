@@ -50,7 +50,7 @@ function rowOf(row, { select, settle, isAdjudicator }) {
   const said = (decision) => {
     const words = [make("strong", verdict(decision)), make("span.note", ` by ${whoOf(decision)}`)];
     const label = `Settle ${row.mention} as ${verdict(decision)}`;
-    const act = () => settle(row.key, decision);
+    const act = () => settle(row, decision);
     const take = isAdjudicator && button("Take this", act, { "aria-label": label });
     return make("li", words, " ", take);
   };

@@ -7,7 +7,7 @@ import * as files from "./files.js";
 import { tab } from "./keeping.js";
 import { showNotes } from "./overview.js";
 import { reviewer } from "./reviewer.js";
-import { kindOf } from "./text.js";
+import { idOf, kindOf } from "./text.js";
 
 const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
 const NOTES = "linker.notes"; // kept in the tab until the project that was made is open
@@ -77,7 +77,7 @@ export function listen(limits) {
   byId("paste").addEventListener("click", () => {
     const content = byId("new-text").value;
     if (!content.trim()) return announce("The box is empty: paste names or a text first.");
-    const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : "pasted.txt";
+    const file = kindOf(content) === "pubtator" ? "pasted.pubtator.txt" : `${idOf(content)}.txt`;
     byId("new-name").value ||= named("pasted");
     return make([{ file, content }]);
   });
@@ -90,19 +90,37 @@ export function named(what) {
 }
 
 /** Make a project of each of the sources {file, content, column}, of documents one of all, and open
- * it, or the list. */
+ * it, or the list. A source of which none can be made is told, and the others are taken. */
 export async function openNew(sources, options) {
-  const made = [];
-  let stack = null;
+  const [ids, notes] = [new Set(), []];
+  let [stack, failure] = [null, null];
   for (const source of sources) {
-    const address = stack ? `projects/${stack}/sources` : "projects";
-    made.push(await sendSource(address, source, stack ? { ...options, name: "", type: "" } : options));
-    const last = made.at(-1);
-    if (last?.kind === "documents") stack = last.id;
+    try {
+      const named = ids.size ? { ...options, name: "" } : options;
+      const made = await sendNew(source, stack, named);
+      if (!made) continue;
+      if (made.kind === "documents") stack = made.id;
+      ids.add(made.id);
+      notes.push(...made.notes);
+    } catch (error) {
+      failure = error;
+      notes.push(`Not taken: ${source.file}. ${error.message}`);
+    }
   }
-  const ids = [...new Set(made.filter(Boolean).map(({ id }) => id))];
-  tab.set(NOTES, JSON.stringify(made.filter(Boolean).flatMap(({ notes }) => notes)));
-  if (ids.length) location.assign(ids.length > 1 ? "review" : addressOf(ids[0]));
+  if (failure && !ids.size) throw failure;
+  tab.set(NOTES, JSON.stringify(notes));
+  if (ids.size) location.assign(ids.size > 1 ? "review" : addressOf([...ids][0]));
+}
+
+/** Send a source to the project of the documents before it, or, where it is none, as one of its own. */
+async function sendNew(source, stack, options) {
+  if (!stack) return sendSource("projects", source, options);
+  try {
+    return await sendSource(`projects/${stack}/sources`, source, { ...options, name: "", type: "" });
+  } catch (error) {
+    if (error.answer?.where !== "kind") throw error;
+    return sendSource("projects", source, options);
+  }
 }
 
 /** Show what was odd about the files of which a project was just made. */

@@ -333,6 +333,7 @@ async function start() {
   }
   byId("projects").hidden = false;
   projects.listen(model.limits);
+  projects.showNotesOfNew();
   return projects.showProjects();
 }
 

@@ -8,6 +8,7 @@ import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
 import { who } from "./reviewer.js";
 import { longForm } from "./session.js";
+import { formOf } from "./text.js";
 import { joined, sentenceToItsReviewer } from "./verdicts.js";
 
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
@@ -118,11 +119,13 @@ export class Steps {
   }
 
   /** Decide as an adjudicator what a reviewer decided. */
-  settle(key, { concept_id: ids, accepted, predicate }) {
+  settle(row, { concept_id: ids, accepted, predicate, scope, mention }) {
+    const isShort = row.expanded !== null && formOf(mention) === formOf(row.mention);
+    const where = { here: Boolean(scope), as_written: Boolean(scope) && isShort };
     return this.act(async () => {
       const reviewer = await who();
       if (!reviewer) return;
-      const decisions = [{ key, concept_id: ids, accepted, predicate }];
+      const decisions = [{ key: row.key, concept_id: ids, accepted, predicate, ...where }];
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
       announce("Settled.");
