@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
 _OPEN = ("/", "/review", "/docs", "/health")  # paths that need no key
 _OPEN_BELOW = ("/static/", "/swagger/")
+_WRITING = ("/decisions", "/projects", "/proposals", "/training")  # how their paths begin
 _UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
@@ -95,7 +96,10 @@ class Gate:
             seconds = None if scope["path"] in _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
-            return _failed(503, "the answer took too long; ask for less at once")
+            # what may be written by now is not to be sent again
+            is_safe = scope["method"] == "GET" or not scope["path"].startswith(_WRITING)
+            again = {"Retry-After": "5"} if is_safe else {}
+            return _failed(503, "the answer took too long; ask for less at once", again)
         except ClientDisconnect:  # in the midst of its body
             return None
         except Exception as error:  # its text may hold what a user wrote, and is not logged

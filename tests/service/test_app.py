@@ -416,6 +416,19 @@ def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
     assert client.post("/parse", content=b"x" * 1_000).status_code == 200
 
 
+def test_a_slow_answer_to_what_writes_does_not_ask_to_be_sent_again(start: Start) -> None:
+    client = start({"seconds": 0.2})
+
+    async def slow(*_: Any) -> None:
+        await asyncio.sleep(5)
+
+    client.service.add = slow
+    said = {"mention": "a", "concept_id": None, "reviewer": "Ada"}
+    answer = client.post("/decisions", json={"decisions": [said]})
+    assert answer.status_code == 503
+    assert "retry-after" not in answer.headers
+
+
 def test_a_full_queue_and_a_slow_answer_ask_for_patience(start: Start) -> None:
     client = start({"waiting": 200, "seconds": 0.5})
     batcher, tasks = client.service._batcher, []

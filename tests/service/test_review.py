@@ -142,7 +142,9 @@ def test_files_of_all_kinds_become_projects_of_their_kinds(
         page.set_input_files("#file", [tmp_path / name for name in texts])
         rows = page.locator("#project-list tbody tr")
         expect(rows).to_have_count(2)
-        expect(page.locator("#project-notes")).to_contain_text("Not taken: c.json. c.json, line 1: the object has")
+        expect(page.locator("#project-notes")).to_contain_text(
+            "Not taken: c.json. c.json, line 1: the object has"
+        )
     projects = asked(f"{address}projects")["projects"]
     assert {(project["name"], project["kind"]) for project in projects} == {
         ("a", "documents"),
