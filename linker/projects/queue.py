@@ -86,6 +86,8 @@ class Queue:
         self._forget()
 
     def _forget(self) -> None:
+        self.is_made = False
+        """Whether all of its rows were made once; later ones may wait."""
         self._groups: dict[Key, Group] = {}
         self._by_form: dict[str, list[Key]] = {}  # of the long form
         self._by_own: dict[str, list[Key]] = {}  # of what is written, where that is another one
@@ -131,6 +133,7 @@ class Queue:
             self._judge(connection, self._groups_on(first) & self._pending.keys())
             self._judge(connection, list(itertools.islice(self._pending, _SOME)))
             self.number += 1
+        self.is_made = self.is_made or not self._pending
         return not self._pending
 
     def _look(self, connection: sqlite3.Connection, decided: Decided) -> None:

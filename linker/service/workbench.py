@@ -162,7 +162,7 @@ class Workbench:
                 while True:
                     with kept.lock:
                         is_all = kept.queue.refresh(connection, decided, only or ())
-                        if is_all or only is not None:
+                        if is_all or (only is not None and kept.queue.is_made):
                             return function(kept.queue, connection)
                     time.sleep(_BREATH)  # who waits for the lock has it now
 

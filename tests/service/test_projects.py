@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from linker.decisions import applying
-from linker.service import state
+from linker.projects import queue as projects_queue
+from linker.service import state, workbench
 
 from .conftest import Start
 
@@ -205,6 +206,18 @@ def test_a_workbook_that_packs_well_goes_out_again(client: Any) -> None:
     exported = client.get(f"/projects/{made['id']}/export")
     assert exported.status_code == 200
     assert openpyxl.load_workbook(io.BytesIO(exported.content)).active.max_row == 3_001
+
+
+def test_the_first_request_to_a_new_process_may_be_a_decision(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = create(start(), TABLE)["id"]
+    client = start()
+    monkeypatch.setattr(projects_queue, "_SOME", 1)
+    monkeypatch.setattr(workbench, "_BREATH", 0)
+    with client.service.store.reading() as connection:
+        (key,) = connection.execute("SELECT max(id) FROM mentions").fetchone()
+    assert decide(client, project, str(key), None)["summary"]["decided"] == 1
 
 
 def test_many_decisions_are_one_step_in_pieces(
