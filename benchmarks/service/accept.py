@@ -98,8 +98,9 @@ def bulk_accept(client: httpx.Client) -> httpx.Response:
 def make_project(url: str, names: list[str]) -> None:
     """Make the project, and wait until it is linked."""
     with httpx.Client(base_url=url, timeout=120) as client:
-        table = "\n".join(names[:ROWS]).encode()
-        client.post("/projects", params={"name": "rows"}, content=table).raise_for_status()
+        table = "\n".join(["name", *names[:ROWS]]).encode()
+        asked = {"name": "rows", "file": "names.tsv", "column": "name"}
+        client.post("/projects", params=asked, content=table).raise_for_status()
         while client.get("/projects/1").json()["linked"] < 1:
             time.sleep(1)
 
