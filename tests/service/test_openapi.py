@@ -25,7 +25,7 @@ def test_no_request_is_too_odd(client: Any, mode: Any) -> None:
 
         @seed(1)
         @settings(
-            max_examples=8,
+            max_examples=5,
             deadline=None,
             database=None,
             phases=[Phase.generate],

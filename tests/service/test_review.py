@@ -408,7 +408,7 @@ def test_what_is_linked_on_the_first_page_is_kept(address: str, context: Any, ma
         expect(page.locator("#project-list")).to_contain_text("There are none yet.")
 
 
-@pytest.mark.parametrize("look", ["light", "dark", "narrow"])
+@pytest.mark.parametrize("look", ["light", "narrow"])  # and that is dark
 def test_looks_and_accessibility(
     make: Make, show: Open, address: str, pictures: Path, look: str
 ) -> None:
