@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
 _OPEN = ("/", "/review", "/docs", "/health")  # paths that need no key
 _OPEN_BELOW = ("/static/", "/swagger/")
+_LISTS = 20  # lists and objects of JSON for each mention that a request may have
 _WRITING = ("/decisions", "/projects", "/proposals", "/training")  # how their paths begin
 _UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
@@ -66,7 +67,9 @@ class Gate:
             await self._app(scope, receive, send)
             return
         limits, most = self._service.limits, _most_bytes(scope, self._service.limits)
-        headers, body = Headers(scope=scope), _LimitedBody(receive, most, limits.read_seconds)
+        headers = Headers(scope=scope)
+        lists = _LISTS * limits.mentions if "json" in headers.get("content-type", "") else None
+        body = _LimitedBody(receive, most, lists, limits.read_seconds)
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         answer = _Answer(send, scope["path"].startswith(PUBLIC), body if has_body else None)
         # no part of an answer is sent alone, which RFC 9110 leaves to the server
@@ -212,12 +215,14 @@ class _LimitedBody:
     Args:
         receive: of ASGI.
         most: bytes that it may have.
+        lists: how many lists and objects its JSON may have; all others wait while a million of
+            them are made. None: it is no JSON.
         seconds: that it may take.
     """
 
-    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
-        self._receive, self._most = receive, most
-        self._size = 0
+    def __init__(self, receive: Receive, most: int, lists: int | None, seconds: float) -> None:
+        self._receive, self._most, self._lists = receive, most, lists
+        self._size = self._begun = 0
         self.completed = asyncio.Event()  # once all of it was received
         self._deadline = time.monotonic() + seconds
 
@@ -229,11 +234,16 @@ class _LimitedBody:
             message = await asyncio.wait_for(self._receive(), left)
         except asyncio.TimeoutError:
             raise Failure(408, "the body of the request came too slowly", headers=CLOSE) from None
-        self._size += len(message.get("body", b""))
+        content = message.get("body", b"")
+        self._size += len(content)
+        self._begun += content.count(b"[") + content.count(b"{")
         if not message.get("more_body"):
             self.completed.set()
         if self._size > self._most:
             raise Failure(413, _too_long(self._most), headers=CLOSE)
+        if self._lists is not None and self._begun > self._lists:
+            reason = f"the body has more than {self._lists:,} lists and objects"
+            raise Failure(413, reason, headers=CLOSE)
         return message
 
     async def disconnected(self) -> None:

@@ -398,6 +398,11 @@ def test_limits_of_numbers(start: Start) -> None:
     candidates = client.post("/link", json={"mentions": ["A-T"], "k": 21})
     assert candidates.status_code == 413
     assert candidates.json()["error"].startswith("21 candidates (mentions times k)")
+    lists = client.post("/link", json={"mentions": ["A-T"], "k": [[]] * 37})
+    assert lists.status_code == 422  # 40: the body, two lists, and those in one
+    lists = client.post("/link", json={"mentions": ["A-T"], "k": [[]] * 38})
+    assert lists.json()["error"] == "the body has more than 40 lists and objects"
+    assert lists.status_code == 413
 
 
 def test_a_body_is_limited_with_and_without_its_length(start: Start) -> None:
