@@ -126,7 +126,7 @@ def _take(
     else:
         number = there.id
         if not reviewed.is_reviewed(read):
-            store.check_kind(there, read)
+            store.check_kind(there, read.kind, read.name)
             list(store.added(file, number, read))
     if reviewed.is_reviewed(read):
         said = reviewed.read(read, linker, options.reviewer, origin)

@@ -289,15 +289,15 @@ def _check_free(connection: sqlite3.Connection, name: str) -> None:
         raise Taken(f"there is a project {name!r} already; choose another name")
 
 
-def check_kind(project: Project, file: Content) -> None:
+def check_kind(project: Project, kind: Kind, name: str) -> None:
     """Check that a file is of the kind that a project has.
 
     Raises:
         OtherKind: it is not.
     """
-    if file.kind != project.kind:
-        name = file.name or "the file"
-        raise OtherKind(f"{name}: {_A[file.kind]}, and the project has others; make another one")
+    if kind != project.kind:
+        name = name or "the file"
+        raise OtherKind(f"{name}: {_A[kind]}, and the project has others; make another one")
 
 
 def elsewhere(connection: sqlite3.Connection, file: Content) -> list[str]:

@@ -123,11 +123,15 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         """
         content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
-        read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
+        try:
+            read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
+        except sources.ColumnNeeded:
+            rows.check_kind(project, "table", file)
+            raise
         if reviewed.is_reviewed(read):
             said = await take(number, read, reviewer)
             return await workbench.summary(number) | said
-        rows.check_kind(project, read)
+        rows.check_kind(project, read.kind, read.name)
         same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
         await workbench.write_all(rows.added(workbench.store, number, read))
         return await workbench.summary(number) | {"notes": [*read.notes, *same]}

@@ -488,6 +488,15 @@ def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
         assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
 
 
+def test_a_table_whose_column_nobody_named_is_no_document(client: Any) -> None:
+    project = create(client, PUBTATOR, "some.txt")["id"]
+    address, table = f"/projects/{project}/sources", b"finding,ward\ngout,1\n"
+    answer = client.post(address, params={"file": "wards.csv"}, content=table)
+    assert (answer.status_code, answer.json()["where"]) == (409, "kind")
+    said = "wards.csv: is a table, and the project has others; make another one"
+    assert answer.json()["error"] == said
+
+
 def test_a_project_of_another_release_says_so_and_is_linked_anew(
     client: Any, start: Start, tmp_path: Path
 ) -> None:
