@@ -23,7 +23,6 @@ from .core import Failed
 
 BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 LONG_FORMS = {"a t": "ataxia telangiectasia"}  # that a document of `decisions` defines
-csv.field_size_limit(1 << 30)
 _BLANKS = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufffe\uffff]+")
 _SKIPPED = re.compile(r"^linker: skipped: (?:.*?, line (\d+))?", re.MULTILINE)
 

@@ -13,6 +13,7 @@ first cases of each kind.
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib
 import json
 import os
@@ -90,6 +91,7 @@ def apart(kind: str, seed: int, first: int, count: int, seconds: float) -> list[
 
 def try_here(name: str, seed: str, first: str, count: str, seconds: str) -> None:
     """Try some cases in this process, and print what came of them as JSON."""
+    csv.field_size_limit(1 << 30)  # what comes out may have long cells
     answer = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
     kind, cases = KINDS[name], range(int(first), int(first) + int(count))
