@@ -139,7 +139,7 @@ class Queue:
     def _look(self, connection: sqlite3.Connection, decided: Decided) -> None:
         """See which groups changed, and read what else did."""
         changed = self._read_new(connection)
-        if self._is_of_documents and self._count != self._mentions(connection):  # some are gone
+        if self._count != self._mentions(connection):  # some are gone
             self._forget()
             changed = self._read_new(connection)
         steps = connection.execute(_STEPS, [self.project.id])
@@ -479,7 +479,7 @@ class Queue:
         linked = ~columns.has_state("not linked")
         answered = int(columns.counts[columns.is_answered].sum())
         wrong = columns.expected_wrong(linked)
-        flagged = sum(1 for (_, kind), value in self.remarks.items() if kind == "flag" and value)
+        flags = (form for (form, kind), value in self.remarks.items() if kind == "flag" and value)
         return {
             "mentions": int(columns.counts[linked].sum()),
             "groups": int(linked.sum()),
@@ -496,7 +496,7 @@ class Queue:
             "reviewers": sorted(+columns.reviewers),
             "kappa": self.agreement.kappa,
             "disagreements": int(columns.has_state("disputed").sum()),
-            "flagged": flagged,
+            "flagged": sum(form in self._by_form for form in flags),
             "version": self.number,
         }
 

@@ -37,6 +37,7 @@ _MENTIONS = (
     "INSERT INTO mentions (project, source, document, place, text, spans, type, form) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, '')"
 )
+_SAME = "SELECT name FROM sources WHERE project = ? AND content = ?"
 _LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
 _IS_WHOLE = "substr(content, 1, 1) = x'78'"
 """Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
@@ -345,9 +346,8 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
         Taken: the project has the same file already.
     """
     with store.transaction() as connection:
-        same = "SELECT name FROM sources WHERE project = ? AND content = ?"
-        if there := connection.execute(same, [number, file.packed]).fetchone():
-            raise Taken(f"{file.name or 'the file'}: is in the project already, as {there[0]}")
+        if there := connection.execute(_SAME, [number, file.packed]).fetchone():
+            raise Taken(_there(file, *there))
         source = (
             connection.execute(
                 "INSERT INTO sources (project, name, format, encoding, place, content) "
@@ -380,8 +380,17 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
         done += len(documents)
         yield done
     with store.transaction() as connection:
-        connection.execute("UPDATE sources SET content = ? WHERE id = ?", [file.packed, source])
+        there = connection.execute(_SAME, [number, file.packed]).fetchone()
+        if not there:
+            connection.execute("UPDATE sources SET content = ? WHERE id = ?", [file.packed, source])
+    if there:  # it came twice at the same time
+        yield from removed(store, source)
+        raise Taken(_there(file, *there))
     yield done
+
+
+def _there(file: Content, name: str) -> str:
+    return f"{file.name or 'the file'}: is in the project already, as {name}"
 
 
 def _add_cells(

@@ -11,7 +11,7 @@ import pytest
 from linker.decisions.store import DecisionStore
 from linker.projects import sources
 from linker.projects import store as rows
-from linker.projects.store import Origin
+from linker.projects.store import Origin, Taken
 
 
 @pytest.fixture
@@ -49,6 +49,16 @@ def test_files_that_come_at_the_same_time_are_both_there(store: DecisionStore) -
     expected = {"1", *map(str, range(100, 160)), *map(str, range(200, 260))}
     assert {name for _, name in found} == expected
     assert mentions(store) == 121
+
+
+def test_a_file_that_comes_twice_at_the_same_time_is_there_once(store: DecisionStore) -> None:
+    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
+    one, other = rows.added(store, 1, texts(100)), rows.added(store, 1, texts(100))
+    next(one), next(other)
+    list(other)
+    with pytest.raises(Taken, match=r"100.txt: is in the project already, as 100.txt"):
+        list(one)
+    assert (len(documents(store)), mentions(store)) == (61, 61)
 
 
 def test_a_file_that_was_not_stored_to_its_end_is_removed(
