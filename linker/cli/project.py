@@ -126,6 +126,7 @@ def _take(
     else:
         number = there.id
         if not reviewed.is_reviewed(read):
+            reviewed.check_new(read)
             store.check_kind(there, read.kind, read.name)
             list(store.added(file, number, read))
     if reviewed.is_reviewed(read):

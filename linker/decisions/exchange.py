@@ -230,6 +230,12 @@ def recognises(header: Sequence[str]) -> bool:
     return {"concept_id", "state", "decisions"} <= {*map(_linkers_name, header)}
 
 
+def lost_decisions(header: Sequence[str]) -> bool:
+    """Whether a table has columns that linker wrote, but not that of the decisions."""
+    names = {*map(_linkers_name, header)}
+    return {"concept_id", "matched_name", "state"} <= names and "decisions" not in names
+
+
 def behind_decisions(header: Sequence[str]) -> dict[str, int]:
     """The places of the columns in which people say more of what they decided: `_BEHIND`."""
     names = [_linkers_name(title) for title in header]

@@ -11,7 +11,7 @@ from linker.decisions import exchange
 from linker.decisions.records import identified
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
-from linker.errors import InputError
+from linker.errors import InputError, LinkerError
 from linker.files import OpenFile, encodings, tables
 from linker.linking.linker import Linker
 from linker.projects import changes, linking
@@ -44,6 +44,19 @@ def is_reviewed(file: Content) -> bool:
     if file.kind == "table":
         return exchange.recognises(file.header)
     return all(key in file.content for key in _SAID)
+
+
+def check_new(file: Content) -> None:
+    """Check that a file, in which nobody decided, is none that linker wrote.
+
+    Raises:
+        LinkerError: it is a table from which the decisions were removed.
+    """
+    if file.kind == "table" and exchange.lost_decisions(file.header):
+        raise LinkerError(
+            f"{file.name}: linker wrote it, and its column 'decisions' is gone, without which "
+            "nobody knows what was decided before; put it back, or export the project again"
+        )
 
 
 def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed:

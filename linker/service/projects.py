@@ -131,6 +131,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         if reviewed.is_reviewed(read):
             said = await take(number, read, reviewer)
             return await workbench.summary(number) | said
+        reviewed.check_new(read)
         rows.check_kind(project, read.kind, read.name)
         same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
         await workbench.write_all(rows.added(workbench.store, number, read))

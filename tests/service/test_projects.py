@@ -488,6 +488,18 @@ def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
         assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
 
 
+def test_a_table_that_lost_its_decisions_is_no_further_file(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    rows = list(csv.reader(io.StringIO(export(client, project).text)))
+    place = rows[0].index("decisions")
+    less = "\n".join(",".join(row[:place] + row[place + 1 :]) for row in rows)
+    address, asked = f"/projects/{project}/sources", {"file": "less.csv", "column": "mention"}
+    answer = client.post(address, params=asked, content=less.encode())
+    assert answer.status_code == 422
+    assert "less.csv: linker wrote it, and its column 'decisions' is gone" in answer.text
+    assert client.get(f"/projects/{project}").json()["mentions"] == 5
+
+
 def test_a_table_whose_column_nobody_named_is_no_document(client: Any) -> None:
     project = create(client, PUBTATOR, "some.txt")["id"]
     address, table = f"/projects/{project}/sources", b"finding,ward\ngout,1\n"
