@@ -149,6 +149,7 @@ class Queue:
         self.number += before != self.remarks
         touched = decided.touched(self._decided)
         self._decided = decided
+        is_agreed_otherwise = bool(changed)  # decisions may be on mentions that are new
         for place in touched:
             form, scope = place
             said = decided.places.get(place, [])
@@ -157,8 +158,9 @@ class Queue:
             was_shared = self._shared.pop(place, None)
             if len(said) > 1:
                 self._shared[place] = said
-            if changed or was_shared or len(said) > 1:
-                self._agreement = None
+            is_agreed_otherwise |= was_shared is not None or len(said) > 1
+        if is_agreed_otherwise:
+            self._agreement = None
         changed |= self._groups_on({form for form, _ in touched})
         self._pending |= dict.fromkeys(sorted(changed))
 

@@ -169,3 +169,14 @@ def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Link
         with store.reading() as connection:
             assert reviewed.queue.refresh(connection, before)
         assert reviewed.queue.summary()["decided"] == 1
+
+
+def test_reviewers_agree_on_mentions_that_come_later(tmp_path: Path, linker: Linker) -> None:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, b"name\nataxia\n", "a.tsv")
+        store.add([Decision("gout", "MESH:D006073", reviewer=name) for name in ("Ada", "Bob")])
+        assert reviewed.refresh(reviewed.queue)
+        assert reviewed.queue.agreement.both == 0
+        reviewed.do("more", 0, "Ada")  # has gout, too
+        assert reviewed.refresh(reviewed.queue)
+        assert reviewed.queue.agreement.both == 1
