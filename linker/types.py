@@ -16,7 +16,9 @@ from linker import views
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
-State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
+State = Literal[
+    "model", "accepted", "accepted in bulk", "rejected", "open", "no concept", "disputed"
+]
 """What people said of a mention that was linked.
 
 - model: nothing; the model answers.
@@ -406,7 +408,7 @@ class Decision:
     role: Role = ""
     predicate: Predicate = ""
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
-    # with how many others it was accepted at once, so that nobody looked at it; 0: somebody did
+    # with how many others it was accepted in bulk, so that nobody looked at it; 0: somebody did
     others: int = 0
 
     def to_dict(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Agreement:
 def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
     """The agreement of reviewers; adjudicators, who saw what they said, do not count.
 
-    Neither do decisions that were made at once with others, at which nobody looked.
+    Neither do decisions that were made in bulk, at which nobody looked.
 
     Two reviewers agree on a mention where they accept the same concepts, in whatever order those of
     its parts are, or say that there is none, or accept nothing and reject the same concepts.

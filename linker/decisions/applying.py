@@ -61,9 +61,16 @@ class Ruling:
     is_disputed: bool = False  # whether reviewers disagree, so that the model answers
 
     @property
-    def is_looked_at(self) -> bool:
-        """Whether somebody looked at the answer, and did not accept it with others alone."""
-        return not all(decision.others for decision in self.by if decision.accepted)
+    def is_in_bulk(self) -> bool:
+        """Whether the answer was accepted with others, so that nobody looked at it."""
+        return bool(self.parts) and all(d.others for d in self.by if d.accepted)
+
+    @property
+    def state(self) -> State:
+        """The state of a mention that is answered by its parts."""
+        if self.is_in_bulk:
+            return "accepted in bulk"
+        return "accepted" if any(self.parts) else "no concept"
 
     @property
     def spare(self) -> int:
@@ -264,9 +271,9 @@ class Decided:
     ) -> Prediction:
         """The prediction, corrected by the decisions on its mention.
 
-        An accepted concept comes first, with the confidence 1, unless it was accepted at once with
-        others, when it keeps its own; a part of which "no concept" was
-        accepted has none, and a rejected concept is no candidate.
+        An accepted concept comes first, with the confidence 1; a part of which "no concept" was
+        accepted has none, and a rejected concept is no candidate. What was accepted in bulk stays
+        as it is by the model, if this answers so, too.
 
         Args:
             prediction: of the linker.
@@ -333,18 +340,17 @@ class Decided:
             ),
             reading=kind,
             rivals=prediction.rivals if parts is prediction.parts else (),
-            state="accepted" if any(ruling.parts) else "no concept",
+            state=ruling.state,
             decisions=ruling.by,
         )
 
     def _with_first(self, part: Part, identifier: str, ruling: Ruling) -> Part:
         """The part with an accepted concept first; with none where the id is empty."""
         candidates = part.candidates or tuple(filter(None, [part.rejected]))
-        others = tuple(
-            replace(c, confidence=None if c.confidence is None else 0.0)
-            for c in candidates
-            if c.concept_id not in ruling.rejected | {identifier}
-        )
+        others = tuple(c for c in candidates if c.concept_id not in ruling.rejected | {identifier})
+        if ruling.is_in_bulk and part.best and part.best.concept_id == identifier:
+            return replace(part, candidates=(part.best, *others))
+        others = tuple(replace(c, confidence=c.confidence and 0.0) for c in others)
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         dictionary = self._linker.dictionary
@@ -355,7 +361,7 @@ class Decided:
             found,
             score=max((candidate.score for candidate in candidates), default=1.0),
             source=DECISION,
-            confidence=1.0 if ruling.is_looked_at else found.confidence,
+            confidence=found.confidence if ruling.is_in_bulk else 1.0,
         )
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)

@@ -309,7 +309,7 @@ def _others(cell: str) -> int:
         ValueError: it is none.
     """
     if cell and not (cell.isascii() and cell.isdecimal() and len(cell) < 10):
-        raise ValueError(f"others is {cell!r}; expected with how many it was accepted at once")
+        raise ValueError(f"others is {cell!r}; expected with how many it was accepted in bulk")
     return int(cell or 0)
 
 
@@ -342,7 +342,8 @@ def add_new(
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    return d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
+    said = d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
+    return *said, bool(d.others)
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
@@ -365,7 +366,7 @@ def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
     """The decisions that training learns, one for each mention, of those in force on each.
 
     Left out are those on which reviewers disagree, rejections, those that hold in one document
-    only, those that were accepted at once with others, which is what the model says itself, and
+    only, those that were accepted in bulk, which is what the model says itself, and
     those that somebody calls broader, narrower or related, since training would take them for names
     of the concept that hold everywhere; and those by which a part of a mention has no concept,
     which an annotation cannot say.
@@ -389,7 +390,7 @@ def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
             "the concept is broader, narrower or related": is_inexact,
             "rejected": not d.accepted,
             "of one document": bool(d.scope),
-            "accepted at once with others": bool(d.others),
+            "accepted in bulk": bool(d.others),
             "a part has no concept": not _is_whole(d),
         }
         yield next((why for why, holds in whys.items() if holds), "")

@@ -3,7 +3,7 @@
 Linker writes the decisions that it applied beside each answer, as JSON: these are read back. A
 person who reviews a table changes the cell `state`: to `accepted` (the ids in `concept_id` are
 right), `no concept`, or `rejected` (the id in `concept_id`, or in `rejected`, is wrong). Answers
-that nobody touched are no decisions.
+that nobody touched are no decisions, and `accepted in bulk` is what linker alone writes.
 
 Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
 decisions: the mention is the label of a subject without an id.
@@ -42,8 +42,10 @@ FORMATS = ("pubtator", "bioc", "jsonl")
 """Formats of answers that are no tables."""
 
 # the state in the seventh column of PubTator, behind which the decisions stand
-_STATE = re.compile(r"(?:\A| )(?:accepted|rejected|open|no concept|disputed) ")
+_STATE = re.compile(r"(?:\A| )(?:accepted(?: in bulk)?|rejected|open|no concept|disputed) ")
 _MOST_STATES = 20  # words of parts of a mention that look like a state
+_OF_SOME = "the state of some parts of the mention is set; set that of all parts"
+_NOT_WRITTEN = "the state is accepted in bulk, which linker alone writes; expected accepted"
 _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
@@ -51,8 +53,8 @@ _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
-_AT_ONCE = re.compile(r"(?:part [^;]*; )?accepted with (\d{1,9}) others at once(?:; |\Z)", re.ASCII)
-"""What linker says of a mapping that was accepted with others, which nobody curated."""
+_IN_BULK = re.compile(r"(?:part [^;]*; )?accepted in bulk with (\d{1,9}) others(?:; |\Z)", re.ASCII)
+"""What linker says of a mapping that was accepted in bulk, which nobody curated."""
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
     f"a mention in subject_label, one of {', '.join(_PREDICATES)} in predicate_id, a "
@@ -174,10 +176,11 @@ def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
     verdicts = [_verdict(candidates, was_rejected) for candidates in parts]
     by = reviewer if before else cells["reviewer"] or reviewer
     mention, scope = cells["expanded"] or cells["mention"], cells["scope"]
-    if rejected := [identifier for _, wrong in verdicts for identifier in wrong]:
+    if rejected := [identifier for _, wrong, _ in verdicts for identifier in wrong]:
         yield from (Decision(mention, escaped(i), False, scope, by) for i in rejected)
         return
-    accepted = [identifiers for identifiers, _ in verdicts]
+    accepted = [identifiers for identifiers, _, _ in verdicts]
+    in_bulk = {is_in_bulk for identifiers, _, is_in_bulk in verdicts if identifiers is not None}
     kind = predicate_of(cells["predicate"])
     if all(identifiers is None for identifiers in accepted):
         if kind and not any(d.accepted for d in before):
@@ -186,21 +189,24 @@ def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
     if all(identifiers == "" for identifiers in accepted):
         raise ValueError(_NO_ID)
     concepts = "|".join(identifiers or "-1" for identifiers in accepted)
-    same = [d for d in before if d.accepted and _is_same(d, concepts)]
+    counting = [d for d in before if d.accepted and (in_bulk == {True} or not d.others)]
+    same = [d for d in counting if _is_same(d, concepts)]
     if not any(parts_of(Decision("", concepts))):
         kind = ""
     elif "predicate" not in cells:
         kind = same[-1].predicate if same else ""
     if not disagree(before) and kind in [d.predicate for d in same]:
         return
-    if None in accepted:
-        raise ValueError("the state of some parts of the mention is set; set that of all parts")
+    if None in accepted or len(in_bulk) > 1:
+        raise ValueError(_OF_SOME)
     if "" in accepted:
         raise ValueError(_NO_ID)
+    if in_bulk == {True} and not any(d.others for d in before):
+        raise ValueError(_NOT_WRITTEN)
     yield Decision(mention, concepts, True, scope, by, predicate=kind)
 
 
-def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str]]:
+def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str], bool]:
     """What the states of its candidates say of a part.
 
     Args:
@@ -209,7 +215,7 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
 
     Returns:
         The ids that are accepted (-1 for no concept, empty where the cell has none, None where
-        nothing was accepted), and those that are rejected.
+        nothing was accepted), those that are rejected, and whether it was accepted in bulk.
 
     Raises:
         ValueError: a state is unknown, or they do not fit together.
@@ -220,7 +226,7 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
         if state not in of_state:
             raise ValueError(f"the state is {state!r}; expected one of {', '.join(of_state)}")
         of_state[state].append(cells)
-    accepted, nothing = of_state["accepted"], of_state["no concept"]
+    accepted, nothing = of_state["accepted"] or of_state["accepted in bulk"], of_state["no concept"]
     accepted = accepted[:1] if len(accepted) == len(candidates) else accepted
     if len(accepted) > 1 or (nothing and (accepted or len(nothing) < len(candidates))):
         raise ValueError(
@@ -229,9 +235,10 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
         )
     if accepted:
         identifiers = accepted[0]["concept_id"]
-        return identifiers if identifiers.strip("|") else "", []
+        is_in_bulk = not of_state["accepted"]
+        return identifiers if identifiers.strip("|") else "", [], is_in_bulk
     if nothing or was_rejected:
-        return "-1" if nothing else None, []
+        return "-1" if nothing else None, [], False
     wrong = [cells["concept_id"] or cells["rejected"] for cells in of_state["rejected"]]
     for identifiers in wrong:
         if not identifiers:
@@ -239,7 +246,7 @@ def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | Non
         if "|" in identifiers:
             several = f"the state is rejected, and concept_id has several ids ({identifiers})"
             raise ValueError(f"{several}; leave only the wrong one")
-    return None, wrong
+    return None, wrong, False
 
 
 def predicate_of(cell: str) -> Predicate:
@@ -331,7 +338,7 @@ class _CuratedMapping:
         """The decision on these concepts; `reviewer`: who decided where it names nobody."""
         cells = self.cells
         document = _DOCUMENT.fullmatch(cells["comment"])
-        at_once = _AT_ONCE.match(cells["comment"])
+        in_bulk = _IN_BULK.match(cells["comment"])
         return Decision(
             cells["subject_label"],
             concepts,
@@ -341,7 +348,7 @@ class _CuratedMapping:
             cells["mapping_date"],
             release=cells["object_source_version"],
             predicate=self.predicate,
-            others=int(at_once[1]) if at_once else 0,
+            others=int(in_bulk[1]) if in_bulk else 0,
         )
 
 
@@ -404,8 +411,8 @@ def _curated(path: Pathlike, lines: Iterable[Line], on_error: OnError) -> Iterat
     by_tools = 0
     for row in rows:
         cells = cells_of(row, header)
-        is_at_once = bool(_AT_ONCE.match(cells["comment"]))
-        is_curated = is_at_once or cells["mapping_justification"] in _BY_PEOPLE
+        is_in_bulk = bool(_IN_BULK.match(cells["comment"]))
+        is_curated = is_in_bulk or cells["mapping_justification"] in _BY_PEOPLE
         by_tools += not is_curated
         if is_curated:
             yield _CuratedMapping(row, cells)

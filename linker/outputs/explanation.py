@@ -56,6 +56,7 @@ _PREDICATES = {
     "related": " as a related concept",
 }
 _STATES = {
+    "accepted in bulk": ", with others, so that nobody looked at it",
     "rejected": ", and the model is sure enough of the next concept",
     "open": ", since the model is not sure enough of any other concept",
     "disputed": ", so that the model answers",

@@ -67,7 +67,7 @@ PREDICATES: Mapping[Predicate, str] = {
 """What SSSOM calls the predicates of decisions: the mention is the subject."""
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
 _BY_HAND = "semapv:ManualMappingCuration"
-_AT_ONCE = "semapv:UnspecifiedMatching"  # accepted with others, so that nobody curated it
+_IN_BULK = "semapv:UnspecifiedMatching"  # nobody looked at it, and how it matched is not kept
 _LICENSE = "https://w3id.org/sssom/license/unspecified"
 FOOTER = ""
 _SETS = "https://w3id.org/sssom/mappings/"
@@ -163,7 +163,7 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _AT_ONCE if row.others else _BY_HAND,
+            "mapping_justification": _IN_BULK if row.others else _BY_HAND,
             "author_label": _escaped(row.reviewer),
             "subject_type": _LITERAL,
             "object_source_version": row.release,
@@ -198,7 +198,7 @@ def _rows(
     for decision in prediction.decisions:
         where = _where(document, prediction, decision)
         yield from _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-    if prediction.state in ("accepted", "no concept"):
+    if prediction.state in ("accepted", "accepted in bulk", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
         if prediction.state == "open" and part.best is None:
@@ -260,9 +260,9 @@ def _place_of(row: Decision, number: int, count: int) -> str:
 
 
 def _said(row: Decision, number: int, count: int) -> str:
-    """Which part a mapping is of, and with how many others it was accepted at once."""
-    at_once = f"accepted with {row.others} others at once" if row.others else ""
-    return "; ".join(filter(None, (_place_of(row, number, count), at_once)))
+    """Which part a mapping is of, and with how many others it was accepted in bulk."""
+    in_bulk = f"accepted in bulk with {row.others} others" if row.others else ""
+    return "; ".join(filter(None, (_place_of(row, number, count), in_bulk)))
 
 
 def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:

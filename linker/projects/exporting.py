@@ -207,7 +207,7 @@ class Exporter:
                 if packed is None or number not in self._rows:
                     continue
                 prediction = self._prediction(number, packed, mention)
-                is_guess = all(decision.others for decision in prediction.decisions)
+                is_guess = prediction.state in ("model", "accepted in bulk")
                 if not (keeps_ids and mention.gold is not None and is_guess):
                     predictions.append(prediction)
             yield document, predictions

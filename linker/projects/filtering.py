@@ -17,7 +17,9 @@ from linker.projects.groups import DECIDED, STATES, UNDECIDED, Row
 from linker.types import Selection
 
 Sort = Literal["doubt", "document", "alphabet", "frequency"]
-Show = Literal["all", "undecided", "decided", "no-concept", "flagged", "disputed", "not-linked"]
+Show = Literal[
+    "all", "undecided", "decided", "in-bulk", "no-concept", "flagged", "disputed", "not-linked"
+]
 
 Numbers = NDArray[Any]
 Remarks = Mapping[tuple[str, str], str]
@@ -52,7 +54,6 @@ class Columns:
         self.states = np.zeros(count, np.int8)
         self.confidences = np.zeros(count)
         self.elsewhere = np.zeros(count, bool)  # whether it was decided outside the project alone
-        self.at_once = np.zeros(count, bool)  # whether it was accepted with others alone
         self.reviewers = Counter[str]()  # on how many rows each decided
         for place, row in enumerate(rows):
             self._set(place, row)
@@ -65,9 +66,7 @@ class Columns:
         self.confidences[place] = np.nan if confidence is None else confidence
         if verdict := row.verdict:
             self.reviewers.update(verdict.reviewers)
-        is_decided = row.state in DECIDED
-        self.elsewhere[place] = is_decided and verdict and verdict.is_elsewhere
-        self.at_once[place] = is_decided and verdict and verdict.is_at_once
+        self.elsewhere[place] = row.state in DECIDED and verdict and verdict.is_elsewhere
 
     def replace(self, row: Row) -> bool:
         """Put a row in the place of that with its key; False: that has other mentions."""
@@ -143,10 +142,12 @@ class Columns:
             mask &= self.has_state(*UNDECIDED)
         elif wanted.show == "decided":
             mask &= self.has_state(*DECIDED)
+        elif wanted.show == "in-bulk":
+            mask &= self.has_state("accepted in bulk")
         elif wanted.show == "disputed":
             mask &= self.has_state("disputed")
         elif wanted.show == "no-concept":
-            mask &= np.isnan(self.confidences) & ~self.has_state("accepted")
+            mask &= np.isnan(self.confidences) & ~self.has_state("accepted", "accepted in bulk")
         return mask
 
     def _where(self, is_wanted: Callable[[Row], bool]) -> Numbers:

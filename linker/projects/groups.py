@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from linker.types import Predicate
+from linker.types import Predicate, State
 
-STATES = ("model", "accepted", "rejected", "open", "no concept", "disputed", "not linked")
+STATES = (*get_args(State), "not linked")
 """Those of `linker.types.State`, and that of mentions of a type that is not linked."""
-DECIDED = ("accepted", "no concept")
+DECIDED = ("accepted", "accepted in bulk", "no concept")
 UNDECIDED = ("model", "rejected", "open", "disputed")
 ACCEPTABLE = ("model", "rejected")  # a bulk settles no dispute
 
@@ -67,7 +67,6 @@ class Verdict:
     predicate: Predicate = ""  # what the concept is to the mention
     is_adjudicated: bool = False  # whether the reviewers are adjudicators
     is_elsewhere: bool = False  # whether all that accept it were made outside the project
-    is_at_once: bool = False  # whether nobody looked at it: it was accepted with others alone
 
 
 @dataclass(slots=True, eq=False)

@@ -41,7 +41,6 @@ from linker.projects.groups import (
 from linker.projects.store import Missing, Project
 from linker.types import Decision, Mention, Prediction, parse_spans
 
-_NO_ANSWER = "-1"
 _SOME = 200  # groups whose rows are made before others have a turn
 _REMARKS = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = remarks.step "
@@ -269,21 +268,23 @@ class Queue:
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
         is_adjudicated = all(decision.role for decision in ruling.by)
         steps = (decision.step for decision in ruling.by if decision.accepted)
-        is_elsewhere, is_at_once = self._steps.isdisjoint(steps), not ruling.is_looked_at
+        is_elsewhere = self._steps.isdisjoint(steps)
         predicate = predicate_in(ruling.by) or ""
-        said = reviewers, predicate, is_adjudicated, is_elsewhere, is_at_once
+        said = reviewers, predicate, is_adjudicated, is_elsewhere
         if len(ruling.parts) == 1 and self._can_answer(ruling.parts):
             (identifier,) = ruling.parts
-            if not identifier:
-                return Verdict("no concept", _NO_ANSWER, [None], None, *said)
-            dictionary = self._linker.dictionary
-            name = dictionary.preferred_name(dictionary.rows(identifier)[0])
-            answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
-            is_models = is_at_once and group.key[3] == join_ids([[identifier]])
-            if is_models:
-                answers = json.loads(group.shown)
-            if is_models or not is_at_once or not group.answer:
-                return Verdict("accepted", join_ids([[identifier]]), answers, None, *said)
+            ids = join_ids([[identifier]])
+            if ruling.is_in_bulk:
+                if group.key[3] == ids:  # the model's answer, as sure as that is
+                    answers = json.loads(group.shown)
+                    return Verdict(ruling.state, ids, answers, group.confidence, *said)
+            elif not identifier:
+                return Verdict(ruling.state, ids, [None], None, *said)
+            else:
+                dictionary = self._linker.dictionary
+                name = dictionary.preferred_name(dictionary.rows(identifier)[0])
+                answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
+                return Verdict(ruling.state, ids, answers, None, *said)
         if not group.answer:
             return None
         prediction = self.prediction(connection, row)
@@ -437,7 +438,7 @@ class Queue:
         return [self.columns.rows[place] for place in places]
 
     def acceptable(self, wanted: Filter) -> list[Row]:
-        """The rows that are wanted whose answers can be accepted at once.
+        """The rows that are wanted whose answers can be accepted in bulk.
 
         They are undecided, have an answer, and nobody disagrees. Left out are those of which a
         decision would be on another undecided row, too, that is not wanted or has another answer.
@@ -488,8 +489,8 @@ class Queue:
             "states": dict(states),
             "decided": sum(states[state] for state in DECIDED),
             "decided_elsewhere": int(columns.counts[columns.elsewhere].sum()),
-            "decided_elsewhere_at_once": int(
-                columns.counts[columns.elsewhere & columns.at_once].sum()
+            "decided_elsewhere_in_bulk": int(
+                columns.counts[columns.elsewhere & columns.has_state("accepted in bulk")].sum()
             ),
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,

@@ -259,9 +259,7 @@ def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) ->
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
     key = next((key for key in _IDENTIFIERS if key in infons), None)
     spell = curie if key == "MESH" else normalized  # a key that says which ids are bare
-    is_annotated = key is not None and not is_guess(
-        infons.get("state", "").lower(), infons.get("decisions", "")
-    )
+    is_annotated = key is not None and not is_guess(infons.get("state", "").lower())
     gold = parse_gold(infons[key], identify, spell) if key and is_annotated else None
     kind, metadata = infons.get("type", ""), infons | {"bioc:in": place}
     within = _selection(infons)

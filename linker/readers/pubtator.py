@@ -27,7 +27,7 @@ _KINDS = {"t": "title", "a": "abstract"}
 # the seventh column that linker writes beside an answer: confidences, state and decisions
 _ANSWER = re.compile(
     r"(?:[01]\.\d{4}|.* \((?:[01]\.\d{4}|-)\))?"
-    rf"(?: ?\b({'|'.join(get_args(State))})(?: (\[.*))?)?"
+    rf"(?: ?\b({'|'.join(get_args(State))})(?: \[.*)?)?"
 )
 _START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
@@ -193,7 +193,7 @@ def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     answer = _ANSWER.fullmatch(columns[6]) if len(columns) > 6 and columns[6] else None
     is_annotated = len(columns) > 5
     if answer is not None:  # earlier versions wrote no state where nobody decided
-        is_annotated = not is_guess(answer[1] or "model", answer[2] or "")
+        is_annotated = not is_guess(answer[1] or "model")
     gold = parse_gold(columns[5], identify, curie) if is_annotated else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
 

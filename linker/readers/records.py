@@ -284,23 +284,10 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def is_guess(state: str, decisions: str) -> bool:
+def is_guess(state: str) -> bool:
     """Whether linker wrote the ids of an annotation and no person looked at them: no gold.
 
     Args:
         state: what people said of it, as linker writes it; anything else is not of linker.
-        decisions: what they decided, as JSON; empty where the state alone was set.
-
-    Raises:
-        RecordError: the decisions are no JSON.
     """
-    if state not in ("accepted", "no concept"):
-        return state in get_args(State)
-    try:
-        said = parse_json(decisions) if decisions else []
-    except ValueError as error:
-        raise RecordError(
-            f"the decisions beside an answer are no JSON: {error}", decisions
-        ) from None
-    is_list = isinstance(said, list) and said != []
-    return is_list and all(isinstance(d, dict) and d.get("others") for d in said)
+    return state in get_args(State) and state not in ("accepted", "no concept")

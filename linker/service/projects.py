@@ -169,7 +169,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
 
     @routes.get("/{number}/accept")
     async def acceptable(number: Number, wanted: Annotated[WantedRows, Query()]) -> dict[str, Any]:
-        """How many answers could be accepted at once, and how many of them may be wrong."""
+        """How many answers could be accepted in bulk, and how many of them may be wrong."""
 
         def read(queue: Queue, _: sqlite3.Connection) -> dict[str, Any]:
             return queue.figures(queue.acceptable(wanted.filter)) | {"version": queue.number}

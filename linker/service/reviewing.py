@@ -148,15 +148,15 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 decision = _decision(service, body, row.group.text, row.ids, row.scope)
                 decisions.setdefault((row.group.form, row.scope), decision)
             others = len(decisions) - 1
-            at_once = [dataclasses.replace(d, others=others) for d in decisions.values()]
-            return queue.figures(wanted), at_once
+            in_bulk = [dataclasses.replace(d, others=others) for d in decisions.values()]
+            return queue.figures(wanted), in_bulk
 
         figures, decisions = await workbench.ask(number, read)
         if not decisions:
             raise Failure(
                 422, "no row of the filter has an answer that nobody decided on", "filter"
             )
-        words = f"accepted {figures['mentions']:,} mentions in {figures['groups']:,} rows at once"
+        words = f"accepted {figures['mentions']:,} mentions in {figures['groups']:,} rows in bulk"
         step = Step(words, body.reviewer, number, body.role)
         added = await service.add(workbench.store, decisions, step)
         said = figures | {"step": added[0].step, "accepted": figures["groups"]}

@@ -14,6 +14,7 @@ from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
 from linker.decisions.store import Changes, DecisionStore
 from linker.errors import LinkerError
+from linker.outputs import DECISION
 from linker.text.mentions import Definitions
 from linker.types import ROLES, Decision, Part, Passage, Prediction
 
@@ -61,15 +62,23 @@ def test_an_accepted_concept_comes_first(linker: Linker) -> None:
     ]
 
 
-def test_what_was_accepted_at_once_is_as_sure_as_the_model(linker: Linker) -> None:
+def test_what_was_accepted_in_bulk_is_as_sure_as_the_model(linker: Linker) -> None:
     (before,) = linker.link(["breast cancer"], k=3)
     found, sure = BREAST, before.parts[0].confidence
     assert sure is not None
     assert sure < 1.0
-    at_once, alone = Decision("breast cancer", found, others=4), Decision("breast cancer", found)
-    prediction = answer(linker, "breast cancer", at_once)
-    assert (prediction.state, prediction.parts[0].confidence) == ("accepted", sure)
-    assert answer(linker, "breast cancer", at_once, alone).parts[0].confidence == 1.0
+    in_bulk, alone = Decision("breast cancer", found, others=4), Decision("breast cancer", found)
+    prediction = answer(linker, "breast cancer", in_bulk)
+    assert prediction.state == "accepted in bulk"
+    assert prediction.parts == before.parts
+    seen = answer(linker, "breast cancer", in_bulk, alone)
+    assert (seen.state, seen.parts[0].candidates[0].source) == ("accepted", DECISION)
+    assert seen.parts[0].confidence == 1.0
+    # the model answers otherwise: what it does not say itself is from a decision
+    other = answer(linker, "breast cancer", Decision("breast cancer", ATAXIA, others=4))
+    assert other.state == "accepted in bulk"
+    assert other.parts[0].candidates[0].source == DECISION
+    assert (other.parts[0].candidates[0].concept_id, other.parts[0].confidence) == (ATAXIA, None)
 
 
 def test_no_concept(linker: Linker) -> None:

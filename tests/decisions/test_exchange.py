@@ -175,17 +175,17 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_accepted_at_once_is_neither_curated_nor_learnt(tmp_path: Path) -> None:
+def test_what_was_accepted_in_bulk_is_neither_curated_nor_learnt(tmp_path: Path) -> None:
     alone = Decision("gout", "MESH:D6073", True, "", "ann", "2026-01-02")
-    at_once = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", others=411)
+    in_bulk = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", others=411)
     split = Decision("a and b", "MESH:D1|MESH:D2", True, "", "ann", "2026-01-02", others=411)
-    every = [alone, at_once, split]
+    every = [alone, in_bulk, split]
     for form in ("tsv", "sssom"):
         file = io.StringIO()
         exchange.export(every, form, file, None)
         assert list(exchange.read(table(tmp_path, file.getvalue()))) == every
     justifications = [line.split("\t")[5] for line in file.getvalue().splitlines()[-4:]]
     assert justifications == ["semapv:ManualMappingCuration"] + 3 * ["semapv:UnspecifiedMatching"]
-    assert exchange.taught([[alone], [at_once], [split]]) == [alone]
+    assert exchange.taught([[alone], [in_bulk], [split]]) == [alone]
     with pytest.raises(InputError, match="others is 'x'"):
         list(exchange.read(table(tmp_path, "mention\tconcept_id\tothers\ngout\tA\tx\n")))

@@ -45,6 +45,12 @@ def answer(part: str, concept: str, rank: int, state: str, *decisions: Decision)
         (("no concept", "no concept", "accepted"), {("-1|B1", True)}),
         (("accepted", "model", "model"), "the state of some parts of the mention is set"),
         (("accepted", "no concept", "model"), "states that exclude each other"),
+        (
+            ("accepted in bulk", "model", "accepted"),
+            "the state of some parts of the mention is set",
+        ),
+        (("accepted in bulk", "accepted", "accepted"), {("A2|B1", True)}),  # and not the first one
+        (("accepted in bulk", "model", "accepted in bulk"), "which linker alone writes"),
         (("certainly", "model", "model"), "the state is 'certainly'; expected one of model"),
     ],
 )
@@ -61,6 +67,7 @@ def test_states_of_candidates(
 
 
 ANN, BOB = (Decision("x", i, reviewer=who, time="2026") for i, who in (("A", "ann"), ("B", "bob")))
+BULK = Decision("x", "A", reviewer="ann", time="2026", others=7)
 NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
 
 
@@ -68,6 +75,11 @@ NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
     ("state", "concept", "before", "new"),
     [
         ("accepted", "A", [ANN], None),  # as linker wrote it
+        ("accepted in bulk", "A", [BULK], None),
+        ("accepted", "A", [BULK], ("A", True)),  # somebody looked at it since
+        ("accepted", "A", [BULK, ANN], None),
+        ("accepted in bulk", "C", [BULK], ("C", True)),  # somebody put another id
+        ("accepted in bulk", "A", [], "which linker alone writes"),
         ("rejected", "C", [NOT_A], None),  # as linker wrote it: C is the model's
         ("accepted", "C", [NOT_A], ("C", True)),
         ("rejected", "A", [NOT_A, ANN], ("A", False)),  # it was accepted

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker.errors import InputError, LinkerError
+from linker.errors import LinkerError
 from linker.formats import PREDICTIONS
 from linker.ids import parse_gold
 from linker.outputs import Layout, joined, writer_of
@@ -61,15 +61,15 @@ def test_nothing_is_imported_before_it_is_used() -> None:
 
 @pytest.mark.parametrize("form", ["pubtator", "bioc"])
 @pytest.mark.parametrize(
-    ("state", "others", "is_gold"),
+    ("state", "is_gold"),
     [
-        ("model", None, False),  # nobody said anything
-        ("accepted", 0, True),
-        ("accepted", 11, False),  # with others at once, so that nobody looked at it
-        ("no concept", 0, True),
-        ("rejected", 0, False),
-        ("open", 0, False),
-        ("disputed", 0, False),
+        ("model", False),  # nobody said anything
+        ("accepted", True),
+        ("accepted in bulk", False),  # nobody looked at it
+        ("no concept", True),
+        ("rejected", False),
+        ("open", False),
+        ("disputed", False),
     ],
 )
 @pytest.mark.parametrize("parts", [1, 2])
@@ -78,13 +78,12 @@ def test_ids_are_gold_where_a_person_confirmed_them(
     tmp_path: Path,
     form: str,
     state: Any,
-    others: int | None,
     is_gold: bool,
     parts: int,
     confidence: float | None,
 ) -> None:
     best = Candidate("X:1", "x", "x", 1.0, confidence=confidence)
-    said = () if others is None else (Decision("Gout", "X:1", others=others),)
+    said = () if state == "model" else (Decision("Gout", "X:1", others=9 * ("bulk" in state)),)
     mention = Mention("Gout", ((0, 4),), type="Disease")
     answer = Prediction(
         mention, (Part("open (model", candidates=(best,)),) * parts, decisions=said, state=state
@@ -113,6 +112,3 @@ def test_seventh_columns_of_others_are_no_answers(
     (read,) = mentions.read(tmp_path / "x")
     assert isinstance(read, Document)
     assert (read.mentions[0].gold is not None) == is_gold
-    (tmp_path / "x").write_text("1|t|Gout\n1\t0\t4\tGout\tDisease\tD1\taccepted [{x\n", "utf-8")
-    with pytest.raises(InputError, match="line 2: the decisions beside an answer are no JSON"):
-        list(mentions.read(tmp_path / "x"))

@@ -121,20 +121,20 @@ def test_documents_have_short_forms_types_and_decisions_of_one_document(client: 
     }
 
 
-def test_answers_are_accepted_at_once(client: Any) -> None:
+def test_answers_are_accepted_in_bulk(client: Any) -> None:
     project = create(client, TABLE)["id"]
     told = client.get(f"/projects/{project}/accept", params={"above": 0.5}).json()
     body = {"reviewer": "Ada", "filter": {"above": 0.5}, "version": told["version"]}
     said = client.post(f"/projects/{project}/accept", json=body).json()
     assert (said["accepted"], said["mentions"]) == (told["groups"], told["mentions"])
-    assert said["summary"]["states"]["accepted"] == told["mentions"]
+    assert said["summary"]["states"]["accepted in bulk"] == told["mentions"]
     assert client.post(f"/projects/{project}/accept", json=body).status_code == 409
     assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
     client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
     assert queue(client, project, show="undecided")["total"] == 4
 
 
-def test_at_once_only_what_was_counted_is_decided(client: Any) -> None:
+def test_in_bulk_only_what_was_counted_is_decided(client: Any) -> None:
     text = "7|t|Breast cancer (BC), BC and breast cancer\n7|a|\n"
     places = ((0, 13, "Breast cancer"), (15, 17, "BC"), (20, 22, "BC"), (27, 40, "breast cancer"))
     lines = "".join(f"7\t{start}\t{end}\t{name}\tDisease\n" for start, end, name in places)
@@ -151,7 +151,7 @@ def test_at_once_only_what_was_counted_is_decided(client: Any) -> None:
     assert counted(above=0.985) == counted(q="bc") == (0, 0)
 
 
-def test_what_was_rejected_and_accepted_at_once_is_as_sure_as_the_model(
+def test_what_was_rejected_and_accepted_in_bulk_is_as_sure_as_the_model(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(applying, "SURE", 0.0)  # another candidate answers, whatever it has
@@ -163,7 +163,7 @@ def test_what_was_rejected_and_accepted_at_once_is_as_sure_as_the_model(
     body = {"reviewer": "Bob", "filter": {}}
     assert client.post(f"/projects/{project}/accept", json=body).json()["mentions"] == 2
     after = queue(client, project, sort="document")["rows"][0]
-    assert after["state"] == "accepted"
+    assert after["state"] == "accepted in bulk"
     assert after["answers"] == before["answers"]
     assert after["answers"][0]["concept_id"] == "MESH:D009369"
 
@@ -246,7 +246,7 @@ def test_what_was_decided_elsewhere_is_told(client: Any) -> None:
 
     def told(project: int) -> tuple[int, int, int]:
         said = client.get(f"/projects/{project}").json()
-        return said["decided"], said["decided_elsewhere"], said["decided_elsewhere_at_once"]
+        return said["decided"], said["decided_elsewhere"], said["decided_elsewhere_in_bulk"]
 
     second = create(client, TABLE, "again.csv")["id"]
     assert (told(first), told(second)) == ((4, 0, 0), (4, 4, 2))

@@ -246,7 +246,7 @@ def test_keys_that_come_fast_decide_one_row_each(make: Make, show: Open, address
     heading(page, "tall stature")
 
 
-def test_filters_and_all_at_once(make: Make, show: Open) -> None:
+def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page = show(make(), show="all", sort="alphabet")
     assert names(page) == [
         "Ataxia Telangiectasia", "breast cancers", "leukaemia", "lymphoma", "tall stature",
@@ -280,10 +280,10 @@ def test_filters_and_all_at_once(make: Make, show: Open) -> None:
     page.keyboard.press("Enter")
     status(page, "4 mentions accepted, hardly any wrong.")
     progress(page, "4 of 6 decided")
-    expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
+    expect(page.locator("#rows [data-state='accepted in bulk']")).to_have_count(3)
     expect(button).to_contain_text("Nothing to accept")
     page.click("#status button")  # one undo for all of them
-    status(page, "Taken back: accepted 4 mentions in 3 rows at once")
+    status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
     progress(page, "0 of 6 decided")
 
 

@@ -5,6 +5,7 @@ import { announce, ask, byId, fill, make, plural } from "./elements.js";
 import { wrongOf } from "./overview.js";
 import { who } from "./reviewer.js";
 import { SearchBox } from "./search.js";
+import { isDecided } from "./session.js";
 
 const NAMES = ["show", "sort", "below", "type", "q", "under"];
 const FIRST = { show: "undecided", sort: "doubt" }; // what is chosen where the address says nothing
@@ -71,10 +72,11 @@ export class Filters {
 
   /** Whether a row is still one of the filter, as far as decisions and remarks change that. */
   isWanted({ state, flag }) {
-    const decided = state === "accepted" || state === "no concept";
+    const decided = isDecided(state);
     const wanted = {
       undecided: !decided,
       decided,
+      "in-bulk": state === "accepted in bulk",
       flagged: flag,
       disputed: state === "disputed",
     };
@@ -112,7 +114,7 @@ export class Filters {
 
   // accepting all
 
-  /** The filter of what is accepted at once; null where the confidence is no number. */
+  /** The filter of what is accepted in bulk; null where the confidence is no number. */
   get bulk() {
     const { sort: _, ...filter } = this.value;
     const typed = byId("above").value.trim();

@@ -6,7 +6,7 @@ import { button, byId, make, percent, plural, table } from "./elements.js";
 const EVERY = 1000; // milliseconds between two looks at a training that runs
 const SOON = 1500; // milliseconds after a decision until the decisions are counted again
 const LATER = 5000; // milliseconds until a service that does not answer is asked again
-const AT_ONCE = "Answers that were accepted at once with others are not learnt.";
+const IN_BULK = "Answers that were accepted in bulk are not learnt: nobody looked at them.";
 const CHANCE = 0.05; // the probability from which on a difference may well be chance
 
 let asked = {}; // what the page gave
@@ -116,7 +116,7 @@ function asking({ learnable, learnt }) {
   const count = plural(learnable, "accepted mention");
   return [
     make("p", `A new model learns ${count}, and is measured on decisions that it has not learnt.`),
-    make("p.note", AT_ONCE),
+    make("p.note", IN_BULK),
     make("p", "The present model answers until you use the new one."),
     learnt && make("p.note", `The present model has learnt ${plural(learnt, "decision")}.`),
     make("p", button("Train", start, { class: "main" })),

@@ -13,8 +13,8 @@ export function show(summary) {
   byId("project-name").textContent = name;
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
-  const { decided_elsewhere: elsewhere, decided_elsewhere_at_once: atOnce } = summary;
-  const unseen = atOnce ? `, ${count(atOnce)} accepted at once with others` : "";
+  const { decided_elsewhere: elsewhere, decided_elsewhere_in_bulk: inBulk } = summary;
+  const unseen = inBulk ? `, ${count(inBulk)} accepted in bulk` : "";
   const before = elsewhere ? `, ${count(elsewhere)} of them outside this project${unseen}` : "";
   const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
   const words = `${count(decided)} of ${count(mentions)} decided${before}${rest}`;

@@ -2,15 +2,14 @@
    asked of the service, a page at a time, when they come into sight. */
 
 import { attempt, byId, count, make, meterOf, percent, plural } from "./elements.js";
-import { LOOKS, look, noneOf } from "./session.js";
+import { LOOKS, isDecided, look, noneOf } from "./session.js";
 
 const PAGE = 100; // rows of a request
 const AROUND = 6; // rows above and below those in sight
 const FURTHEST = 2000; // rows that are looked through for the next undecided one
-const DECIDED = new Set(["accepted", "no concept"]);
 
 /** Whether somebody has still to decide on a row. */
-export const isUndecided = ({ state }) => !DECIDED.has(state) && state !== "not linked";
+export const isUndecided = ({ state }) => !isDecided(state) && state !== "not linked";
 
 export class Queue {
   /** `ask` gives the service's answer for {offset, limit, find}, `select` is called with the place
@@ -263,6 +262,7 @@ function rowElement(row, place) {
 
 const SIGNS = {
   accepted: "✓ ",
+  "accepted in bulk": "☑ ",
   "no concept": "∅ ",
   rejected: "✗ ",
   open: "? ",

@@ -40,9 +40,9 @@ export function sentence(decision) {
   const { scope, time, others, role } = decision;
   const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
   const where = scope ? `in document ${scope}` : "everywhere";
-  const atOnce = others ? `, at once with ${plural(others, "other answer")}` : "";
+  const inBulk = others ? `, in bulk with ${plural(others, "other answer")}` : "";
   const as = role ? ` as ${role}` : "";
-  const facts = ` by ${whoOf(decision)}${as}${when}, ${where}${atOnce}`;
+  const facts = ` by ${whoOf(decision)}${as}${when}, ${where}${inBulk}`;
   return [make("strong", verdict(decision)), make("span.note", facts)];
 }
 
