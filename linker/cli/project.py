@@ -82,19 +82,22 @@ def import_(options: SimpleNamespace) -> None:
     """
     from linker import files
     from linker.linking.linker import Linker
-    from linker.projects import linking, sources
+    from linker.projects import linking, sources, store
     from linker.readers import text
 
-    read = []
-    for path in (each for name in options.names for each in text.paths_of(name)):
-        with files.open_binary(path) as raw, files.reading(path):
-            content = raw.read()
-        name = Path(str(path)).name.removesuffix(".gz")
-        read.append(sources.read(content, name, options.column, options.encoding, _LONGEST))
     wanted = options.name.strip() or Path(options.names[0].removesuffix(".gz")).stem
-    linker = Linker.load(options.model)
-    linker.use(options.precision, options.device)
     with _opened(options) as file:
+        with file.reading() as there:
+            numbers = [one.id for one in store.projects(there) if one.name == wanted]
+            usual = [column for of in numbers for column in store.columns(there, of)]
+        read = []
+        for path in (each for name in options.names for each in text.paths_of(name)):
+            with files.open_binary(path) as raw, files.reading(path):
+                content = raw.read()
+            about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
+            read.append(sources.read(content, *about, _LONGEST, usual))
+        linker = Linker.load(options.model)
+        linker.use(options.precision, options.device)
         for one in read:
             number = _take(options, file, linker, one, wanted)
         with common.bar("%", "") as bar:
@@ -131,6 +134,9 @@ def _take(
             list(store.added(file, number, read))
     if reviewed.is_reviewed(read):
         said = reviewed.read(read, linker, options.reviewer, origin)
+        if there is not None:
+            with file.reading() as connection:
+                said = said.on(linking.forms(connection, number, linker), linker)
         counts = reviewed.keep(file, number, said, read.name, options.reviewer)
         notes += reviewed.told(said, *counts)
     for note in notes:

@@ -98,6 +98,13 @@ def form_in(linker: Linker, text: str) -> str:
     return linker.normalize(text) or form_of(text)
 
 
+def forms(connection: sqlite3.Connection, number: int, linker: Linker) -> set[str]:
+    """The forms of the mentions of a project, as written and with short forms expanded."""
+    known = "SELECT DISTINCT text, form FROM mentions WHERE project = ?"
+    rows = connection.execute(known, [number])
+    return {form for text, long in rows for form in (form_in(linker, text), long) if form}
+
+
 def search(annotator: Annotator, stored: StoredDocument) -> Kept:
     """Find the mentions of a document."""
     request = annotator.found(Request(stored.document))

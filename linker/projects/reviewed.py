@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from linker.decisions import exchange
 from linker.decisions.records import identified
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, shorten
 from linker.files import OpenFile, encodings, tables
 from linker.linking.linker import Linker
 from linker.projects import changes, linking
@@ -21,6 +21,7 @@ from linker.projects.store import Origin
 from linker.types import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
+_TOLD = 3  # mentions that are told
 _SAID = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 
 
@@ -32,11 +33,27 @@ class Reviewed:
     remarks: Sequence[Remark]  # as the cells have them
     problems: Sequence[str]  # of rows that are no decisions; each in a sentence
     refused: int = 0  # decisions that whoever reads the file in may not bring
+    foreign: Sequence[str] = ()  # mentions that the project does not have
 
     def limited(self, may_say: Callable[[Decision], bool]) -> Reviewed:
         """Those that somebody may bring."""
         kept = list(filter(may_say, self.decisions))
         return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
+
+    def on(self, forms: Collection[str], linker: Linker) -> Reviewed:
+        """What is said of the mentions of a project, which have these forms."""
+        decisions, remarks, foreign = list[Decision](), list[Remark](), dict[str, None]()
+        for decision in self.decisions:
+            if linking.form_in(linker, decision.mention) in forms:
+                decisions.append(decision)
+            else:
+                foreign[decision.mention] = None
+        for remark in self.remarks:
+            if remark[0] in forms:
+                remarks.append(remark)
+            else:
+                foreign[remark[0]] = None
+        return replace(self, decisions=decisions, remarks=remarks, foreign=[*foreign])
 
 
 def is_reviewed(file: Content) -> bool:
@@ -121,11 +138,20 @@ def keep(
 
 def told(read: Reviewed, added: int, remarked: int) -> list[str]:
     """What was read, in sentences."""
-    notes = [f"{added:,} decisions were taken; {len(read.decisions) - added:,} were there already"]
+    notes = [f"decisions read: {len(read.decisions):,}; of them new: {added:,}"]
     if remarked:
-        notes.append(f"{remarked:,} flags and notes were taken")
+        notes.append(f"new flags and notes: {remarked:,}")
+    if read.foreign:
+        first = ", ".join(map(shorten, read.foreign[:_TOLD]))
+        notes.append(
+            f"mentions that the project does not have, on which nothing was read: "
+            f"{len(read.foreign):,}, such as {first}; this is another project's file, or another "
+            "column was named"
+        )
     if read.refused:
-        notes.append(f"{read.refused:,} decisions of others, who have keys, were passed over")
+        notes.append(f"decisions of others, who have keys, passed over: {read.refused:,}")
     if read.problems:
-        notes.append(f"{len(read.problems):,} rows are no decisions; the first: {read.problems[0]}")
+        notes.append(
+            f"rows that are no decisions: {len(read.problems):,}; the first: {read.problems[0]}"
+        )
     return notes

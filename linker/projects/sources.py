@@ -72,15 +72,18 @@ class Opened:
     encoding: str
     kind: str  # the name of its format
 
-    def table(self, column: str | None, most: int | None = None) -> Table:
+    def table(
+        self, column: str | None, most: int | None = None, usual: Sequence[str] = ()
+    ) -> Table:
         """The table in it, for which `opened` has found a format of tables.
 
         Args:
             column: that holds the mentions; None: it is not known yet.
             most: bytes of the longest content; a workbook may unpack to some times as many.
                 None: to any number, since it was read before.
+            usual: columns that hold the mentions where none is named; see `read`.
         """
-        wanted = _COLUMNS if column is None else [column]
+        wanted = (*usual, *_COLUMNS) if column is None else [column]
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -163,7 +166,14 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
     return Opened(file, encoding, kind if column is None else "tsv")
 
 
-def read(content: bytes, name: str, column: str | None, encoding: str | None, most: int) -> Content:
+def read(
+    content: bytes,
+    name: str,
+    column: str | None,
+    encoding: str | None,
+    most: int,
+    usual: Sequence[str] = (),
+) -> Content:
     """Read the mentions or documents of a file.
 
     A text without tabs is a list of names where each line may be one, and a document otherwise.
@@ -171,22 +181,25 @@ def read(content: bytes, name: str, column: str | None, encoding: str | None, mo
     Args:
         content, name, column, encoding: as for `opened`.
         most: bytes of the longest content.
+        usual: names of columns, the first of which, that a table has, holds the mentions where none
+            is named: those of the other tables of a project.
 
     Raises:
         ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
         LinkerError: it is damaged, or holds no mentions and no documents.
     """
     # packed here, so that nobody who writes waits for it
-    read = _read(opened(content, name, column, encoding), column, (name or "upload", content), most)
-    return replace(read, packed=zlib.compress(content))
-
-
-def _read(known: Opened, column: str | None, about: tuple[str, bytes], most: int) -> Content:
-    """What is in a content whose format is known; see `read`."""
+    about, known = (name or "upload", content), opened(content, name, column, encoding)
     if known.kind in TABLES:
-        table = known.table(column, most)
+        table = known.table(column, most, usual)
         if known.kind != "tsv" or column is not None or not has_ids(table):
-            return _of_table(known, table, column, about)
+            read = _of_table(known, table, column, about, usual)
+            return replace(read, packed=zlib.compress(content))
+    return replace(_read(known, about), packed=zlib.compress(content))
+
+
+def _read(known: Opened, about: tuple[str, bytes]) -> Content:
+    """What is in a content that is no table."""
     if known.kind == "txt" and _is_prose(known.file):
         documents = tuple(texts.read(known.file))
         return Content(*about, "documents", "txt", known.encoding, documents=documents)
@@ -206,10 +219,16 @@ def _read(known: Opened, column: str | None, about: tuple[str, bytes], most: int
     return Content(*about, "list", known.kind, known.encoding, rows=rows)
 
 
-def _of_table(known: Opened, table: Table, column: str | None, about: tuple[str, bytes]) -> Content:
+def _of_table(
+    known: Opened,
+    table: Table,
+    column: str | None,
+    about: tuple[str, bytes],
+    usual: Sequence[str],
+) -> Content:
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
-    place = column_of(table, lines) if column is None else tables.place_of(table, column)
+    place = column_of(table, lines, usual) if column is None else tables.place_of(table, column)
     rows = tuple(_rows(known.file, lines, place))
     if not rows:
         title = table.header[place].strip()
@@ -249,8 +268,13 @@ def has_ids(table: Table) -> bool:
     return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
 
 
-def column_of(table: Table, rows: Sequence[TableRow]) -> int:
+def column_of(table: Table, rows: Sequence[TableRow], usual: Sequence[str] = ()) -> int:
     """The place of the column that holds the mentions, by its name and its cells.
+
+    Args:
+        table: the table.
+        rows: those below the header.
+        usual: see `read`.
 
     Raises:
         ColumnNeeded: several may hold them, or none does.
@@ -259,6 +283,9 @@ def column_of(table: Table, rows: Sequence[TableRow]) -> int:
     if not any(titles):
         problem = "has no column with a name"
         raise InputError(table.path, problem, expected="a header, and rows below it")
+    for name in usual:
+        if titles.count(name) == 1:
+            return titles.index(name)
     cells = [filled(rows, place) for place in range(len(titles))]
     likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
     by_name = {titles[i].lower(): i for i in reversed(likely)}

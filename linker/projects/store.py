@@ -173,6 +173,12 @@ def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
     return [Source(*row) for row in connection.execute(statement, [number])]
 
 
+def columns(connection: sqlite3.Connection, number: int) -> list[str]:
+    """The columns with the mentions in the tables of a project."""
+    named = (source.column for source in sources(connection, number))
+    return [*dict.fromkeys(filter(None, named))]
+
+
 def content(connection: sqlite3.Connection, source: int) -> bytes:
     """The bytes of a file, as they came in."""
     row = connection.execute("SELECT content FROM sources WHERE id = ?", [source]).fetchone()

@@ -57,10 +57,17 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     """The routes by which projects come and go."""
 
-    async def take(number: int, file: sources.Content, reviewer: str) -> dict[str, Any]:
-        """Take the decisions in a file that linker wrote."""
-        about = file, service.linker, reviewer, workbench.origin
+    async def take(
+        number: int, file: sources.Content, reviewer: str, *, is_first: bool
+    ) -> dict[str, Any]:
+        """Take the decisions in a file that linker wrote; the first one of a project has all its
+        mentions."""
+        linker = service.linker
+        about = file, linker, reviewer, workbench.origin
         read = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
+        if not is_first:
+            forms = await workbench.read(lambda there: linking.forms(there, number, linker))
+            read = await asyncio.to_thread(read.on, forms, linker)
         counts = await workbench.write(
             reviewed.keep, workbench.store, number, read, file.name, reviewer
         )
@@ -104,7 +111,9 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
         number = await workbench.write_all(making)
-        said = await take(number, read, reviewer) if reviewed.is_reviewed(read) else {}
+        said = {}
+        if reviewed.is_reviewed(read):
+            said = await take(number, read, reviewer, is_first=True)
         notes = [*said.pop("notes", read.notes), *same]
         return await workbench.summary(number) | said | {"notes": notes}
 
@@ -119,17 +128,20 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     ) -> dict[str, Any]:
         """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
-        `imported` is how many of these are new.
+        A table needs no column where it has one by the name of that of the project. `imported` is
+        how many decisions are new.
         """
         content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
+        usual = await workbench.read(lambda connection: rows.columns(connection, number))
+        about = content, file, column, encoding, most, usual
         try:
-            read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
+            read = await asyncio.to_thread(sources.read, *about)
         except sources.ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
         if reviewed.is_reviewed(read):
-            said = await take(number, read, reviewer)
+            said = await take(number, read, reviewer, is_first=False)
             return await workbench.summary(number) | said
         reviewed.check_new(read)
         rows.check_kind(project, read.kind, read.name)

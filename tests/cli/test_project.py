@@ -65,10 +65,21 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, first, *others])
     result = of("import", path, "--name", "wards", "--reviewer", "ann")
-    assert result.err == "1 decisions were taken; 0 were there already\n"
+    assert result.err == "decisions read: 1; of them new: 1\n"
     assert [project["decided"] for project in rows(of("list").out)] == ["2"]
     (decision,) = rows(of("export", "1", "--format", "decisions").out)
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
+
+
+def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
+    path = tmp_path / "wards.csv"
+    path.write_text("disease,found\nold,breast cancer\nnew,fever\n", "utf-8")
+    of("import", path, "--column", "found")
+    text = of("export", "wards").out.replace(",model,", ",accepted,", 1)
+    path.write_text(text, "utf-8")
+    assert of("import", path, "--name", "wards").err == "decisions read: 1; of them new: 1\n"
+    said = of("import", path, "--name", "wards", "--column", "disease").err
+    assert "does not have, on which nothing was read: 1, such as old;" in said
 
 
 def test_documents_keep_what_is_not_linked(of: Run, tmp_path: Path) -> None:

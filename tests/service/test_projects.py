@@ -426,6 +426,33 @@ def test_a_reviewed_file_is_read_back(client: Any) -> None:
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
 
 
+def test_the_column_of_a_project_is_that_of_its_reviewed_table(client: Any) -> None:
+    came = "disease,found\nold,breast cancer\nnew,fever\n"
+    query = {"file": "wards.csv", "column": "found"}
+    project = client.post("/projects", params=query, content=came.encode()).json()["id"]
+    linked(client, project)
+    rows = list(csv.reader(io.StringIO(export(client, project).text)))
+    rows[1][rows[0].index("state")] = "accepted"
+    rows[2][rows[0].index("state")] = "no concept"
+
+    def read_back(number: int, column: str | None = None) -> tuple[int, list[str], int]:
+        query = {"file": "back.csv", "reviewer": "Bob"} | ({"column": column} if column else {})
+        content = "\n".join(map(",".join, rows)).encode()
+        said = client.post(f"/projects/{number}/sources", params=query, content=content).json()
+        return said["imported"], said["notes"], len(client.get("/decisions").json()["decisions"])
+
+    foreign = (
+        "mentions that the project does not have, on which nothing was read: 2, such as {}; "
+        "this is another project's file, or another column was named"
+    )
+    none = "decisions read: 0; of them new: 0"
+    assert read_back(project, "disease") == (0, [none, foreign.format("old, new")], 0)
+    other = create(client, TABLE, "other.csv")["id"]
+    one = "decisions read: 1; of them new: 1"
+    assert read_back(other, "found") == (1, [one, foreign.format("fever").replace("2,", "1,")], 1)
+    assert read_back(project) == (1, ["decisions read: 2; of them new: 1"], 2)
+
+
 def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
     came = "Mention,Note\nA-T,x\nbreast cancer,\nzzzz qqqq,\nfever,\n"
     project = create(client, came, "wards.csv")["id"]
@@ -453,12 +480,12 @@ def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
         notes: list[str] = client.post(address, params=query, content=body).json()["notes"]
         return notes
 
-    assert read_back() == ["0 decisions were taken; 1 were there already"]
+    assert read_back() == ["decisions read: 1; of them new: 0"]
     cells["breast cancer"] |= {"state": "accepted", "predicate": "narrow", "flag": "x"}
     cells["zzzz qqqq"] |= {"flag": "no", "linker_note": "'-?"}
-    taken = ["1 decisions were taken; 1 were there already", "2 flags and notes were taken"]
+    taken = ["decisions read: 2; of them new: 1", "new flags and notes: 2"]
     assert read_back() == taken
-    assert read_back() == ["0 decisions were taken; 2 were there already"]
+    assert read_back() == ["decisions read: 2; of them new: 0"]
     shown = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
     assert [shown[m]["predicate"] for m in ("A-T", "breast cancer", "fever")] == [
         *("broad", "narrow", "")
