@@ -18,7 +18,15 @@ from linker.types import Selection
 
 Sort = Literal["doubt", "document", "alphabet", "frequency"]
 Show = Literal[
-    "all", "undecided", "decided", "in-bulk", "no-concept", "flagged", "disputed", "not-linked"
+    "all",
+    "undecided",
+    "decided",
+    "in-bulk",
+    "no-concept",
+    "flagged",
+    "disputed",
+    "differs",
+    "not-linked",
 ]
 
 Numbers = NDArray[Any]
@@ -144,6 +152,8 @@ class Columns:
             mask &= self.has_state(*DECIDED)
         elif wanted.show == "in-bulk":
             mask &= self.has_state("accepted in bulk")
+        elif wanted.show == "differs":
+            mask &= self._where(lambda row: row.is_other)
         elif wanted.show == "disputed":
             mask &= self.has_state("disputed")
         elif wanted.show == "no-concept":

@@ -18,11 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
+from linker import matching
 from linker.decisions.agreement import Agreement, agreement
 from linker.decisions.applying import Decided, Ruling, ruled
 from linker.decisions.records import Place, predicate_in
-from linker.ids import join_ids, part_ids
+from linker.ids import join_ids, part_ids, split_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
@@ -32,15 +34,16 @@ from linker.projects.groups import (
     DECIDED,
     STATES,
     UNDECIDED,
-    Group,
     Key,
     Member,
     Row,
     Verdict,
 )
+from linker.projects.reading import Mentions
 from linker.projects.store import Missing, Project
-from linker.types import Decision, Mention, Prediction, parse_spans
+from linker.types import Decision, Gold, GoldGroup, Mention, Prediction, parse_spans
 
+_GOLD = TypeAdapter(Gold)
 _SOME = 200  # groups whose rows are made before others have a turn
 _REMARKS = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = remarks.step "
@@ -56,15 +59,6 @@ _VERSION = (
     "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'mentions')"
 )
 """What changes with whatever is written; mentions are deleted in steps, and by these undone."""
-_NEW_ANSWERS = (
-    "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
-)
-_MENTIONS = (
-    "SELECT id, coalesce(document, 0), place, text, type, form, expanded, coalesce(answer, 0) "
-    "FROM mentions WHERE project = :project AND "
-)
-_NEW_MENTIONS = f"{_MENTIONS} id > :mention ORDER BY id"
-_ANSWERED = f"{_MENTIONS} id <= :mention AND answer > :answer ORDER BY id"
 
 
 class Queue:
@@ -78,7 +72,6 @@ class Queue:
     def __init__(self, project: Project, linker: Linker) -> None:
         self.project, self._linker = project, linker
         self._linkable = frozenset(linker.linkable.tolist())
-        self._is_of_documents = project.kind == "documents"
         self._version: tuple[int, ...] = ()
         self.number = time.time_ns() // 1_000_000
         """Another one whenever something in the project changed."""
@@ -87,26 +80,23 @@ class Queue:
     def _forget(self) -> None:
         self.is_made = False
         """Whether all of its rows were made once; later ones may wait."""
-        self._groups: dict[Key, Group] = {}
-        self._by_form: dict[str, list[Key]] = {}  # of the long form
-        self._by_own: dict[str, list[Key]] = {}  # of what is written, where that is another one
-        self._answers: dict[int, tuple[str, str, float | None]] = {}
-        self._owns: dict[str, str] = {}  # the form of a mention as it is written
-        self.documents: dict[int, str] = {}  # their ids
-        self._numbers: dict[str, list[int]] = {}  # of the documents of an id
+        self._there = Mentions(self.project, self._linker)
+        self._agreed: dict[tuple[str, str], bool] = {}  # ids that a file says, ids of an answer
         self._rows: dict[str, Row] = {}
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
         self._decided = Decided([], self._linker)  # that it was last told
         self._pending: dict[Key, None] = {}  # groups whose rows are to be made anew
         self._shared: dict[Place, Sequence[Decision]] = {}  # where there are several
         self._agreement: Agreement | None = None  # of reviewers; None: it is not counted
-        self._types: set[str] = set()
         self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
         self._steps: set[int | None] = set()  # of the project
-        self._last = (0, 0)  # mention, answer
-        self._count = 0
         self.remarks: dict[tuple[str, str], str] = {}
         self._columns: Columns | None = None
+
+    @property
+    def documents(self) -> Mapping[int, str]:
+        """The ids of the documents by their numbers."""
+        return self._there.documents
 
     # reading
 
@@ -129,7 +119,7 @@ class Queue:
                 self._version = version
                 self._look(connection, decided)
         if self._pending:
-            self._judge(connection, self._groups_on(first) & self._pending.keys())
+            self._judge(connection, self._there.on(first) & self._pending.keys())
             self._judge(connection, list(itertools.islice(self._pending, _SOME)))
             self.number += 1
         self.is_made = self.is_made or not self._pending
@@ -137,10 +127,10 @@ class Queue:
 
     def _look(self, connection: sqlite3.Connection, decided: Decided) -> None:
         """See which groups changed, and read what else did."""
-        changed = self._read_new(connection)
-        if self._count != self._mentions(connection):  # some are gone
+        changed = self._there.read(connection)
+        if self._there.are_gone(connection):
             self._forget()
-            changed = self._read_new(connection)
+            changed = self._there.read(connection)
         steps = connection.execute(_STEPS, [self.project.id])
         self._steps = {step for (step,) in steps}
         remarks = connection.execute(_REMARKS, [self.project.id])
@@ -160,57 +150,8 @@ class Queue:
             is_agreed_otherwise |= was_shared is not None or len(said) > 1
         if is_agreed_otherwise:
             self._agreement = None
-        changed |= self._groups_on({form for form, _ in touched})
+        changed |= self._there.on({form for form, _ in touched})
         self._pending |= dict.fromkeys(sorted(changed))
-
-    def _mentions(self, connection: sqlite3.Connection) -> int:
-        """How many mentions the project has."""
-        count = "SELECT count(*) FROM mentions WHERE project = ?"
-        return int(connection.execute(count, [self.project.id]).fetchone()[0])
-
-    def _read_new(self, connection: sqlite3.Connection) -> set[Key]:
-        number, (last_mention, last_answer) = self.project.id, self._last
-        if self._is_of_documents:
-            statement = "SELECT number, id FROM documents WHERE project = ?"
-            self.documents = dict(connection.execute(statement, [number]))
-            self._numbers = {}
-            for of, name in self.documents.items():
-                self._numbers.setdefault(name, []).append(of)
-        for of, ids, shown, confidence in connection.execute(_NEW_ANSWERS, [number, last_answer]):
-            self._answers[of] = ids, shown, confidence
-        changed, latest = set[Key](), last_mention
-        last = {"project": number, "mention": last_mention, "answer": last_answer}
-        new = (connection.execute(statement, last) for statement in (_ANSWERED, _NEW_MENTIONS))
-        for row in itertools.chain.from_iterable(new):
-            mention, document, place, text, kind, form, expanded, answer_id = row
-            latest = max(latest, mention)
-            self._count += mention > last_mention
-            ids, shown, confidence = self._answers.get(answer_id, ("", "[null]", None))
-            if not answer_id and linking.is_linked(self.project, kind):
-                continue  # it waits
-            own = form
-            if self._is_of_documents or not answer_id:
-                own = self._owns.get(text) or self._own(text)
-            key = own, form or own, kind, ids
-            group = self._groups.get(key)
-            if group is None:
-                group = self._groups[key] = Group(key, text, expanded, answer_id, shown, [])
-                self._by_form.setdefault(key[1], []).append(key)
-                self._types |= {kind} - {""}
-                if own != key[1]:
-                    self._by_own.setdefault(own, []).append(key)
-            group.members.append((mention, document, place))
-            if confidence is not None:
-                group.known += 1
-                group.total += confidence
-            changed.add(key)
-        self._last = latest, max(last_answer, next(reversed(self._answers), 0))
-        return changed
-
-    def _own(self, text: str) -> str:
-        """The form of a mention as it is written."""
-        self._owns[text] = linking.form_in(self._linker, text)
-        return self._owns[text]
 
     # what decisions say
 
@@ -225,29 +166,21 @@ class Queue:
             if columns and not (is_same and all(map(columns.replace, rows))):
                 self._columns = None
 
-    def _groups_on(self, forms: Iterable[str]) -> set[Key]:
-        """The groups that decisions on forms may be about, as written or in long form."""
-        return {
-            key
-            for by in (self._by_form, self._by_own)
-            for form in forms
-            for key in by.get(form, ())
-        }
-
     def _make_rows(self, connection: sqlite3.Connection, key: Key) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
         for old in self._keys.get(key, ()):
             self._rows.pop(old, None)
-        group = self._groups[key]
+        group = self._there.groups[key]
         first = str(min(group.members)[0])
-        if self._is_of_documents:
+        if self._there.is_of_documents:
             group.members.sort(key=lambda member: member[1:])
         scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
         if not scopes:  # as nearly always
-            self._rows[first] = Row(first, group, group.members, "")
+            row = self._rows[first] = Row(first, group, group.members, "")
+            row.is_other = self._is_other(row)
             self._keys[key] = [first]
             return
-        apart = {number for scope in scopes for number in self._numbers.get(scope, ())}
+        apart = {number for scope in scopes for number in self._there.numbers.get(scope, ())}
         parts: dict[int, list[Member]] = {}
         for member in group.members if apart else ():
             parts.setdefault(member[1] if member[1] in apart else 0, []).append(member)
@@ -257,8 +190,49 @@ class Queue:
         ]
         for row in rows:
             row.verdict = self._verdict(connection, row)
+            row.is_other = self._is_other(row)
             self._rows[row.key] = row
         self._keys[key] = [row.key for row in rows]
+
+    def _is_other(self, row: Row) -> bool:
+        """Whether the answer of a row is not what the file says of one of its mentions."""
+        return row.state != "not linked" and any(
+            not self._agrees(gold, row.ids) for gold in self._said(row)
+        )
+
+    def _agrees(self, gold: str, ids: str) -> bool:
+        """Whether the ids of an answer are those that the file says."""
+        if (gold, ids) not in self._agreed:
+            resolve = self._linker.dictionary.resolve
+            rank = matching.strict_rank(split_ids(ids), _GOLD.validate_json(gold), resolve)
+            self._agreed[gold, ids] = rank is not None
+        return self._agreed[gold, ids]
+
+    def _said(self, row: Row) -> Counter[str]:
+        """What the file says of mentions of a row, and of how many."""
+        said = self._there.said
+        return (
+            Counter(said[number] for number, *_ in row.members if number in said)
+            if said
+            else Counter()
+        )
+
+    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
+        """What the file says of mentions of a row: of each part its ids, with their names."""
+        dictionary = self._linker.dictionary
+
+        def part(group: GoldGroup) -> list[dict[str, str]]:
+            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
+            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
+
+        return [
+            {
+                "count": count,
+                "differs": not self._agrees(gold, row.ids),
+                "parts": list(map(part, _GOLD.validate_json(gold))),
+            }
+            for gold, count in self._said(row).most_common()
+        ]
 
     def _verdict(self, connection: sqlite3.Connection, row: Row) -> Verdict | None:
         """What decisions make of a row; None: nothing."""
@@ -345,7 +319,7 @@ class Queue:
 
     def rows_on(self, forms: Iterable[str]) -> list[Row]:
         """The rows that decisions on forms may change."""
-        keys = (name for key in self._groups_on(set(forms)) for name in self._keys.get(key, ()))
+        keys = (name for key in self._there.on(set(forms)) for name in self._keys.get(key, ()))
         return sorted((self._rows[name] for name in keys), key=lambda row: row.members[0][0])
 
     def of_document(self, number: int) -> Iterator[tuple[int, Row]]:
@@ -368,8 +342,8 @@ class Queue:
         return [
             decisions
             for (form, scope), decisions in places.items()
-            if (form in self._by_form or form in self._by_own)
-            and (not scope or scope in self._numbers)
+            if (form in self._there.by_form or form in self._there.by_own)
+            and (not scope or scope in self._there.numbers)
         ]
 
     @property
@@ -457,7 +431,7 @@ class Queue:
 
     def _beside(self, row: Row) -> Iterator[Row]:
         """The undecided rows that a decision on a row is on, too."""
-        for key in self._by_form[row.group.form]:
+        for key in self._there.by_form[row.group.form]:
             for name in self._keys.get(key, ()):
                 other = self._rows[name]
                 if other.scope == row.scope and other.state in UNDECIDED:
@@ -489,17 +463,15 @@ class Queue:
             "states": dict(states),
             "decided": sum(states[state] for state in DECIDED),
             "decided_elsewhere": int(columns.counts[columns.elsewhere].sum()),
-            "decided_elsewhere_in_bulk": int(
-                columns.counts[columns.elsewhere & columns.has_state("accepted in bulk")].sum()
-            ),
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
-            "types": sorted(self._types),
+            "types": sorted(self._there.types),
             "documents": len(self.documents),
+            "has_ids": bool(self._there.said),
             "reviewers": sorted(+columns.reviewers),
             "kappa": self.agreement.kappa,
             "disagreements": int(columns.has_state("disputed").sum()),
-            "flagged": sum(form in self._by_form for form in flags),
+            "flagged": sum(form in self._there.by_form for form in flags),
             "version": self.number,
         }
 
@@ -522,6 +494,7 @@ class Queue:
             "confidence": row.confidence,
             "flag": bool(self.remarks.get((group.form, "flag"))),
             "note": self.remarks.get((group.form, "note"), ""),
+            "differs": row.is_other,
             "reviewers": list(verdict.reviewers) if verdict else [],
             "adjudicated": verdict is not None and verdict.is_adjudicated,
             "predicate": verdict.predicate if verdict else "",

@@ -212,6 +212,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
                 {
                     "row": queue.to_dict(row),
                     "prediction": prediction,
+                    "file": queue.said_by_file(row),
                     "places": places,
                     "remarks": remarks,
                 }

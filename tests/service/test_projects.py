@@ -246,13 +246,13 @@ def test_what_was_decided_elsewhere_is_told(client: Any) -> None:
 
     def told(project: int) -> tuple[int, int, int]:
         said = client.get(f"/projects/{project}").json()
-        return said["decided"], said["decided_elsewhere"], said["decided_elsewhere_in_bulk"]
+        return said["decided"], said["decided_elsewhere"], said["states"].get("accepted in bulk", 0)
 
     second = create(client, TABLE, "again.csv")["id"]
-    assert (told(first), told(second)) == ((4, 0, 0), (4, 4, 2))
+    assert (told(first), told(second)) == ((4, 0, 2), (4, 4, 2))
     key = queue(client, second, q="breast")["rows"][0]["key"]
     decide(client, second, key, "MESH:D001943")  # which somebody looked at now
-    assert (told(first), told(second)) == ((4, 1, 0), (4, 3, 1))
+    assert (told(first), told(second)) == ((4, 1, 1), (4, 3, 1))
 
 
 def test_texts_without_marks_are_searched(client: Any) -> None:
@@ -264,6 +264,44 @@ def test_texts_without_marks_are_searched(client: Any) -> None:
     assert {row["type"] for row in rows} == {"Disease"}
     place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
     assert (place["before"], place["text"]) == ("He had ", "breast cancer")
+
+
+def test_what_the_file_says_stands_beside_the_answer(client: Any) -> None:
+    text = "7|t|Breast cancer, leukaemia, zzzzz and A-T\n7|a|\n"
+    places = (
+        (0, 13, "Breast cancer", "\tD001943"),
+        (15, 24, "leukaemia", "\tMESH:D001260+MESH:D9"),
+        (26, 31, "zzzzz", "\t-1"),
+        (36, 39, "A-T", ""),
+    )
+    lines = "".join(f"7\t{start}\t{end}\t{n}\tDisease{i}\n" for start, end, n, i in places)
+    more = "8|t|Breast cancer\n8|a|\n8\t0\t13\tBreast cancer\tDisease\tMESH:D1\n"
+    project = create(client, f"{text}{lines}\n{more}", "a.txt")["id"]
+    assert client.get(f"/projects/{project}").json()["has_ids"]
+    rows = queue(client, project, sort="document")["rows"]
+    answers = [[a and a["concept_id"] for a in row["answers"]] for row in rows]
+    assert answers == [["MESH:D001943"], ["MESH:D007938"], [None], ["MESH:D001260"]]
+    assert [row["differs"] for row in rows] == [True, True, False, False]
+    assert [
+        r["mention"] for r in queue(client, project, show="differs", sort="document")["rows"]
+    ] == [*("Breast cancer", "leukaemia")]
+
+    def said(row: dict[str, Any]) -> list[tuple[int, bool, list[list[tuple[str, str]]]]]:
+        group = client.get(f"/projects/{project}/groups/{row['key']}").json()
+        return [
+            (s["count"], s["differs"], [[(*c.values(),) for c in part] for part in s["parts"]])
+            for s in group["file"]
+        ]
+
+    breast, other = ("MESH:D001943", "Breast Neoplasms"), ("MESH:D1", "")
+    assert said(rows[0]) == [(1, False, [[breast]]), (1, True, [[other]])]
+    together = [("MESH:D001260", "Ataxia Telangiectasia"), ("MESH:D9", "")]
+    assert said(rows[1]) == [(1, True, [together])]
+    assert (said(rows[2]), said(rows[3])) == ([(1, False, [])], [])
+    decide(client, project, rows[0]["key"], "MESH:D007938", document=2, here=True)
+    first, second = queue(client, project, q="breast cancer", sort="document")["rows"][:2]
+    assert [row["differs"] for row in (first, second)] == [False, True]  # each in its document
+    assert said(second) == [(1, True, [[other]])]
 
 
 def test_remarks_flag_and_note(client: Any) -> None:

@@ -279,12 +279,33 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     expect(page.locator("#bulk-words")).to_contain_text("above 0.9 of 4 mentions in 3 rows?")
     page.keyboard.press("Enter")
     status(page, "4 mentions accepted, hardly any wrong.")
-    progress(page, "4 of 6 decided")
+    progress(page, "4 of 6 decided (4 in bulk); of the rest")
     expect(page.locator("#rows [data-state='accepted in bulk']")).to_have_count(3)
     expect(button).to_contain_text("Nothing to accept")
     page.click("#status button")  # one undo for all of them
     status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
     progress(page, "0 of 6 decided")
+
+
+def test_what_differs_from_the_file(make: Make, show: Open) -> None:
+    places = (
+        "1\t0\t9\tleukaemia\tDisease\tMESH:D009369\n1\t11\t25\tbreast cancers\tDisease\tD001943\n"
+    )
+    project = make(
+        f"1|t|Leukaemia, breast cancers\n1|a|\n{places}".replace("leuk", "Leuk"), "a.txt", ""
+    )
+    page = show(project, show="differs")
+    assert names(page) == ["Leukaemia"]
+    expect(page.locator("#file-says")).to_have_text("≠ The file says Neoplasms MESH:D009369")
+    page.click("#file-says button")
+    page.click("#concept >> text=Choose this concept")
+    status(page, "Leukaemia: MESH:D009369.")
+    expect(page.locator("#file-says")).to_have_text(
+        "The file says the same: Neoplasms MESH:D009369"
+    )
+    page.select_option("[name=show]", "decided")
+    page.locator("#rows .row", has_text="Leukaemia").wait_for()
+    expect(page.locator("#rows .signs")).to_have_count(0)
 
 
 def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -> None:

@@ -71,12 +71,13 @@ export class Filters {
   }
 
   /** Whether a row is still one of the filter, as far as decisions and remarks change that. */
-  isWanted({ state, flag }) {
+  isWanted({ state, flag, differs }) {
     const decided = isDecided(state);
     const wanted = {
       undecided: !decided,
       decided,
       "in-bulk": state === "accepted in bulk",
+      differs,
       flagged: flag,
       disputed: state === "disputed",
     };
@@ -89,8 +90,11 @@ export class Filters {
     this.changed();
   }
 
-  offerTypes(types) {
-    const field = this.form.elements.type;
+  /** Offer what a project has: its types, and what differs from its file, where that has ids. */
+  offer({ types, has_ids: hasIds }) {
+    const { type: field, show } = this.form.elements;
+    const differs = show.querySelector("[value=differs]");
+    differs.hidden = differs.disabled = !hasIds && show.value !== "differs";
     const offered = [...field.options].map(({ value }) => value);
     for (const type of types) if (!offered.includes(type)) field.add(new Option(type, type));
     field.closest("label").hidden = types.length < 2 && !field.value;

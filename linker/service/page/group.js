@@ -2,7 +2,7 @@
    answers: the places of the mentions, flag and note. */
 
 import { getJson, postJson } from "./api.js";
-import { announce, attempt, button, byId, fill, make, plural } from "./elements.js";
+import { announce, attempt, button, byId, count, fill, make, plural } from "./elements.js";
 import { who } from "./reviewer.js";
 
 const KEPT = 200; // groups that are kept, so that going back shows them at once
@@ -10,11 +10,11 @@ const SHOWN = 2; // places that are not folded away
 const CELLS = 12; // columns of a row that are not
 
 export class Groups {
-  /** `address` is that of the project; `changed` is called with the answer to a remark, and
-   * `openDocument` with the number of a document and a group's key.
+  /** `address` is that of the project; `changed` is called with the answer to a remark,
+   * `openDocument` with the number of a document and a group's key, `about` with a concept's id.
    */
-  constructor({ address, changed, openDocument }) {
-    Object.assign(this, { address, changed, openDocument });
+  constructor({ address, changed, openDocument, about }) {
+    Object.assign(this, { address, changed, openDocument, about });
     Object.assign(this, { known: new Map(), items: new Map(), entry: null });
     byId("flag").addEventListener("click", () => attempt(() => this.flag()));
     byId("note").addEventListener("change", ({ target }) =>
@@ -40,12 +40,12 @@ export class Groups {
     else for (const { key } of rows) this.known.delete(key);
   }
 
-  entryOf({ row, prediction, places }) {
+  entryOf({ row, prediction, places, file }) {
     const { document_id: id, document: number } = places[0];
     // its first place goes to a row of its own where somebody decides in that document alone
     if (!this.items.has(row.key) || this.items.get(row.key).number !== (number || undefined))
       this.items.set(row.key, this.itemOf(row, id, number));
-    return { item: this.items.get(row.key), prediction, row, places };
+    return { item: this.items.get(row.key), prediction, row, places, file };
   }
 
   /** What a group is of, as sessions have it; a document's text is read when it is needed. */
@@ -65,10 +65,25 @@ export class Groups {
     const isOther = entry?.row.key !== this.entry?.row.key;
     this.entry = entry;
     byId("remarks").hidden = !entry;
+    fill(byId("file-says"), entry?.file.map((said) => this.saidOf(said, entry.row.count)));
     fill(byId("places"), entry && this.placesOf(entry));
     if (!entry) return;
     byId("flag").setAttribute("aria-pressed", entry.row.flag);
     if (isOther || document.activeElement !== byId("note")) byId("note").value = entry.row.note;
+  }
+
+  /** What the file says of mentions, and of how many where others are beside them. */
+  saidOf({ parts, differs, count: number }, all) {
+    const concept = ({ concept_id: id, name }) => [
+      name && [button(name, () => this.about(id), { class: "name", title: "Show this concept" }), " "],
+      make("code", id),
+    ];
+    const joined = (items, word) => items.flatMap((item, place) => [place > 0 && ` ${word} `, item]);
+    const part = (concepts) => joined(concepts.map(concept), "with");
+    const ids = parts.length ? joined(parts.map(part), "and") : "no concept";
+    const times = number < all && ` (×${count(number)})`;
+    if (differs) return make("p", make("span.signs", "≠ "), "The file says ", ids, times);
+    return make("p.note", "The file says the same: ", ids, times);
   }
 
   placesOf({ row, places }) {

@@ -13,11 +13,12 @@ export function show(summary) {
   byId("project-name").textContent = name;
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
-  const { decided_elsewhere: elsewhere, decided_elsewhere_in_bulk: inBulk } = summary;
-  const unseen = inBulk ? `, ${count(inBulk)} accepted in bulk` : "";
-  const before = elsewhere ? `, ${count(elsewhere)} of them outside this project${unseen}` : "";
+  const { decided_elsewhere: elsewhere, states } = summary;
+  const inBulk = states["accepted in bulk"];
+  const how = [inBulk && `${count(inBulk)} in bulk`, elsewhere && `${count(elsewhere)} elsewhere`];
+  const so = how.some(Boolean) ? ` (${how.filter(Boolean).join(", ")})` : "";
   const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
-  const words = `${count(decided)} of ${count(mentions)} decided${before}${rest}`;
+  const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
   byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
   byId("project-problem").textContent = problem ?? "";

@@ -37,7 +37,7 @@ const steps = new Steps(address, {
   key: () => view.key,
 });
 const panel = new Panel({ decide, withdraw: (decision) => steps.withdraw(decision) });
-const groups = new Groups({ address, changed, openDocument });
+const groups = new Groups({ address, changed, openDocument, about: (id) => panel.about(id) });
 const documents = new DocumentView({ address, who, select: chosen, changed: marked });
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
@@ -96,7 +96,7 @@ function showSummary(summary) {
   if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
   overview.show(summary);
-  filters.offerTypes(summary.types);
+  filters.offer(summary);
 }
 
 /** Keep the project, the row and the filter in the address, so that a reload shows the same. */
