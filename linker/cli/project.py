@@ -118,7 +118,8 @@ def _take(
     origin = Origin(model_hash(options.model), releases(linker.dictionary))
     with file.reading() as connection:
         there = {one.name: one for one in store.projects(connection)}.get(name)
-        notes = [*read.notes, *store.elsewhere(connection, read)]
+        read, told = store.beside(connection, read)
+    notes = [*read.notes, *told]
     if there is None:
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()

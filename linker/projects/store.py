@@ -13,7 +13,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -307,19 +307,37 @@ def check_kind(project: Project, kind: Kind, name: str) -> None:
         raise OtherKind(f"{name}: {_A[kind]}, and the project has others; make another one")
 
 
-def elsewhere(connection: sqlite3.Connection, file: Content) -> list[str]:
-    """Which projects have the same file, each in a sentence."""
+def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list[str]]:
+    """A file as it stands beside those of all projects, and what is odd about that, in sentences.
+
+    What is decided for one document alone holds in all of its id. The id of a text is its name: one
+    that another text has is made another one. Ids that a file gives stay, and are told.
+    """
     rows = connection.execute(
         "SELECT p.name, s.name FROM sources s JOIN projects p ON p.id = s.project "
         "WHERE p.created <> '' AND length(s.content) = ? AND s.content = ? ORDER BY p.id",
         [len(file.packed), file.packed],
     )
     told = [f"the project {name!r} has the same file, as {source}" for name, source in rows]
-    return [*told, *_namesakes(connection, file)]
+    others = _namesakes(connection, file)
+    if file.format == "txt" and others:
+        (text,) = file.documents
+        other = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
+        told += [
+            f"the project {name!r} has another text {text.id!r}; this one has the id {other.id!r}"
+            for name in others
+        ]
+        return replace(file, documents=(other,)), told
+    told += [
+        f"the project {name!r} has other texts with ids of {len(ids):,} of these documents, "
+        f"such as {ids[0]!r}; what is decided for such a document alone holds in both"
+        for name, ids in others.items()
+    ]
+    return file, told
 
 
-def _namesakes(connection: sqlite3.Connection, file: Content) -> Iterator[str]:
-    """Which projects have other texts with the ids of documents of a file, each in a sentence."""
+def _namesakes(connection: sqlite3.Connection, file: Content) -> dict[str, list[str]]:
+    """The ids of documents of a file that other texts have, too, by the names of projects."""
     texts = {document.id: document.text for document in file.documents}
     found = connection.execute(
         "SELECT p.name, d.id, d.record FROM documents d JOIN projects p ON p.id = d.project "
@@ -330,11 +348,7 @@ def _namesakes(connection: sqlite3.Connection, file: Content) -> Iterator[str]:
     for name, of, record in found:
         if _RECORD.validate_json(record).document.text != texts[of]:
             others.setdefault(name, []).append(of)
-    for name, ids in others.items():
-        yield (
-            f"the project {name!r} has other texts with ids of {len(ids):,} of these documents, "
-            f"such as {ids[0]!r}; what is decided for such a document alone holds in both"
-        )
+    return others
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:

@@ -106,7 +106,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
         name = name.strip() or PurePath(file).stem or "project"
         kind = linking.type_for(read, linker) if type is None else type.strip()
-        same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
+        read, told = await workbench.read(lambda connection: rows.beside(connection, read))
         making = rows.created(
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
@@ -114,7 +114,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         said = {}
         if reviewed.is_reviewed(read):
             said = await take(number, read, reviewer, is_first=True)
-        notes = [*said.pop("notes", read.notes), *same]
+        notes = [*said.pop("notes", read.notes), *told]
         return await workbench.summary(number) | said | {"notes": notes}
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
@@ -145,9 +145,9 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             return await workbench.summary(number) | said
         reviewed.check_new(read)
         rows.check_kind(project, read.kind, read.name)
-        same = await workbench.read(lambda connection: rows.elsewhere(connection, read))
+        read, told = await workbench.read(lambda connection: rows.beside(connection, read))
         await workbench.write_all(rows.added(workbench.store, number, read))
-        return await workbench.summary(number) | {"notes": [*read.notes, *same]}
+        return await workbench.summary(number) | {"notes": [*read.notes, *told]}
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:

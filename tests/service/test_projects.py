@@ -7,6 +7,7 @@ import io
 import sqlite3
 import time
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +169,23 @@ def test_what_was_rejected_and_accepted_in_bulk_is_as_sure_as_the_model(
     assert after["answers"][0]["concept_id"] == "MESH:D009369"
 
 
-def test_projects_that_share_an_id_with_other_texts_say_so(client: Any) -> None:
+def test_texts_of_one_name_have_ids_of_their_own(client: Any) -> None:
     create(client, "No gout here. It was lymphoma, they said, of the old kind.", "note.txt")
     more = {"file": "note.txt", "name": "b"}
     other = client.post("/projects", params=more, content=b"Another patient. He had leukaemia.")
-    said = "the project 'note' has other texts with ids of 1 of these documents, such as 'note'"
-    assert [note[: len(said)] for note in other.json()["notes"]] == [said]
+    other_id = f"note-{zlib.crc32(b'Another patient. He had leukaemia.'):08x}"
+    said = f"the project 'note' has another text 'note'; this one has the id {other_id!r}"
+    assert other.json()["notes"] == [said]
+    second = linked(client, other.json()["id"])["id"]
+    (row,) = queue(client, second)["rows"]
+    assert row["first"]["document_id"] == other_id
+    more = {"file": "more.txt", "name": "c"}
+    third = client.post("/projects", params=more, content=PUBTATOR.encode()).json()["id"]
+    changed = PUBTATOR.replace("was seen", "is there")
+    address, asked = f"/projects/{third}/sources", {"file": "again.txt"}
+    said = "the project 'c' has other texts with ids of 1 of these documents, such as '7'"
+    notes = client.post(address, params=asked, content=changed.encode()).json()["notes"]
+    assert [note[: len(said)] for note in notes] == [said]
 
 
 def test_a_project_in_the_list_is_as_far_as_its_page_says(client: Any) -> None:
