@@ -18,11 +18,12 @@ _ADD_STEP = (
 )
 _LAST_STEP = (
     "SELECT * FROM steps WHERE project IS :project AND reviewer = :reviewer AND undone = '' "
-    "ORDER BY id DESC LIMIT 1"
+    "AND id = coalesce(:of, id) ORDER BY id DESC LIMIT 1"
 )
 _WITHDRAW_STEP = (
-    "INSERT OR IGNORE INTO withdrawals (decision, reviewer, time) "
-    "SELECT decision, :undone_by, :undone FROM details WHERE step = :id"
+    "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, :undone_by, :undone "
+    "FROM details WHERE step = :id AND decision NOT IN (SELECT decision FROM withdrawals) "
+    "ORDER BY decision DESC LIMIT :most"
 )
 _UNDO = "UPDATE steps SET undone = :undone, undone_by = :undone_by WHERE id = :id"
 _READ = {
@@ -78,21 +79,32 @@ def add_step(connection: sqlite3.Connection, step: Step) -> int:
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
-def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
+def undo(
+    connection: sqlite3.Connection,
+    project: int | None,
+    reviewer: str,
+    of: int | None = None,
+    most: int = -1,
+) -> Step | None:
     """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
 
     Args:
         connection: of a transaction.
         project: in which; None: the last of those that are in none.
         reviewer: whose step it is, who undoes it.
+        of: its number, where that is known.
+        most: how many decisions to withdraw, the last first; -1: all.
 
     Returns:
-        The step; None where there is none to undo.
+        The step, which is not undone where more of its decisions are in force; None where there is
+        none to undo.
     """
-    if not (found := _rows(connection, _LAST_STEP, {"project": project, "reviewer": reviewer})):
+    asked = {"project": project, "reviewer": reviewer, "of": of}
+    if not (found := _rows(connection, _LAST_STEP, asked)):
         return None
     step = replace(Step(**found[0]), undone=now(), undone_by=reviewer)
-    connection.execute(_WITHDRAW_STEP, asdict(step))
+    if connection.execute(_WITHDRAW_STEP, asdict(step) | {"most": most}).rowcount == most:
+        return replace(step, undone="", undone_by="")
     connection.execute(_UNDO, asdict(step))
     return step
 

@@ -73,17 +73,28 @@ def _plain(value: str) -> str:
     return " ".join(value.split())
 
 
-def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str]] | None:
+def undo(
+    store: DecisionStore, project: int, reviewer: str, of: int | None = None, most: int = -1
+) -> tuple[Step, list[str]] | None:
     """Undo the last step of a reviewer in a project that is not undone; None: there is none.
 
     Its decisions are withdrawn, and its remarks and marks count no more.
 
+    Args:
+        store: the file.
+        project: in which.
+        reviewer: whose step it is.
+        of, most: see `steps.undo`.
+
     Returns:
-        The step, and the mentions that it was about, or their forms.
+        The step, and the mentions that it was about, or their forms; none of these where it is not
+        yet undone.
     """
     with store.transaction() as connection:
-        if (step := steps.undo(connection, project, reviewer)) is None:
+        if (step := steps.undo(connection, project, reviewer, of, most)) is None:
             return None
+        if not step.undone:
+            return step, []
         for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
             marks.refresh(connection, project, document, stored.document)

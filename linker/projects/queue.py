@@ -417,16 +417,17 @@ class Queue:
         They are undecided, have an answer, and nobody disagrees. Left out are those of which a
         decision would be on another undecided row, too, that is not wanted or has another answer.
         """
-        rows = [
-            row
-            for row in self.matching(wanted)
-            if row.state in ACCEPTABLE and all(part_ids(row.ids))
-        ]
-        wanted_keys = {row.key for row in rows}
+        columns = self.columns
+        mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE)
+        order = columns.order("document")
+        rows = [columns.rows[place] for place in order[mask[order]].tolist()]
+        rows = [row for row in rows if _is_whole(row.ids)]
+        keys = {row.key for row in rows}
         return [
             row
             for row in rows
-            if all(other.key in wanted_keys and other.ids == row.ids for other in self._beside(row))
+            if len(self._there.by_form[row.group.key[1]]) == 1  # as nearly always
+            or all(other.key in keys and other.ids == row.ids for other in self._beside(row))
         ]
 
     def _beside(self, row: Row) -> Iterator[Row]:
@@ -510,6 +511,13 @@ class Queue:
 
     def _mask(self, wanted: Filter) -> Numbers:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
+
+
+def _is_whole(ids: str) -> bool:
+    """Whether all parts of an answer have a concept."""
+    if "|" in ids:
+        return all(part_ids(ids))
+    return ids != "-1"  # as nearly always
 
 
 def decided_mentions(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
-from linker.decisions.records import identified, releases, replaced
+from linker.decisions.records import Place, identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
 from linker.projects import changes, linking, marks
@@ -23,7 +23,7 @@ from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
-from linker.service.state import Service
+from linker.service.state import Service, aside
 from linker.service.workbench import Workbench
 from linker.types import Decision, Predicate
 
@@ -139,19 +139,27 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     async def accept(number: Number, body: Annotated[Accept, Body()]) -> dict[str, Any]:
         """Accept the present answers of all undecided rows of a filter, as one step."""
 
-        def read(queue: Queue, _: sqlite3.Connection) -> tuple[dict[str, Any], list[Decision]]:
+        def read(
+            queue: Queue, _: sqlite3.Connection
+        ) -> tuple[dict[str, Any], dict[Place, tuple[str, str]]]:
             if body.version not in (None, queue.number):
                 raise Taken("the queue has changed meanwhile; look at the numbers again")
-            wanted = queue.acceptable(body.filter.filter)
-            decisions: dict[tuple[str, str], Decision] = {}
-            for row in wanted:
-                decision = _decision(service, body, row.group.text, row.ids, row.scope)
-                decisions.setdefault((row.group.form, row.scope), decision)
-            others = len(decisions) - 1
-            in_bulk = [dataclasses.replace(d, others=others) for d in decisions.values()]
-            return queue.figures(wanted), in_bulk
+            there = queue.acceptable(body.filter.filter)
+            wanted: dict[Place, tuple[str, str]] = {}
+            for row in there:
+                wanted.setdefault((row.group.form, row.scope), (row.group.text, row.ids))
+            return queue.figures(there), wanted
 
-        figures, decisions = await workbench.ask(number, read)
+        figures, wanted = await workbench.ask(number, read)
+
+        def made() -> list[Decision]:
+            others = len(wanted) - 1
+            return [
+                dataclasses.replace(_decision(service, body, text, ids, scope), others=others)
+                for (_, scope), (text, ids) in wanted.items()
+            ]
+
+        decisions = await aside(wanted, made)
         if not decisions:
             raise Failure(
                 422, "no row of the filter has an answer that nobody decided on", "filter"
@@ -166,7 +174,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     async def undo(number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
         """Undo the last step of a reviewer in a project."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        undone = await workbench.write(changes.undo, workbench.store, number, body.reviewer)
+        undone = await workbench.undo(number, body.reviewer)
         if undone is None:
             raise Failure(404, "there is nothing to undo")
         step, about = undone

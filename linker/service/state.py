@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 _WRITERS = 4  # threads that write, or wait until another one has written
 _SOON = 0.05  # seconds that an answer waits for decisions that others are sending
 FEW = 100  # items of a request that are gone over at once
-_PIECE = 500  # decisions that are stored at once
+PIECE = 500  # decisions that are stored, or withdrawn, at once
 _GARBAGE = 100_000  # objects that are made before the collector looks which are garbage
 _THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
@@ -183,8 +183,8 @@ class Service:
         self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None
     ) -> list[Decision]:
         added: list[Decision] = []
-        for start in range(0, len(decisions), _PIECE):
-            piece = decisions[start : start + _PIECE]
+        for start in range(0, len(decisions), PIECE):
+            piece = decisions[start : start + PIECE]
             try:
                 added += await self.write(store.add, piece, step)
             except LinkerError as error:

@@ -16,16 +16,17 @@ from cachetools import LRUCache
 
 from linker.decisions.applying import Decided
 from linker.decisions.records import releases
+from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.projects import linking
+from linker.projects import changes, linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
 from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
 from linker.service.errors import Failure
-from linker.service.state import Model, Service
+from linker.service.state import PIECE, Model, Service
 
 logger = logging.getLogger(__name__)
 
@@ -196,6 +197,24 @@ class Workbench:
                 last = value
             self.wake()
             return last
+
+        return await asyncio.shield(take())
+
+    async def undo(self, number: int, reviewer: str) -> tuple[Step, list[str]] | None:
+        """Undo the last step of a reviewer in a project, as `changes.undo` does.
+
+        Many decisions are withdrawn in pieces, as `Service.add` stores them: a process that ends
+        between two leaves a step that can be undone again.
+        """
+
+        async def take() -> tuple[Step, list[str]] | None:
+            of = None
+            while True:
+                undone = await self.write(changes.undo, self.store, number, reviewer, of, PIECE)
+                if undone is None or undone[0].undone:
+                    return undone
+                of = undone[0].id
+                await self.decided()
 
         return await asyncio.shield(take())
 

@@ -235,7 +235,8 @@ def test_the_first_request_to_a_new_process_may_be_a_decision(
 def test_many_decisions_are_one_step_in_pieces(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "_PIECE", 2)
+    monkeypatch.setattr(state, "PIECE", 2)
+    monkeypatch.setattr(workbench, "PIECE", 2)
     project = create(client, TABLE)["id"]
     rows = queue(client, project, sort="document")["rows"]
     said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
