@@ -61,6 +61,9 @@ class Columns:
         self.counts = np.fromiter((len(row.members) for row in rows), np.int64, count)
         self.states = np.zeros(count, np.int8)
         self.confidences = np.zeros(count)
+        self.answered = np.zeros(count, np.int64)  # mentions with an answer that is the model's
+        self.wrong = np.zeros(count)  # how many of these are expected to be wrong
+        self.mentions_in, self.rows_in = Counter[str](), Counter[str]()  # by states
         self.elsewhere = np.zeros(count, bool)  # whether it was decided outside the project alone
         self.reviewers = Counter[str]()  # on how many rows each decided
         for place, row in enumerate(rows):
@@ -69,20 +72,27 @@ class Columns:
         self._texts: list[str] = []  # that are searched; made when they are
 
     def _set(self, place: int, row: Row) -> None:
-        confidence = row.confidence
-        self.states[place] = STATES.index(row.state)
+        confidence, verdict, count, state = row.confidence, row.verdict, len(row.members), row.state
+        is_answered = state in UNDECIDED and confidence is not None
+        self.states[place] = STATES.index(state)
         self.confidences[place] = np.nan if confidence is None else confidence
-        if verdict := row.verdict:
-            self.reviewers.update(verdict.reviewers)
-        self.elsewhere[place] = row.state in DECIDED and verdict and verdict.is_elsewhere
+        self.answered[place] = count if is_answered else 0
+        self.wrong[place] = count * (1 - (confidence or 0.0)) if is_answered else 0.0
+        self.mentions_in[state] += count
+        self.rows_in[state] += 1
+        self.reviewers.update(verdict.reviewers if verdict else ())
+        self.elsewhere[place] = state in DECIDED and verdict and verdict.is_elsewhere
 
     def replace(self, row: Row) -> bool:
         """Put a row in the place of that with its key; False: that has other mentions."""
         place = self._places.get(row.key)
         if place is None or self.counts[place] != len(row.members):
             return False
-        before = self.rows[place].verdict
-        self.reviewers.subtract(before.reviewers if before else ())
+        before = self.rows[place]
+        self.reviewers.subtract(before.verdict.reviewers if before.verdict else ())
+        state = STATES[self.states[place]]
+        self.mentions_in[state] -= len(before.members)
+        self.rows_in[state] -= 1
         self.rows[place] = row
         self._set(place, row)
         if self._texts:
@@ -96,16 +106,6 @@ class Columns:
     def has_state(self, *states: str) -> Numbers:
         """Whether each row has one of these states."""
         return np.isin(self.states, [STATES.index(state) for state in states])
-
-    @property
-    def is_answered(self) -> Numbers:
-        """Whether each row has an answer of the model that nobody decided on."""
-        return self.has_state(*UNDECIDED) & ~np.isnan(self.confidences)
-
-    def expected_wrong(self, mask: Numbers) -> float:
-        """How many mentions of rows are expected to have a wrong answer that is the model's."""
-        rest = mask & self.is_answered
-        return float((self.counts * (1 - self.confidences))[rest].sum())
 
     def mask(self, wanted: Filter, remarks: Remarks, dictionary: Dictionary) -> Numbers:
         """Whether each row is wanted.

@@ -32,7 +32,6 @@ from linker.projects.filtering import Columns, Filter, Numbers, Sort
 from linker.projects.groups import (
     ACCEPTABLE,
     DECIDED,
-    STATES,
     UNDECIDED,
     Key,
     Member,
@@ -46,10 +45,11 @@ from linker.types import Decision, Gold, GoldGroup, Mention, Prediction, parse_s
 _GOLD = TypeAdapter(Gold)
 _SOME = 200  # groups whose rows are made before others have a turn
 _REMARKS = (
-    "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = remarks.step "
-    "WHERE steps.project = ? AND undone = '' ORDER BY remarks.id"
+    "SELECT json_group_array(json_array(form, kind, value)) FROM (SELECT form, kind, value "
+    "FROM remarks JOIN steps ON steps.id = remarks.step "
+    "WHERE steps.project = ? AND undone = '' ORDER BY remarks.id)"
 )
-_STEPS = "SELECT id FROM steps WHERE project = ?"
+_STEPS = "SELECT json_group_array(id) FROM steps WHERE project = ?"
 _VERSION = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions), "
     "(SELECT coalesce(max(id), 0) FROM withdrawals), "
@@ -116,8 +116,9 @@ class Queue:
         if sum(decided.seen) >= sum(self._decided.seen):
             version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
             if version != self._version:
+                of_mentions = self._there.is_of_documents or version[3:6] != self._version[3:6]
                 self._version = version
-                self._look(connection, decided)
+                self._look(connection, decided, of_mentions)
         if self._pending:
             self._judge(connection, self._there.on(first) & self._pending.keys())
             self._judge(connection, list(itertools.islice(self._pending, _SOME)))
@@ -125,15 +126,14 @@ class Queue:
         self.is_made = self.is_made or not self._pending
         return not self._pending
 
-    def _look(self, connection: sqlite3.Connection, decided: Decided) -> None:
-        """See which groups changed, and read what else did."""
-        changed = self._there.read(connection)
-        if self._there.are_gone(connection):
+    def _look(self, connection: sqlite3.Connection, decided: Decided, of_mentions: bool) -> None:
+        """See which groups changed, and read what else did, also `of_mentions` where wanted."""
+        changed = self._there.read(connection) if of_mentions else set[Key]()
+        if of_mentions and self._there.are_gone(connection):
             self._forget()
             changed = self._there.read(connection)
-        steps = connection.execute(_STEPS, [self.project.id])
-        self._steps = {step for (step,) in steps}
-        remarks = connection.execute(_REMARKS, [self.project.id])
+        self._steps = set(_rows(connection, _STEPS, self.project.id))
+        remarks = _rows(connection, _REMARKS, self.project.id)
         before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
         self.number += before != self.remarks
         touched = decided.touched(self._decided)
@@ -395,7 +395,7 @@ class Queue:
         return {
             "total": len(places),
             "mentions": int(columns.counts[mask].sum()),
-            "expected_wrong": round(columns.expected_wrong(mask), 2),
+            "expected_wrong": round(float(columns.wrong[mask].sum()), 2),
             "version": self.number,
             "position": position[0] if position else None,
             "rows": [self.to_dict(row) for row in rows],
@@ -450,17 +450,12 @@ class Queue:
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
         columns = self.columns
-        states = Counter[str]()
-        for place, state in enumerate(STATES):
-            if count := int(columns.counts[columns.states == place].sum()):
-                states[state] = count
-        linked = ~columns.has_state("not linked")
-        answered = int(columns.counts[columns.is_answered].sum())
-        wrong = columns.expected_wrong(linked)
+        states, groups = +columns.mentions_in, columns.rows_in
+        answered, wrong = int(columns.answered.sum()), float(columns.wrong.sum())
         flags = (form for (form, kind), value in self.remarks.items() if kind == "flag" and value)
         return {
-            "mentions": int(columns.counts[linked].sum()),
-            "groups": int(linked.sum()),
+            "mentions": states.total() - states["not linked"],
+            "groups": len(columns.rows) - groups["not linked"],
             "states": dict(states),
             "decided": sum(states[state] for state in DECIDED),
             "decided_elsewhere": int(columns.counts[columns.elsewhere].sum()),
@@ -471,7 +466,7 @@ class Queue:
             "has_ids": bool(self._there.said),
             "reviewers": sorted(+columns.reviewers),
             "kappa": self.agreement.kappa,
-            "disagreements": int(columns.has_state("disputed").sum()),
+            "disagreements": groups["disputed"],
             "flagged": sum(form in self._there.by_form for form in flags),
             "version": self.number,
         }
@@ -511,6 +506,16 @@ class Queue:
 
     def _mask(self, wanted: Filter) -> Numbers:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
+
+
+def _rows(connection: sqlite3.Connection, statement: str, number: int) -> list[Any]:
+    """What a statement says of a project as one text of JSON.
+
+    For each row that is read, other threads have a turn.
+    """
+    ((text,),) = connection.execute(statement, [number])
+    rows: list[Any] = json.loads(text)
+    return rows
 
 
 def _is_whole(ids: str) -> bool:
