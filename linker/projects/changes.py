@@ -23,6 +23,10 @@ Remark = tuple[str, Kind, str]
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
 )
+_ABOUT = (  # one row, since others have a turn with each
+    "SELECT json_group_array(mention) FROM (SELECT mention FROM decisions JOIN details "
+    "ON decision = id WHERE step = :step UNION ALL SELECT form FROM remarks WHERE step = :step)"
+)
 _AROUND = 100  # characters of the text before and behind a mention that are shown
 _TOLD = 3  # decisions of a step that its words tell
 
@@ -98,12 +102,8 @@ def undo(
         for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
             marks.refresh(connection, project, document, stored.document)
-        about = connection.execute(
-            "SELECT mention FROM decisions JOIN details ON decision = id WHERE step = :step "
-            "UNION ALL SELECT form FROM remarks WHERE step = :step",
-            {"step": step.id},
-        )
-        return step, [text for (text,) in about]
+        ((about,),) = connection.execute(_ABOUT, {"step": step.id})
+        return step, json.loads(about)
 
 
 def places(

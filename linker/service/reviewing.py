@@ -23,7 +23,7 @@ from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
-from linker.service.state import Service, aside
+from linker.service.state import FEW, Service, aside
 from linker.service.workbench import Workbench
 from linker.types import Decision, Predicate
 
@@ -172,7 +172,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
 
     @routes.post("/{number}/undo")
     async def undo(number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
-        """Undo the last step of a reviewer in a project."""
+        """Undo the last step of a reviewer in a project; of a large one `rows` is empty."""
         await workbench.read(lambda connection: rows.project(connection, number))
         undone = await workbench.undo(number, body.reviewer)
         if undone is None:
@@ -181,7 +181,8 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         marked = await workbench.read(lambda connection: marks.of_step(connection, step.id or 0))
         for document in marked:
             await workbench.link_document(number, document)
-        forms = [linking.form_in(service.linker, text) for text in about]
+        few = about if len(about) <= FEW else []
+        forms = [linking.form_in(service.linker, text) for text in few]
         return await answered(number, forms, {"words": step.words})
 
     @routes.post("/{number}/remarks", status_code=201)
