@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 import sqlite3
 import zipfile
@@ -65,15 +66,14 @@ class Snapshot:
     project: Project
     rows: Mapping[int, Row]  # by the numbers of their mentions
     remarks: Mapping[tuple[str, str], str]  # by form and kind
-    said: Sequence[Decision]  # those in force on its mentions, in order of entry
+    said: Sequence[Sequence[Decision]]  # those in force on its mentions, of each form and scope
 
     @classmethod
     def of(cls, queue: Queue) -> Snapshot:
         """The rows of a queue as they are now."""
         of_mentions = {member[0]: row for row in queue.rows() for member in row.members}
         remarks = {place: value for place, value in queue.remarks.items() if value}
-        said = (decision for decisions in queue.said() for decision in decisions)
-        return cls(queue.project, of_mentions, remarks, sorted(said, key=lambda d: d.id or 0))
+        return cls(queue.project, of_mentions, remarks, queue.said())
 
 
 class Exporter:
@@ -139,7 +139,8 @@ class Exporter:
         if form == "log":
             log.write(self._store, text, self._project.id)
             return
-        exchange.write(self._said, text)
+        said = itertools.chain.from_iterable(self._said)
+        exchange.write(sorted(said, key=lambda d: d.id or 0), text)
 
     def _write_own(self, source: Source, file: IO[bytes]) -> None:
         """Write a file as it came in, with what became of its mentions."""

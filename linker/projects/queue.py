@@ -196,9 +196,9 @@ class Queue:
 
     def _is_other(self, row: Row) -> bool:
         """Whether the answer of a row is not what the file says of one of its mentions."""
-        return row.state != "not linked" and any(
-            not self._agrees(gold, row.ids) for gold in self._said(row)
-        )
+        if not self._there.said or row.state == "not linked":  # as nearly always
+            return False
+        return not all(self._agrees(gold, row.ids) for gold in self._said(row))
 
     def _agrees(self, gold: str, ids: str) -> bool:
         """Whether the ids of an answer are those that the file says."""
@@ -211,11 +211,7 @@ class Queue:
     def _said(self, row: Row) -> Counter[str]:
         """What the file says of mentions of a row, and of how many."""
         said = self._there.said
-        return (
-            Counter(said[number] for number, *_ in row.members if number in said)
-            if said
-            else Counter()
-        )
+        return Counter(said[number] for number, *_ in row.members if number in said)
 
     def said_by_file(self, row: Row) -> list[dict[str, Any]]:
         """What the file says of mentions of a row: of each part its ids, with their names."""

@@ -61,19 +61,21 @@ class Workbench:
         self._queues: LRUCache[int, _Kept] = LRUCache(_QUEUES)
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to link what waits in projects."""
-        self._task = asyncio.create_task(self._link_all())
+        """Begin to link what waits in projects, and read the one that somebody will open first."""
+        self._tasks = [
+            asyncio.create_task(self._read_last()),
+            asyncio.create_task(self._link_all()),
+        ]
         self._work.set()
 
     async def close(self) -> None:
         """Stop linking; what waits is linked at the next start."""
-        if self._task:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def wake(self) -> None:
         """Link what has come."""
@@ -239,6 +241,12 @@ class Workbench:
                 await self._store_answers(batch, model, behind=False)
             except Failure:  # what was marked is kept
                 self.wake()
+
+    async def _read_last(self) -> None:
+        """Read the project in which somebody decided last, since it will be opened first."""
+        with contextlib.suppress(LinkerError):  # whoever opens it is told what is wrong
+            if last := await self.read(rows.last):
+                await self.ask(last.id, lambda queue, _: queue.columns)
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
+from linker.errors import LinkerError
 from linker.projects import sources
 from linker.projects import store as rows
 from linker.projects.store import Origin, Taken
+from linker.types import Decision
 
 
 @pytest.fixture
@@ -80,3 +83,36 @@ def test_a_file_that_was_not_stored_to_its_end_is_removed(
     assert len(documents(store)) == 61
     with store.reading() as connection:
         assert rows.unfinished(connection) == []
+
+
+def test_the_last_project_is_that_in_which_somebody_decided(store: DecisionStore) -> None:
+    def last() -> str | None:
+        with store.reading() as connection:
+            project = rows.last(connection)
+        return project and project.name
+
+    assert last() is None
+    for name in ("a", "b", "c"):
+        list(rows.created(store, name, texts(1, 1), {}, "ann", Origin("", "")))
+    assert last() == "c"
+    store.add([Decision("x", "A")], Step("said", "ann", 2))
+    assert last() == "b"
+
+
+def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
+    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
+    with store.transaction() as connection:
+        ((pages,),) = connection.execute("PRAGMA page_count")
+    store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
+    going = rows.added(store, 1, texts(100, 400))
+    with pytest.raises(LinkerError, match="there is no space left where it is; free some"):
+        list(going)
+    with pytest.raises(LinkerError, match="there is no space left"):
+        store.add([Decision("x" * 400, "A")] * 50, Step("said", "ann", 1))
+    with store.reading() as connection:
+        assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
+    assert store.list() == []
+    store._writer.execute("PRAGMA max_page_count = 1000000")
+    list(rows.added(store, 1, texts(100)))
+    store.add([Decision("x", "A")], Step("said", "ann", 1))
+    assert (len(store.list()), len(store.steps())) == (1, 1)
