@@ -44,6 +44,13 @@ def test_each_text_is_one_term() -> None:
     ]
 
 
+def test_what_was_accepted_in_bulk_is_accepted_by_nobody() -> None:
+    seen, unseen = (answered("gout", GOUT, state=s) for s in ("accepted", "accepted in bulk"))
+    assert of(seen) == [("gout", 1, ["A:1"], True)]
+    assert of(unseen) == [("gout", 1, ["A:1"], False)]
+    assert of(seen, unseen) == [("gout", 2, ["A:1"], False)]
+
+
 def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> None:
     tea, gout = answered("x", TEA), answered("x", GOUT)
     with caplog.at_level(logging.WARNING):
