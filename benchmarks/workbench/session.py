@@ -140,7 +140,7 @@ class Session:
         self._note()
         if at_once:
             self._accept_at_once()
-        while self._decide():
+        while not self._is_put_off and self._decide():
             if self.rows % CHECKED == 0:
                 self._note()
             if learns and self.rows % EACH == 0:
@@ -159,6 +159,11 @@ class Session:
     def _key(self) -> str:
         """The key of the selected row."""
         return parse_qs(urlsplit(self._page.url).query).get("key", [""])[0]
+
+    @property
+    def _is_put_off(self) -> bool:
+        """Whether the selected row was flagged: after a training these are last."""
+        return bool(self._page.get_attribute("#flag", "aria-pressed") == "true")
 
     def _press(self, key: str) -> None:
         self._page.keyboard.press(key)

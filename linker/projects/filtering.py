@@ -120,8 +120,7 @@ class Columns:
         """
         mask = self._shown(wanted)
         if wanted.show == "flagged":
-            flags = {form for (form, kind), value in remarks.items() if kind == "flag" and value}
-            mask &= self._where(lambda row: row.group.form in flags)
+            mask &= self.flagged(remarks)
         if wanted.below is not None:
             mask &= ~(self.confidences >= wanted.below)
         if wanted.above is not None:
@@ -135,6 +134,11 @@ class Columns:
             found = (query in text for text in self._texts)
             mask &= np.fromiter(found, bool, len(self.rows))
         return mask
+
+    def flagged(self, remarks: Remarks) -> Numbers:
+        """Whether somebody flagged each row."""
+        flags = {form for (form, kind), value in remarks.items() if kind == "flag" and value}
+        return self._where(lambda row: row.group.form in flags)
 
     def _shown(self, wanted: Filter) -> Numbers:
         """Whether each row has the type that is wanted, and one of the states.

@@ -386,6 +386,9 @@ class Queue:
         columns, mask = self.columns, self._mask(wanted)
         order = columns.order(sort)
         places = order[mask[order]]
+        if wanted.show == "undecided":  # a flag puts a row off
+            put_off = columns.flagged(self.remarks)[places]
+            places = np.concatenate([places[~put_off], places[put_off]])
         rows = [columns.rows[place] for place in places[offset : offset + limit].tolist()]
         position = np.flatnonzero(places == columns.place_of(find)).tolist()
         return {
@@ -410,11 +413,14 @@ class Queue:
     def acceptable(self, wanted: Filter) -> list[Row]:
         """The rows that are wanted whose answers can be accepted in bulk.
 
-        They are undecided, have an answer, and nobody disagrees. Left out are those of which a
-        decision would be on another undecided row, too, that is not wanted or has another answer.
+        They are undecided, have an answer, and nobody disagrees. Left out are those that somebody
+        flagged, unless flagged ones are wanted, and those of which a decision would be on another
+        undecided row, too, that is not wanted or has another answer.
         """
         columns = self.columns
         mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE)
+        if wanted.show != "flagged":
+            mask &= ~columns.flagged(self.remarks)
         order = columns.order("document")
         rows = [columns.rows[place] for place in order[mask[order]].tolist()]
         rows = [row for row in rows if _is_whole(row.ids)]

@@ -142,6 +142,7 @@ def test_files_of_all_kinds_become_projects_of_their_kinds(
         page.set_input_files("#file", [tmp_path / name for name in texts])
         rows = page.locator("#project-list tbody tr")
         expect(rows).to_have_count(2)
+        expect(page.locator("#project-notes")).to_contain_text("Made: a of 2 files, b of 1 file.")
         expect(page.locator("#project-notes")).to_contain_text(
             "Not taken: c.json. c.json, line 1: the object has"
         )

@@ -2,7 +2,7 @@
 
 import { getJson, send } from "./api.js";
 import { announce, ask, attempt, button, byId } from "./elements.js";
-import { count, fill, make, percent, table } from "./elements.js";
+import { count, fill, make, percent, plural, table } from "./elements.js";
 import * as files from "./files.js";
 import { tab } from "./keeping.js";
 import { showNotes } from "./overview.js";
@@ -92,24 +92,27 @@ export function named(what) {
 /** Make a project of each of the sources {file, content, column}, of documents one of all, and open
  * it, or the list. A source of which none can be made is told, and the others are taken. */
 export async function openNew(sources, options) {
-  const [ids, notes] = [new Set(), []];
+  const [projects, notes] = [new Map(), []]; // by their ids: names, and how many files
   let [stack, failure] = [null, null];
   for (const source of sources) {
     try {
-      const named = ids.size ? { ...options, name: "" } : options;
+      const named = projects.size ? { ...options, name: "" } : options;
       const made = await sendNew(source, stack, named);
       if (!made) continue;
       if (made.kind === "documents") stack = made.id;
-      ids.add(made.id);
+      const { files } = projects.get(made.id) ?? { files: 0 };
+      projects.set(made.id, { name: made.name, files: files + 1 });
       notes.push(...made.notes);
     } catch (error) {
       failure = error;
       notes.push(`Not taken: ${source.file}. ${error.message}`);
     }
   }
-  if (failure && !ids.size) throw failure;
+  if (failure && !projects.size) throw failure;
+  const made = [...projects.values()].map(({ name, files }) => `${name} of ${plural(files, "file")}`);
+  if (sources.length > 1) notes.unshift(`made: ${made.join(", ")}`);
   tab.set(NOTES, JSON.stringify(notes));
-  if (ids.size) location.assign(ids.size > 1 ? "review" : addressOf([...ids][0]));
+  if (projects.size) location.assign(made.length > 1 ? "review" : addressOf([...projects.keys()][0]));
 }
 
 /** Send a source to the project of the documents before it, or, where it is none, as one of its own. */
