@@ -53,7 +53,9 @@ _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
-_IN_BULK = re.compile(r"(?:part [^;]*; )?accepted in bulk with (\d{1,9}) others(?:; |\Z)", re.ASCII)
+_IN_BULK = re.compile(
+    r"(?:part [^;]*; )?accepted in bulk(?: by ([^;]*))? with (\d{1,9}) others(?:; |\Z)", re.ASCII
+)
 """What linker says of a mapping that was accepted in bulk, which nobody curated."""
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
@@ -339,16 +341,18 @@ class _CuratedMapping:
         cells = self.cells
         document = _DOCUMENT.fullmatch(cells["comment"])
         in_bulk = _IN_BULK.match(cells["comment"])
+        label = cells["author_label"] or cells["reviewer_label"]
+        by = in_bulk[1] if in_bulk else _ESCAPED.sub(r"\1", label)
         return Decision(
             cells["subject_label"],
             concepts,
             cells["predicate_modifier"] != _NOT,
             document[1] if document else "",
-            _ESCAPED.sub(r"\1", cells["author_label"] or cells["reviewer_label"]) or reviewer,
+            by or reviewer,
             cells["mapping_date"],
             release=cells["object_source_version"],
             predicate=self.predicate,
-            others=int(in_bulk[1]) if in_bulk else 0,
+            others=int(in_bulk[2]) if in_bulk else 0,
         )
 
 

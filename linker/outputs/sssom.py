@@ -164,7 +164,7 @@ def _curated_rows(
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
             "mapping_justification": _IN_BULK if row.others else _BY_HAND,
-            "author_label": _escaped(row.reviewer),
+            "author_label": "" if row.others else _escaped(row.reviewer),
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
@@ -260,8 +260,9 @@ def _place_of(row: Decision, number: int, count: int) -> str:
 
 
 def _said(row: Decision, number: int, count: int) -> str:
-    """Which part a mapping is of, and with how many others it was accepted in bulk."""
-    in_bulk = f"accepted in bulk with {row.others} others" if row.others else ""
+    """Which part a mapping is of, and by whom it was accepted in bulk, who is not its author."""
+    by = f" by {row.reviewer.replace(';', ',')}" if row.reviewer else ""
+    in_bulk = f"accepted in bulk{by} with {row.others} others" if row.others else ""
     return "; ".join(filter(None, (_place_of(row, number, count), in_bulk)))
 
 

@@ -184,8 +184,9 @@ def test_what_was_accepted_in_bulk_is_neither_curated_nor_learnt(tmp_path: Path)
         file = io.StringIO()
         exchange.export(every, form, file, None)
         assert list(exchange.read(table(tmp_path, file.getvalue()))) == every
-    justifications = [line.split("\t")[5] for line in file.getvalue().splitlines()[-4:]]
-    assert justifications == ["semapv:ManualMappingCuration"] + 3 * ["semapv:UnspecifiedMatching"]
+    claims = [tuple(line.split("\t")[5:7]) for line in file.getvalue().splitlines()[-4:]]
+    unseen = ("semapv:UnspecifiedMatching", "")  # whoever accepted it is not its author
+    assert claims == [("semapv:ManualMappingCuration", "ann"), unseen, unseen, unseen]
     assert exchange.taught([[alone], [in_bulk], [split]]) == [alone]
     with pytest.raises(InputError, match="others is 'x'"):
         list(exchange.read(table(tmp_path, "mention\tconcept_id\tothers\ngout\tA\tx\n")))
