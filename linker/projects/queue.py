@@ -13,18 +13,15 @@ import itertools
 import json
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
-from linker import matching
 from linker.decisions.agreement import Agreement, agreement
 from linker.decisions.applying import Decided, Ruling, ruled
 from linker.decisions.records import Place, predicate_in
-from linker.ids import join_ids, part_ids, split_ids
+from linker.ids import join_ids, part_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import linking
@@ -40,9 +37,8 @@ from linker.projects.groups import (
 )
 from linker.projects.reading import Mentions
 from linker.projects.store import Missing, Project
-from linker.types import Decision, Gold, GoldGroup, Mention, Prediction, parse_spans
+from linker.types import Decision, Mention, Prediction, parse_spans
 
-_GOLD = TypeAdapter(Gold)
 _SOME = 200  # groups whose rows are made before others have a turn
 _REMARKS = (
     "SELECT json_group_array(json_array(form, kind, value)) FROM (SELECT form, kind, value "
@@ -81,7 +77,6 @@ class Queue:
         self.is_made = False
         """Whether all of its rows were made once; later ones may wait."""
         self._there = Mentions(self.project, self._linker)
-        self._agreed: dict[tuple[str, str], bool] = {}  # ids that a file says, ids of an answer
         self._rows: dict[str, Row] = {}
         self._keys: dict[Key, list[str]] = {}  # of the rows of each group
         self._decided = Decided([], self._linker)  # that it was last told
@@ -177,7 +172,7 @@ class Queue:
         scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
         if not scopes:  # as nearly always
             row = self._rows[first] = Row(first, group, group.members, "")
-            row.is_other = self._is_other(row)
+            row.is_other = self._there.is_other(row)
             self._keys[key] = [first]
             return
         apart = {number for scope in scopes for number in self._there.numbers.get(scope, ())}
@@ -190,45 +185,9 @@ class Queue:
         ]
         for row in rows:
             row.verdict = self._verdict(connection, row)
-            row.is_other = self._is_other(row)
+            row.is_other = self._there.is_other(row)
             self._rows[row.key] = row
         self._keys[key] = [row.key for row in rows]
-
-    def _is_other(self, row: Row) -> bool:
-        """Whether the answer of a row is not what the file says of one of its mentions."""
-        if not self._there.said or row.state == "not linked":  # as nearly always
-            return False
-        return not all(self._agrees(gold, row.ids) for gold in self._said(row))
-
-    def _agrees(self, gold: str, ids: str) -> bool:
-        """Whether the ids of an answer are those that the file says."""
-        if (gold, ids) not in self._agreed:
-            resolve = self._linker.dictionary.resolve
-            rank = matching.strict_rank(split_ids(ids), _GOLD.validate_json(gold), resolve)
-            self._agreed[gold, ids] = rank is not None
-        return self._agreed[gold, ids]
-
-    def _said(self, row: Row) -> Counter[str]:
-        """What the file says of mentions of a row, and of how many."""
-        said = self._there.said
-        return Counter(said[number] for number, *_ in row.members if number in said)
-
-    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
-        """What the file says of mentions of a row: of each part its ids, with their names."""
-        dictionary = self._linker.dictionary
-
-        def part(group: GoldGroup) -> list[dict[str, str]]:
-            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
-            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
-
-        return [
-            {
-                "count": count,
-                "differs": not self._agrees(gold, row.ids),
-                "parts": list(map(part, _GOLD.validate_json(gold))),
-            }
-            for gold, count in self._said(row).most_common()
-        ]
 
     def _verdict(self, connection: sqlite3.Connection, row: Row) -> Verdict | None:
         """What decisions make of a row; None: nothing."""
@@ -317,6 +276,10 @@ class Queue:
         """The rows that decisions on forms may change."""
         keys = (name for key in self._there.on(set(forms)) for name in self._keys.get(key, ()))
         return sorted((self._rows[name] for name in keys), key=lambda row: row.members[0][0])
+
+    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
+        """See `Mentions.said_by_file`."""
+        return self._there.said_by_file(row)
 
     def of_document(self, number: int) -> Iterator[tuple[int, Row]]:
         """The mentions of a document by their numbers, with their rows."""

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
+from pydantic import TypeAdapter
+
+from linker import matching
+from linker.ids import split_ids
 from linker.linking.linker import Linker
 from linker.projects import linking
-from linker.projects.groups import Group, Key
+from linker.projects.groups import Group, Key, Row
 from linker.projects.store import Project
+from linker.types import Gold, GoldGroup
+
+_GOLD = TypeAdapter(Gold)
 
 _DOCUMENTS = "SELECT number, id FROM documents WHERE project = ?"
 _SAID = (
@@ -46,9 +55,10 @@ class Mentions:
         self.numbers: dict[str, list[int]] = {}  # of the documents of an id
         self.types: set[str] = set()
         self.said: dict[int, str] = {}  # by the numbers of mentions: their ids in the file, as JSON
-        self._said: dict[tuple[int, str, str], str] = {}  # of those that were not read
+        self._unread: dict[tuple[int, str, str], str] = {}  # of those that were not read
         self._answers: dict[int, tuple[str, str, float | None]] = {}
         self._owns: dict[str, str] = {}  # the form of a mention as it is written
+        self._agreed: dict[tuple[str, str], bool] = {}  # ids that a file says, ids of an answer
         self._last = (0, 0)  # mention, answer
         self._count = 0
 
@@ -81,7 +91,7 @@ class Mentions:
             if confidence is not None:
                 group.known += 1
                 group.total += confidence
-            if said := self._said and self._said.get((document, spans.replace(" ", ""), kind)):
+            if said := self._unread and self._unread.get((document, spans.replace(" ", ""), kind)):
                 self.said[mention] = said
             changed.add(key)
         self._last = latest, max(last_answer, next(reversed(self._answers), 0))
@@ -95,7 +105,7 @@ class Mentions:
         for of, name in self.documents.items():
             self.numbers.setdefault(name, []).append(of)
         for of, spans, kind, gold in connection.execute(_SAID, [number, last]):
-            self._said[of, spans, kind] = gold
+            self._unread[of, spans, kind] = gold
 
     def _own(self, text: str) -> str:
         """The form of a mention as it is written."""
@@ -121,3 +131,41 @@ class Mentions:
         return {
             key for by in (self.by_form, self.by_own) for form in forms for key in by.get(form, ())
         }
+
+    # what the file says
+
+    def is_other(self, row: Row) -> bool:
+        """Whether the answer of a row is not what the file says of one of its mentions."""
+        if not self.said or row.state == "not linked":  # as nearly always
+            return False
+        return not all(self._agrees(gold, row.ids) for gold in self._golds(row))
+
+    def _agrees(self, gold: str, ids: str) -> bool:
+        """Whether the ids of an answer are those that the file says."""
+        if (gold, ids) not in self._agreed:
+            resolve = self._linker.dictionary.resolve
+            rank = matching.strict_rank(split_ids(ids), _GOLD.validate_json(gold), resolve)
+            self._agreed[gold, ids] = rank is not None
+        return self._agreed[gold, ids]
+
+    def _golds(self, row: Row) -> Counter[str]:
+        """What the file says of mentions of a row, and of how many."""
+        said = self.said
+        return Counter(said[number] for number, *_ in row.members if number in said)
+
+    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
+        """What the file says of mentions of a row: of each part its ids, with their names."""
+        dictionary = self._linker.dictionary
+
+        def part(group: GoldGroup) -> list[dict[str, str]]:
+            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
+            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
+
+        return [
+            {
+                "count": count,
+                "differs": not self._agrees(gold, row.ids),
+                "parts": list(map(part, _GOLD.validate_json(gold))),
+            }
+            for gold, count in self._golds(row).most_common()
+        ]
