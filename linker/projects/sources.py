@@ -114,6 +114,7 @@ class Content:
     documents: tuple[Document, ...] = ()
     packed: bytes = b""  # the content, as it is kept
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
+    blank: int = 0  # rows of a table without a mention
 
     @property
     def notes(self) -> list[str]:
@@ -124,6 +125,12 @@ class Content:
                 f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
                 "first one with the column of the mentions; save another one as its own file"
             ]
+        if self.blank:
+            formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
+            told.append(
+                f"rows with an empty cell in the column of the mentions: {self.blank:,} of "
+                f"{self.blank + len(self.rows):,}{formulas}"
+            )
         counts = Counter(document.id for document in self.documents)
         told += [
             f"the document {name} is there {count} times; what is decided for this document alone "
@@ -236,7 +243,7 @@ def _of_table(
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
     made = Content(*about, "table", known.kind, known.encoding, named, header, rows)
-    return replace(made, sheets=tuple(table.sheets))
+    return replace(made, sheets=tuple(table.sheets), blank=len(lines) - len(rows))
 
 
 def _name_of(table: Table, place: int) -> str:

@@ -15,3 +15,17 @@ def test_a_workbook_without_a_header(tmp_path: Path) -> None:
     openpyxl.Workbook().save(tmp_path / "blank.xlsx")
     with pytest.raises(InputError, match="has no column with a name"):
         sources.read((tmp_path / "blank.xlsx").read_bytes(), "blank.xlsx", None, None, 10**6)
+
+
+def test_empty_cells_and_formulas_that_were_never_computed_are_told(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra sheets is not installed")
+    book = openpyxl.Workbook()
+    for row in (["patient", "mention"], [1, "gout"], [2, None], [None, None], [3, '="a" & "b"']):
+        book.active.append(row)
+    book.save(tmp_path / "wards.xlsx")
+    read = sources.read((tmp_path / "wards.xlsx").read_bytes(), "wards.xlsx", None, None, 10**6)
+    told = "rows with an empty cell in the column of the mentions: 2 of 3"
+    assert read.notes == [f"{told}; a formula that was never computed is empty"]
+    assert sources.read(b"mention\ngout\n", "a.csv", None, None, 100).notes == []
+    (note,) = sources.read(b"mention,a\ngout,\n,2\n", "a.csv", None, None, 100).notes
+    assert note == told.replace("2 of 3", "1 of 2")
