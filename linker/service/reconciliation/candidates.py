@@ -13,6 +13,7 @@ from linker.dictionary.finding import doubt
 from linker.dictionary.lookup import reference
 from linker.errors import shorten
 from linker.linking.requests import Linked, Request
+from linker.outputs import DECISION
 from linker.readers.records import MENTION_LIMIT
 from linker.service.reconciliation.vocabulary import (
     ANY,
@@ -37,6 +38,7 @@ _VALUES = 100  # of a property in a query
 _LIMIT = 5  # answers to a query that names no limit
 _DEPTH = 20  # candidates among which properties and further types choose
 _MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not fit
+_UNSEEN = "accepted in bulk"  # a state: nobody looked at the answer
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
 
@@ -164,7 +166,7 @@ class Reconciliation:
         """
         scored = [entry for item in linked for entry in self._answers(item)]
         predictions = [prediction for _, of_text in linked for prediction in of_text]
-        is_decided = not {p.state for p in predictions} <= {"model", "disputed"}
+        is_decided = not {p.state for p in predictions} <= {"model", "disputed", _UNSEEN}
         of_row = {entry.row: entry for entry in self._weighed(scored)[::-1]}
         if named := self._named(is_decided):
             of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
@@ -202,7 +204,7 @@ class Reconciliation:
                         row,
                         score,
                         normalize(candidate.matched_name) == normalize(self._query.text),
-                        candidate.source == "decision",
+                        candidate.source == DECISION and prediction.state != _UNSEEN,
                         doubt(dictionary, part.text, row) is not None,
                         candidate,
                     )

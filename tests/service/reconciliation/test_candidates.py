@@ -245,6 +245,9 @@ def test_a_decision_is_certain(toy: Linker) -> None:
     assert [c["id"] for c in judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted")] == [
         "TOY:21"
     ]
+    # unless nobody looked at it
+    in_bulk = judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted in bulk")
+    assert [(c["id"], c["match"]) for c in in_bulk] == [("TOY:12", True), ("TOY:21", False)]
     assert judged(toy, {"query": "TOY:12"}, Part("a", nil=True), state="no concept") == []
     # and over properties, without confidence
     both = Part("a", candidates=(*DECIDED.candidates, Candidate("TOY:12", "n", "n", 0.9)))
