@@ -89,13 +89,13 @@ def import_(options: SimpleNamespace) -> None:
     with _opened(options) as file:
         with file.reading() as there:
             numbers = [one.id for one in store.projects(there) if one.name == wanted]
-            usual = [column for of in numbers for column in store.columns(there, of)]
+            known = [table for of in numbers for table in store.tables(there, of)]
         read = []
         for path in (each for name in options.names for each in text.paths_of(name)):
             with files.open_binary(path) as raw, files.reading(path):
                 content = raw.read()
             about = Path(str(path)).name.removesuffix(".gz"), options.column, options.encoding
-            read.append(sources.read(content, *about, _LONGEST, usual))
+            read.append(sources.read(content, *about, _LONGEST, known))
         linker = Linker.load(options.model)
         linker.use(options.precision, options.device)
         for one in read:
@@ -116,10 +116,18 @@ def _take(
     from linker.projects.store import Origin
 
     origin = Origin(model_hash(options.model), releases(linker.dictionary))
+    said = None
+    if reviewed.is_reviewed(read):
+        said = reviewed.read(read, linker, options.reviewer, origin)
+    else:
+        reviewed.check_new(read)
+    notes = read.notes
     with file.reading() as connection:
         there = {one.name: one for one in store.projects(connection)}.get(name)
-        read, told = store.beside(connection, read)
-    notes = [*read.notes, *told]
+        is_new = said is None or there is None or store.lacks(connection, there, read)
+        if is_new:
+            read, told = store.beside(connection, read)
+            notes += told
     if there is None:
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
@@ -129,15 +137,13 @@ def _take(
         common.say(f"project {number}: {name}; its mentions{what} are linked")
     else:
         number = there.id
-        if not reviewed.is_reviewed(read):
-            reviewed.check_new(read)
+        if is_new:
             store.check_kind(there, read.kind, read.name)
             list(store.added(file, number, read))
-    if reviewed.is_reviewed(read):
-        said = reviewed.read(read, linker, options.reviewer, origin)
-        if there is not None:
+    if said is not None:
+        if not is_new:
             with file.reading() as connection:
-                said = said.on(linking.forms(connection, number, linker), linker)
+                said = said.on(linking.mentioned(connection, number, linker), linker)
         counts = reviewed.keep(file, number, said, read.name, options.reviewer)
         notes += reviewed.told(said, *counts)
     for note in notes:

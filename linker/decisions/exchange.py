@@ -58,7 +58,7 @@ _ADDED = re.compile(
 """A column that linker added to a table that has one of this name."""
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
-_OVERRULED = "an adjudicator decided"
+_OVERRULED = "another decision stands above it"
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
 
 
@@ -123,6 +123,7 @@ def read(
     check: Callable[[Decision], Decision] = checked,
     column: str | None = None,
     reviewer: str = "",
+    form: reviewed.Form | None = None,
 ) -> Iterator[Decision]:
     """Yield the decisions of a file, without their numbers.
 
@@ -135,11 +136,12 @@ def read(
         check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
         column: of a table, the one that holds the mentions; None: `mention`.
         reviewer: who decided what names nobody.
+        form: of mentions in a table of answers; see `reviewed.of_table`.
 
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
-    for number, text, decisions in _records(path, on_error, column, reviewer):
+    for number, text, decisions in _records(path, on_error, column, reviewer, form):
         try:
             for decision in decisions:
                 try:
@@ -154,7 +156,11 @@ def read(
 
 
 def _records(
-    path: Pathlike, on_error: OnError, column: str | None, reviewer: str
+    path: Pathlike,
+    on_error: OnError,
+    column: str | None,
+    reviewer: str,
+    form: reviewed.Form | None,
 ) -> Iterator[Record]:
     """The records of a file, with their decisions, which are not yet checked."""
     if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once
@@ -173,7 +179,7 @@ def _records(
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
     if header and "state" in header:
-        yield from reviewed.of_table(table.rows(), header, reviewer)
+        yield from reviewed.of_table(table.rows(), header, reviewer, form)
         return
     above = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
     header = header or {"mention": 0, "concept_id": 1}
@@ -330,20 +336,23 @@ def add_new(
     """
     known = {_key(past.decision) for past in store.history()}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
-    new, changed = list[Decision](), set[tuple[str, ...]]()
+    new, last = list[Decision](), dict[tuple[str | bool, ...], tuple[str | bool, ...]]()
     for decision in decisions:
-        place = form_of(decision.mention), decision.scope, *voice(decision)
-        is_said = _key(decision) in (known if decision.time else in_force_now)
-        if not is_said or (not decision.time and place in changed):
+        key, place = _key(decision), (form_of(decision.mention), decision.scope, *voice(decision))
+        if decision.time:
+            is_said = key in known
+        else:
+            is_said = last[place] == key if place in last else key in in_force_now
+        if not is_said:
             new.append(decision)
-            known.add(_key(decision))
-            changed.add(place)
+            known.add(key)
+            last[place] = key
     return store.add(new, step) if new else []
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    said = d.mention, d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
-    return *said, bool(d.others)
+    said = d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
+    return form_of(d.mention), *said, bool(d.others)
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
@@ -385,12 +394,12 @@ def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
     is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
     for d in of_place:
         whys = {
+            "accepted in bulk": bool(d.others),
             _OVERRULED: d not in counting,
             "reviewers disagree": is_disputed,
             "the concept is broader, narrower or related": is_inexact,
             "rejected": not d.accepted,
             "of one document": bool(d.scope),
-            "accepted in bulk": bool(d.others),
             "a part has no concept": not _is_whole(d),
         }
         yield next((why for why, holds in whys.items() if holds), "")

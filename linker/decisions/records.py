@@ -102,14 +102,17 @@ def form_of(mention: str) -> str:
     return normalize(mention) or " ".join(mention.split()).casefold()
 
 
-_Voice = tuple[Role, str]
+_Voice = tuple[Role, str, bool]
 Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
 
 
 def voice(decision: Decision) -> _Voice:
-    """Whose decisions replace each other: those of one reviewer, or those of all adjudicators."""
-    return decision.role, "" if decision.role else decision.reviewer
+    """Whose decisions replace each other: those of one reviewer, or those of all adjudicators.
+
+    What was accepted in bulk, at which nobody looked, replaces nothing that somebody said.
+    """
+    return decision.role, "" if decision.role else decision.reviewer, bool(decision.others)
 
 
 def in_force(
@@ -157,9 +160,19 @@ def latest(decisions: Iterable[Decision]) -> list[Decision]:
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force on a mention, in a scope.
 
-    They are those of adjudicators, where there are any: they stand above all of reviewers.
+    They are those of adjudicators, where there are any: they stand above all of reviewers. What was
+    accepted in bulk does not count where somebody, who looked, accepts something or rejects it.
     """
+    seen = [d for d in decisions if not d.others]
+    if 0 < len(seen) < len(decisions):
+        decisions = [d for d in decisions if not (d.others and _is_known(d, seen))]
     return [d for d in decisions if d.role == "adjudicator"] or decisions
+
+
+def _is_known(decision: Decision, seen: Sequence[Decision]) -> bool:
+    """Whether decisions accept a concept, or reject one that a decision accepts."""
+    concepts = {*concepts_of(decision)}
+    return any(d.accepted or not concepts.isdisjoint(concepts_of(d)) for d in seen)
 
 
 def disagree(decisions: Sequence[Decision]) -> bool:

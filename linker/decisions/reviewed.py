@@ -16,7 +16,7 @@ import itertools
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 Record = tuple[int | None, str, Iterable[Decision]]
 """The number and the text of its (first) line, and its decisions; ValueError is raised, while they
 are taken, where the record is bad."""
+Form = Callable[[str], str]
 Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
@@ -46,6 +47,7 @@ _STATE = re.compile(r"(?:\A| )(?:accepted(?: in bulk)?|rejected|open|no concept|
 _MOST_STATES = 20  # words of parts of a mention that look like a state
 _OF_SOME = "the state of some parts of the mention is set; set that of all parts"
 _NOT_WRITTEN = "the state is accepted in bulk, which linker alone writes; expected accepted"
+OF_ANOTHER = "and its decisions are on"  # in the message of such a row
 _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
 _NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
@@ -122,7 +124,7 @@ def _behind_state(column: str) -> list[Decision]:
 
 
 def of_table(
-    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str
+    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str, form: Form | None
 ) -> Iterator[Record]:
     """Yield the decisions on each mention in a table of answers.
 
@@ -130,12 +132,14 @@ def of_table(
         rows: those below the header; several for a mention where they are candidates.
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
+        form: gives the form of a mention that decisions on it have; a row whose decisions are on
+            another one is bad. None: nothing is compared.
     """
     filled = ((row, cells_of(row, header)) for row in rows if any(row.cells))
     for of_mention in _mentions(filled) if "rank" in header else ([[row]] for row in filled):
         first, _ = of_mention[0][0]
         parts = [[cells for _, cells in part] for part in of_mention]
-        yield first.number, "\t".join(first.cells), _said(parts, reviewer)
+        yield first.number, "\t".join(first.cells), _said(parts, reviewer, form)
 
 
 def _mentions(
@@ -160,12 +164,13 @@ def _mentions(
         yield [*parts.values()]
 
 
-def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
+def _said(parts: list[list[Cells]], reviewer: str, form: Form | None) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
         parts: the candidates of each part.
         reviewer: who changed it, where the row does not say.
+        form: see `of_table`.
 
     Raises:
         ValueError: a state is unknown, the states do not fit together or their rows, or the
@@ -173,6 +178,9 @@ def _said(parts: list[list[Cells]], reviewer: str) -> Iterator[Decision]:
     """
     cells = parts[0][0]
     before = _parsed(cells["decisions"])
+    texts = cells["mention"], cells["expanded"]
+    if form and (strange := {d.mention for d in before if form(d.mention) not in map(form, texts)}):
+        raise ValueError(f"the mention is {texts[0]!r}, {OF_ANOTHER} {strange.pop()!r}")
     yield from before
     was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
     verdicts = [_verdict(candidates, was_rejected) for candidates in parts]

@@ -197,7 +197,12 @@ def _rows(
     names = {candidate.concept_id: candidate.name for candidate in candidates}
     for decision in prediction.decisions:
         where = _where(document, prediction, decision)
-        yield from _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
+        rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
+        # nobody looked at what was accepted in bulk: it is as sure as the model is
+        unseen = [part for part in prediction.parts if part.best and decision.others]
+        sure = {part.best.concept_id: _confidence(part) for part in unseen if part.best}
+        for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
+            yield row | {"confidence": sure.get(identifier, "")}
     if prediction.state in ("accepted", "accepted in bulk", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):

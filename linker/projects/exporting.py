@@ -245,23 +245,19 @@ class Exporter:
 
     @property
     def _columns(self) -> Sequence[str]:
-        """The columns that are added to tables; those of remarks where there are some."""
-        kinds = {kind for _, kind in self._remarks}
-        added = linked_tables.columns(sources=True, decisions=True)
-        return [*added, "predicate", *(kind for kind in _REMARKS if kind in kinds)]
+        """The columns that are added to tables."""
+        return [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
 
     def _cells(self, number: int, prediction: Prediction | None) -> Sequence[str]:
         """The cells of the columns that are added, for a mention."""
         width = len(linked_tables.columns(sources=True, decisions=True))
         cells = list(linked_tables.cells(prediction))[:width]
-        predicate = predicate_in(prediction.decisions) if prediction else None
+        said = prediction.decisions if prediction and prediction.state == "accepted" else ()
+        predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")
         row = self._rows.get(number)
-        kinds = {kind for _, kind in self._remarks}
-        for kind in _REMARKS:
-            if kind in kinds:
-                cells.append(self._remarks.get((row.group.form, kind), "") if row else "")
-        return cells
+        form = row.group.form if row else ""
+        return [*cells, *(self._remarks.get((form, kind), "") for kind in _REMARKS)]
 
 
 def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,11 +98,20 @@ def form_in(linker: Linker, text: str) -> str:
     return linker.normalize(text) or form_of(text)
 
 
-def forms(connection: sqlite3.Connection, number: int, linker: Linker) -> set[str]:
-    """The forms of the mentions of a project, as written and with short forms expanded."""
-    known = "SELECT DISTINCT text, form FROM mentions WHERE project = ?"
-    rows = connection.execute(known, [number])
-    return {form for text, long in rows for form in (form_in(linker, text), long) if form}
+Mentioned = tuple[Collection[str], Collection[str]]
+"""The forms of mentions, as written and with short forms expanded, and the ids of documents."""
+
+
+def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Mentioned | None:
+    """What a project mentions; None where not all is found and linked."""
+    if share(connection, rows.project(connection, number)) < 1:
+        return None
+    texts = connection.execute(
+        "SELECT DISTINCT text, form FROM mentions WHERE project = ?", [number]
+    )
+    forms = {form for text, long in texts for form in (form_in(linker, text), long)}
+    documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
+    return forms, {identifier for (identifier,) in documents}
 
 
 def search(annotator: Annotator, stored: StoredDocument) -> Kept:

@@ -124,7 +124,7 @@ class Queue:
     def _look(self, connection: sqlite3.Connection, decided: Decided, of_mentions: bool) -> None:
         """See which groups changed, and read what else did, also `of_mentions` where wanted."""
         changed = self._there.read(connection) if of_mentions else set[Key]()
-        if of_mentions and self._there.are_gone(connection):
+        if self._there.are_gone(connection):
             self._forget()
             changed = self._there.read(connection)
         self._steps = set(_rows(connection, _STEPS, self.project.id))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from linker.decisions import exchange
-from linker.decisions.records import identified
+from linker.decisions.records import disagree, identified
+from linker.decisions.reviewed import OF_ANOTHER
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, LinkerError, shorten
@@ -16,12 +17,14 @@ from linker.files import OpenFile, encodings, tables
 from linker.linking.linker import Linker
 from linker.projects import changes, linking
 from linker.projects.changes import Remark
+from linker.projects.linking import Mentioned
 from linker.projects.sources import Content
 from linker.projects.store import Origin
 from linker.types import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
 _TOLD = 3  # mentions that are told
+_WHY_STRANGE = "this is another project's file, or another column was named"
 _SAID = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 
 
@@ -40,11 +43,15 @@ class Reviewed:
         kept = list(filter(may_say, self.decisions))
         return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
 
-    def on(self, forms: Collection[str], linker: Linker) -> Reviewed:
-        """What is said of the mentions of a project, which have these forms."""
+    def on(self, mentions: Mentioned | None, linker: Linker) -> Reviewed:
+        """What is said of the mentions of a project; of all where these are not known."""
+        if mentions is None:
+            return self
+        forms, documents = mentions
         decisions, remarks, foreign = list[Decision](), list[Remark](), dict[str, None]()
         for decision in self.decisions:
-            if linking.form_in(linker, decision.mention) in forms:
+            is_there = not decision.scope or decision.scope in documents
+            if is_there and linking.form_in(linker, decision.mention) in forms:
                 decisions.append(decision)
             else:
                 foreign[decision.mention] = None
@@ -84,19 +91,47 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
         linker: whose dictionary has their concepts.
         reviewer: who decided what names nobody.
         origin: of what names none.
+
+    Raises:
+        LinkerError: most of its decisions are not on the mentions beside which they stand.
     """
     problems: list[InputError] = []
     upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
     text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
     column = file.column if file.kind == "table" and file.column.lower() != "mention" else None
     known = partial(identified, dictionary=linker.dictionary)
+    form = partial(linking.form_in, linker)
     said = exchange.read(
-        text, on_error=problems.append, check=known, column=column, reviewer=reviewer
+        text,
+        on_error=problems.append,
+        check=known,
+        column=column,
+        reviewer=reviewer,
+        form=form,
     )
     decisions = [
         replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
     ]
-    return Reviewed(decisions, list(_remarks(file, linker)), list(map(str, problems)))
+    strange = [problem for problem in problems if OF_ANOTHER in str(problem)]
+    if len(strange) > len({form(d.mention) for d in decisions if d.time}):
+        raise LinkerError(f"{strange[0]}; {_WHY_STRANGE}; nothing was read")
+    kept, contradictions = _consistent(decisions, form)
+    told = [*map(str, problems), *contradictions]
+    return Reviewed(kept, list(_remarks(file, linker)), told)
+
+
+def _consistent(
+    decisions: Sequence[Decision], form: Callable[[str], str]
+) -> tuple[list[Decision], list[str]]:
+    """Decisions without those that were made in a file, and contradict each other there; and these
+    in words."""
+    new: dict[tuple[str, str], list[Decision]] = {}
+    for decision in decisions:
+        if not decision.time:
+            new.setdefault((form(decision.mention), decision.scope), []).append(decision)
+    odd = {place: said for place, said in new.items() if disagree(said)}
+    kept = [d for d in decisions if d.time or (form(d.mention), d.scope) not in odd]
+    return kept, [f"rows of {said[0].mention!r} contradict each other" for said in odd.values()]
 
 
 def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
@@ -129,24 +164,22 @@ def keep(
     Returns:
         The number of new decisions, and of mentions that were flagged or noted about.
     """
-    words = f"in {name or 'a file'}"
-    step = Step(f"read the flags and notes {words}", reviewer, project)
-    remarked = changes.remark_new(store, step, read.remarks)
-    step = Step(f"read the decisions {words}", reviewer, project)
-    return len(exchange.add_new(store, read.decisions, step)), remarked
+    step = Step(f"read {name or 'a file'}", reviewer, project)
+    added = exchange.add_new(store, read.decisions, step)
+    step = replace(step, id=added[0].step if added else None)
+    return len(added), changes.remark_new(store, step, read.remarks)
 
 
 def told(read: Reviewed, added: int, remarked: int) -> list[str]:
     """What was read, in sentences."""
     notes = [f"decisions read: {len(read.decisions):,}; of them new: {added:,}"]
-    if remarked:
-        notes.append(f"new flags and notes: {remarked:,}")
+    if there := len({(form, kind) for form, kind, _ in read.remarks}):
+        notes.append(f"flags and notes read: {there:,}; of them new: {remarked:,}")
     if read.foreign:
         first = ", ".join(map(shorten, read.foreign[:_TOLD]))
         notes.append(
-            f"mentions that the project does not have, on which nothing was read: "
-            f"{len(read.foreign):,}, such as {first}; this is another project's file, or another "
-            "column was named"
+            "mentions that the project does not have, on which nothing was read: "
+            f"{len(read.foreign):,}, such as {first}; {_WHY_STRANGE}"
         )
     if read.refused:
         notes.append(f"decisions of others, who have keys, passed over: {read.refused:,}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linker import files
+from linker.decisions import exchange
 from linker.errors import InputError, LinkerError, RecordError, stop
 from linker.files import OpenFile, encodings, tables
 from linker.files.rows import TableRow
@@ -23,6 +24,8 @@ from linker.readers.records import check_mention
 from linker.types import Document, Mention
 
 Kind = Literal["table", "list", "documents"]
+Headed = tuple[Sequence[str], str]
+"""The header of a table, and its column with the mentions: its name, or its number."""
 
 TABLES = ("csv", "tsv", "xlsx")
 _GZIP = b"\x1f\x8b"
@@ -73,7 +76,7 @@ class Opened:
     kind: str  # the name of its format
 
     def table(
-        self, column: str | None, most: int | None = None, usual: Sequence[str] = ()
+        self, column: str | None, most: int | None = None, known: Sequence[Headed] = ()
     ) -> Table:
         """The table in it, for which `opened` has found a format of tables.
 
@@ -81,9 +84,10 @@ class Opened:
             column: that holds the mentions; None: it is not known yet.
             most: bytes of the longest content; a workbook may unpack to some times as many.
                 None: to any number, since it was read before.
-            usual: columns that hold the mentions where none is named; see `read`.
+            known: tables that it may be one of; see `read`.
         """
-        wanted = (*usual, *_COLUMNS) if column is None else [column]
+        names = [name for _, name in known]
+        wanted = [*names, *_COLUMNS] if column is None else [column]
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -179,7 +183,7 @@ def read(
     column: str | None,
     encoding: str | None,
     most: int,
-    usual: Sequence[str] = (),
+    known: Sequence[Headed] = (),
 ) -> Content:
     """Read the mentions or documents of a file.
 
@@ -188,21 +192,21 @@ def read(
     Args:
         content, name, column, encoding: as for `opened`.
         most: bytes of the longest content.
-        usual: names of columns, the first of which, that a table has, holds the mentions where none
-            is named: those of the other tables of a project.
+        known: the tables of a project, by one of which a table that linker wrote has its column,
+            where none is named.
 
     Raises:
         ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
         LinkerError: it is damaged, or holds no mentions and no documents.
     """
     # packed here, so that nobody who writes waits for it
-    about, known = (name or "upload", content), opened(content, name, column, encoding)
-    if known.kind in TABLES:
-        table = known.table(column, most, usual)
-        if known.kind != "tsv" or column is not None or not has_ids(table):
-            read = _of_table(known, table, column, about, usual)
+    about, file = (name or "upload", content), opened(content, name, column, encoding)
+    if file.kind in TABLES:
+        table = file.table(column, most, known)
+        if file.kind != "tsv" or column is not None or not has_ids(table):
+            read = _of_table(file, table, column, about, known)
             return replace(read, packed=zlib.compress(content))
-    return replace(_read(known, about), packed=zlib.compress(content))
+    return replace(_read(file, about), packed=zlib.compress(content))
 
 
 def _read(known: Opened, about: tuple[str, bytes]) -> Content:
@@ -227,22 +231,23 @@ def _read(known: Opened, about: tuple[str, bytes]) -> Content:
 
 
 def _of_table(
-    known: Opened,
+    file: Opened,
     table: Table,
     column: str | None,
     about: tuple[str, bytes],
-    usual: Sequence[str],
+    known: Sequence[Headed],
 ) -> Content:
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
-    place = column_of(table, lines, usual) if column is None else tables.place_of(table, column)
-    rows = tuple(_rows(known.file, lines, place))
+    column = _known_column(table, known) if column is None else column
+    place = column_of(table, lines) if column is None else tables.place_of(table, column)
+    rows = tuple(_rows(file.file, lines, place))
     if not rows:
         title = table.header[place].strip()
-        raise LinkerError(f"{known.file}: the column {title!r} is empty; name another column")
+        raise LinkerError(f"{file.file}: the column {title!r} is empty; name another column")
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
-    made = Content(*about, "table", known.kind, known.encoding, named, header, rows)
+    made = Content(*about, "table", file.kind, file.encoding, named, header, rows)
     return replace(made, sheets=tuple(table.sheets), blank=len(lines) - len(rows))
 
 
@@ -275,13 +280,19 @@ def has_ids(table: Table) -> bool:
     return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
 
 
-def column_of(table: Table, rows: Sequence[TableRow], usual: Sequence[str] = ()) -> int:
-    """The place of the column that holds the mentions, by its name and its cells.
+def _known_column(table: Table, known: Sequence[Headed]) -> str | None:
+    """The column of the mentions in a table that linker wrote, as one of some tables; None: it is
+    not known by them."""
+    titles = [title.strip() for title in table.header]
+    if not exchange.recognises(titles):
+        return None
+    same = {column for header, column in known if titles[: len(header)] == header}
+    same = same or {column for _, column in known if titles.count(column) == 1}
+    return same.pop() if len(same) == 1 else None
 
-    Args:
-        table: the table.
-        rows: those below the header.
-        usual: see `read`.
+
+def column_of(table: Table, rows: Sequence[TableRow]) -> int:
+    """The place of the column that holds the mentions, by its name and its cells.
 
     Raises:
         ColumnNeeded: several may hold them, or none does.
@@ -290,9 +301,6 @@ def column_of(table: Table, rows: Sequence[TableRow], usual: Sequence[str] = ())
     if not any(titles):
         problem = "has no column with a name"
         raise InputError(table.path, problem, expected="a header, and rows below it")
-    for name in usual:
-        if titles.count(name) == 1:
-            return titles.index(name)
     cells = [filled(rows, place) for place in range(len(titles))]
     likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
     by_name = {titles[i].lower(): i for i in reversed(likely)}

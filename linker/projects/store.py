@@ -180,10 +180,11 @@ def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
     return [Source(*row) for row in connection.execute(statement, [number])]
 
 
-def columns(connection: sqlite3.Connection, number: int) -> list[str]:
-    """The columns with the mentions in the tables of a project."""
-    named = (source.column for source in sources(connection, number))
-    return [*dict.fromkeys(filter(None, named))]
+def tables(connection: sqlite3.Connection, number: int) -> list[tuple[list[str], str]]:
+    """The headers of the tables of a project, and their columns with the mentions."""
+    statement = "SELECT cells FROM cells WHERE source = ? AND row = 0"
+    there = ((s.column, connection.execute(statement, [s.id])) for s in sources(connection, number))
+    return [(json.loads(header), column) for column, rows in there for (header,) in rows]
 
 
 def content(connection: sqlite3.Connection, source: int) -> bytes:
@@ -327,14 +328,15 @@ def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list
     )
     told = [f"the project {name!r} has the same file, as {source}" for name, source in rows]
     others = _namesakes(connection, file)
-    if file.format == "txt" and others:
+    if file.format == "txt" and file.documents:
         (text,) = file.documents
-        other = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
-        told += [
-            f"the project {name!r} has another text {text.id!r}; this one has the id {other.id!r}"
-            for name in others
-        ]
-        return replace(file, documents=(other,)), told
+        there = "EXISTS (SELECT 1 FROM documents WHERE id = :id)"
+        gone = f"SELECT 1 FROM decisions WHERE scope = :id AND NOT {there} LIMIT 1"
+        if others or connection.execute(gone, {"id": text.id}).fetchone():
+            where = f"the project {next(iter(others))!r} has" if others else "there was"
+            text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
+            told.append(f"{where} another text of this name; this one has the id {text.id!r}")
+        return replace(file, documents=(text,)), told
     told += [
         f"the project {name!r} has other texts with ids of {len(ids):,} of these documents, "
         f"such as {ids[0]!r}; what is decided for such a document alone holds in both"
@@ -356,6 +358,14 @@ def _namesakes(connection: sqlite3.Connection, file: Content) -> dict[str, list[
         if _RECORD.validate_json(record).document.text != texts[of]:
             others.setdefault(name, []).append(of)
     return others
+
+
+def lacks(connection: sqlite3.Connection, project: Project, file: Content) -> bool:
+    """Whether a project of documents has none of those of a file."""
+    statement = "SELECT id FROM documents WHERE project = ?"
+    ids = {identifier for (identifier,) in connection.execute(statement, [project.id])}
+    are_documents = project.kind == file.kind == "documents"
+    return are_documents and ids.isdisjoint(document.id for document in file.documents)
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:

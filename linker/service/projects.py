@@ -22,6 +22,7 @@ from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
 from linker.projects.filtering import Sort
 from linker.projects.queue import Queue, decided_mentions
+from linker.projects.reviewed import Reviewed
 from linker.projects.store import Project
 from linker.service import reviewing
 from linker.service.callers import ReviewerName, may_say
@@ -57,21 +58,25 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     """The routes by which projects come and go."""
 
-    async def take(
-        number: int, file: sources.Content, reviewer: str, *, is_first: bool
+    async def said_in(file: sources.Content, reviewer: str) -> Reviewed | None:
+        """What is decided in a file that linker wrote; None for another one."""
+        if not reviewed.is_reviewed(file):
+            reviewed.check_new(file)
+            return None
+        about = file, service.linker, reviewer, workbench.origin
+        return (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
+
+    async def keep(
+        number: int, said: Reviewed | None, file: sources.Content, reviewer: str, told: list[str]
     ) -> dict[str, Any]:
-        """Take the decisions in a file that linker wrote; the first one of a project has all its
-        mentions."""
-        linker = service.linker
-        about = file, linker, reviewer, workbench.origin
-        read = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
-        if not is_first:
-            forms = await workbench.read(lambda there: linking.forms(there, number, linker))
-            read = await asyncio.to_thread(read.on, forms, linker)
-        counts = await workbench.write(
-            reviewed.keep, workbench.store, number, read, file.name, reviewer
-        )
-        return {"imported": counts[0], "notes": [*file.notes, *reviewed.told(read, *counts)]}
+        """Keep what is decided in a file; the project, and what there is to tell."""
+        of_file: dict[str, Any] = {"notes": [*file.notes, *told]}
+        if said is not None:
+            about = workbench.store, number, said, file.name, reviewer
+            counts = await workbench.write(reviewed.keep, *about)
+            of_file["imported"] = counts[0]
+            of_file["notes"] += reviewed.told(said, *counts)
+        return await workbench.summary(number) | of_file
 
     @routes.get("")
     async def listed() -> dict[str, Any]:
@@ -104,6 +109,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         content, linker = await content_of(request), service.linker
         most = service.limits.file
         read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
+        said = await said_in(read, reviewer)
         name = name.strip() or PurePath(file).stem or "project"
         kind = linking.type_for(read, linker) if type is None else type.strip()
         read, told = await workbench.read(lambda connection: rows.beside(connection, read))
@@ -111,11 +117,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
         number = await workbench.write_all(making)
-        said = {}
-        if reviewed.is_reviewed(read):
-            said = await take(number, read, reviewer, is_first=True)
-        notes = [*said.pop("notes", read.notes), *told]
-        return await workbench.summary(number) | said | {"notes": notes}
+        return await keep(number, said, read, reviewer, told)
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
     async def add(
@@ -128,26 +130,28 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     ) -> dict[str, Any]:
         """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
-        A table needs no column where it has one by the name of that of the project. `imported` is
-        how many decisions are new.
+        Documents that linker wrote are added, too, where the project has none of them.
+        Such a table needs no column, which the project knows. `imported` is how many decisions are
+        new.
         """
         content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
-        usual = await workbench.read(lambda connection: rows.columns(connection, number))
-        about = content, file, column, encoding, most, usual
+        known = await workbench.read(lambda connection: rows.tables(connection, number))
+        about = content, file, column, encoding, most, known
         try:
             read = await asyncio.to_thread(sources.read, *about)
         except sources.ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
-        if reviewed.is_reviewed(read):
-            said = await take(number, read, reviewer, is_first=False)
-            return await workbench.summary(number) | said
-        reviewed.check_new(read)
-        rows.check_kind(project, read.kind, read.name)
-        read, told = await workbench.read(lambda connection: rows.beside(connection, read))
-        await workbench.write_all(rows.added(workbench.store, number, read))
-        return await workbench.summary(number) | {"notes": [*read.notes, *told]}
+        said, linker, told = await said_in(read, reviewer), service.linker, list[str]()
+        if said and not await workbench.read(lambda c: rows.lacks(c, project, read)):
+            there = await workbench.read(lambda c: linking.mentioned(c, number, linker))
+            said = await asyncio.to_thread(said.on, there, linker)
+        else:
+            rows.check_kind(project, read.kind, read.name)
+            read, told = await workbench.read(lambda connection: rows.beside(connection, read))
+            await workbench.write_all(rows.added(workbench.store, number, read))
+        return await keep(number, said, read, reviewer, told)
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:

@@ -153,7 +153,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         figures, wanted = await workbench.ask(number, read)
 
         def made() -> list[Decision]:
-            others = len(wanted) - 1
+            others = max(1, len(wanted) - 1)  # also one alone was accepted without a look
             return [
                 dataclasses.replace(_decision(service, body, text, ids, scope), others=others)
                 for (_, scope), (text, ids) in wanted.items()

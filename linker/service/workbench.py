@@ -213,6 +213,9 @@ class Workbench:
             of = None
             while True:
                 undone = await self.write(changes.undo, self.store, number, reviewer, of, PIECE)
+                if undone is None and of is not None:  # somebody else ended it: undo the one before
+                    of = None
+                    continue
                 if undone is None or undone[0].undone:
                     return undone
                 of = undone[0].id

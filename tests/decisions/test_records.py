@@ -26,7 +26,7 @@ from linker.decisions.records import (
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.types import Decision
+from linker.types import Decision, Role
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,32 @@ def test_adjudicators_stand_above_reviewers(
     assert of_place == [records[place] for place in kept]
     assert standing(of_place) == [records[place] for place in counting]
     assert disagree(of_place) == (len(counting) > 1)
+
+
+BULK = Decision("m", "A:1", reviewer="ann", others=9)
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        (Decision("m", "A:1", reviewer="ann"), False),  # she looked at it later
+        (Decision("m", "A:1", reviewer="bob"), False),
+        (Decision("m", "A:2", reviewer="bob"), False),
+        (Decision("m", "", reviewer="bob"), False),
+        (Decision("m", "A:1", False, reviewer="bob"), False),
+        (Decision("m", "A:2", False, reviewer="bob"), True),  # it was not the answer of the bulk
+        (Decision("m", "A:2", reviewer="bob", others=3), True),  # nobody looked at either
+    ],
+)
+@pytest.mark.parametrize("role", ["", "adjudicator"])
+def test_what_was_accepted_in_bulk_counts_where_nobody_looked(
+    said: Decision, counts: bool, role: Role
+) -> None:
+    bulk = replace(BULK, role=role)
+    for decisions in ([bulk, said], [said, bulk]):  # also where it was stored later
+        assert in_force(decisions) == {("m", ""): decisions}
+        assert (bulk in standing(decisions)) == counts
+        assert disagree(decisions) == (said.others > 0 and not role)
 
 
 def test_scopes_and_forms_are_apart() -> None:

@@ -180,3 +180,22 @@ def test_reviewers_agree_on_mentions_that_come_later(tmp_path: Path, linker: Lin
         reviewed.do("more", 0, "Ada")  # has gout, too
         assert reviewed.refresh(reviewed.queue)
         assert reviewed.queue.agreement.both == 1
+
+
+def test_mentions_of_a_file_that_is_removed_are_gone(tmp_path: Path, linker: Linker) -> None:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
+        assert reviewed.refresh(reviewed.queue)
+        count = reviewed.queue.summary()["mentions"]
+        file = sources.read(b"name\ngout\nnew one\n", "b.tsv", "name", None, 1_000)
+        going = rows.added(store, reviewed.number, file)
+        next(going), next(going)  # its mentions are there, and it is not whole
+        reviewed.link()
+        assert reviewed.refresh(reviewed.queue)
+        assert reviewed.queue.summary()["mentions"] == count + 2
+        with store.reading() as connection:
+            ((source,),) = connection.execute("SELECT max(id) FROM sources")
+        list(rows.removed(store, source))
+        store.add([Decision("gout", "MESH:D001260")])
+        assert reviewed.refresh(reviewed.queue)
+        assert reviewed.queue.summary()["mentions"] == count

@@ -74,6 +74,19 @@ def test_a_late_answer_does_not_move_who_went_elsewhere(make: Make, show: Open) 
     heading(page, "Ataxia Telangiectasia")
 
 
+def test_a_row_on_which_nothing_was_kept_is_shown_again(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    page.route("**/decisions", lambda route: route.abort())
+    page.keyboard.press("a")
+    expect(page.locator("#problem")).to_contain_text("does not answer")
+    heading(page, "Ataxia Telangiectasia")
+    page.unroute("**/decisions")
+    page.keyboard.press("a")
+    status(page, "Ataxia Telangiectasia: MESH:D001260.")
+    heading(page, "breast cancers")
+
+
 def test_a_note_goes_with_its_row(make: Make, show: Open, address: str) -> None:
     project = make(DOCUMENTS, "texts.txt", "")
     first = asked(f"{address}{project}/queue?sort=document&limit=1")["rows"][0]["key"]

@@ -170,15 +170,22 @@ def test_what_was_rejected_and_accepted_in_bulk_is_as_sure_as_the_model(
 
 
 def test_texts_of_one_name_have_ids_of_their_own(client: Any) -> None:
-    create(client, "No gout here. It was lymphoma, they said, of the old kind.", "note.txt")
+    text = "No gout here. It was lymphoma, they said, of the old kind."
+    first = create(client, text, "note.txt")["id"]
     more = {"file": "note.txt", "name": "b"}
     other = client.post("/projects", params=more, content=b"Another patient. He had leukaemia.")
     other_id = f"note-{zlib.crc32(b'Another patient. He had leukaemia.'):08x}"
-    said = f"the project 'note' has another text 'note'; this one has the id {other_id!r}"
-    assert other.json()["notes"] == [said]
+    said = f"another text of this name; this one has the id {other_id!r}"
+    assert other.json()["notes"] == [f"the project 'note' has {said}"]
     second = linked(client, other.json()["id"])["id"]
     (row,) = queue(client, second)["rows"]
     assert row["first"]["document_id"] == other_id
+    # a decision in a text outlives its project, and is not on another text of its name
+    row, *_ = queue(client, first)["rows"]
+    decide(client, first, row["key"], None, here=True)
+    client.delete(f"/projects/{first}"), client.delete(f"/projects/{second}")
+    other = client.post("/projects", params=more, content=b"Another patient. He had leukaemia.")
+    assert other.json()["notes"] == [f"there was {said}"]
     more = {"file": "more.txt", "name": "c"}
     third = client.post("/projects", params=more, content=PUBTATOR.encode()).json()["id"]
     changed = PUBTATOR.replace("was seen", "is there")
@@ -384,13 +391,13 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> 
     header, first, empty, second = answer.content.decode().split("\r\n")[:4]
     assert header == (
         "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;state;source;reviewer;"
-        "time;decisions;predicate;note"
+        "time;decisions;predicate;flag;note"
     )
     assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
     assert ";accepted;decision;Ada;" in first
-    assert empty == ";2" + 12 * ";"
+    assert empty == ";2" + 13 * ";"
     assert second.startswith("breast cancer;3;MESH:D001943;")
-    assert second.endswith(";model;;;;;;ask")
+    assert second.endswith(";model;;;;;;;ask")
 
 
 def test_documents_come_out_in_their_format_and_others(client: Any) -> None:
@@ -539,12 +546,13 @@ def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
         notes: list[str] = client.post(address, params=query, content=body).json()["notes"]
         return notes
 
-    assert read_back() == ["decisions read: 1; of them new: 0"]
+    remarks = "flags and notes read: {}; of them new: {}"
+    assert read_back() == ["decisions read: 1; of them new: 0", remarks.format(2, 0)]
     cells["breast cancer"] |= {"state": "accepted", "predicate": "narrow", "flag": "x"}
     cells["zzzz qqqq"] |= {"flag": "no", "linker_note": "'-?"}
-    taken = ["decisions read: 2; of them new: 1", "new flags and notes: 2"]
+    taken = ["decisions read: 2; of them new: 1", remarks.format(4, 2)]
     assert read_back() == taken
-    assert read_back() == ["decisions read: 2; of them new: 0"]
+    assert read_back() == ["decisions read: 2; of them new: 0", remarks.format(4, 0)]
     shown = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
     assert [shown[m]["predicate"] for m in ("A-T", "breast cancer", "fever")] == [
         *("broad", "narrow", "")
@@ -671,3 +679,168 @@ def test_odd_encodings_go_out_as_they_came(client: Any) -> None:
         number = linked(client, answer.json()["id"])["id"]
         back = export(client, number).content.decode(encoding)
         assert back.split("\n")[1].startswith("Ménière;Köln;")
+
+
+def test_one_answer_that_is_accepted_in_bulk_was_not_looked_at(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    body = {"reviewer": "Ada", "filter": {"q": "breast"}}
+    said = client.post(f"/projects/{project}/accept", json=body).json()
+    assert (said["accepted"], said["summary"]["states"]["accepted in bulk"]) == (1, 1)
+
+
+def test_who_looks_stands_above_a_bulk(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    body = {"reviewer": "Ada", "role": "adjudicator", "filter": {}}
+    assert client.post(f"/projects/{project}/accept", json=body).json()["accepted"] == 3
+    rows = {row["mention"]: row["key"] for row in queue(client, project, show="in-bulk")["rows"]}
+    for mention, concept, accepted in (
+        ("A-T", "MESH:D001260", True),  # the same
+        ("breast cancer", None, True),  # another one
+        ("ataxia telangiectasia", "MESH:D001260", False),  # it is wrong
+    ):
+        record = {"key": rows[mention], "concept_id": concept, "accepted": accepted}
+        body = {"reviewer": "Bob", "decisions": [record]}
+        client.post(f"/projects/{project}/decisions", json=body).raise_for_status()
+    seen = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
+    found = {mention: (seen[mention]["state"], seen[mention]["reviewers"]) for mention in rows}
+    assert found.pop("ataxia telangiectasia")[0] in ("rejected", "open")
+    assert found == {"A-T": ("accepted", ["Bob"]), "breast cancer": ("no concept", ["Bob"])}
+    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
+    lines = list(csv.DictReader(io.StringIO(export(client, project).text)))
+    assert {line["reviewer"] for line in lines if line["state"] == "accepted"} == {"Bob"}
+    for _ in range(3):
+        client.post(f"/projects/{project}/undo", json={"reviewer": "Bob"})
+    assert queue(client, project, show="in-bulk")["total"] == 3
+
+
+def test_a_table_of_another_column_is_refused(client: Any) -> None:
+    came = "group,diagnosis\nbreast cancer,A-T\nleukaemia,breast cancer\nfever,gout\n"
+    asked = {"file": "a.csv", "column": "diagnosis"}
+    first = client.post("/projects", params=asked, content=came.encode()).json()["id"]
+    linked(client, first)
+    body = {"reviewer": "Ada", "filter": {"above": 0.5}}
+    client.post(f"/projects/{first}/accept", json=body).raise_for_status()
+    content = export(client, first).content.replace(b",model,", b",accepted,")
+    asked = {"file": "b.csv", "column": "group"}
+    other = client.post("/projects", params=asked, content=came.encode()).json()["id"]
+    linked(client, other)
+    count = len(client.get("/decisions").json()["decisions"])
+    for number, query in ((other, {}), (first, {"column": "group"})):
+        query = {"file": "back.csv", "reviewer": "Bob"} | query
+        answer = client.post(f"/projects/{number}/sources", params=query, content=content)
+        assert answer.status_code == 422
+        said = answer.json()["error"]
+        assert (
+            "line 3: the mention is 'leukaemia', and its decisions are on 'breast cancer'" in said
+        )
+        assert said.endswith("another column was named; nothing was read")
+    asked = {"file": "c.csv", "column": "group"}
+    assert client.post("/projects", params=asked, content=content).status_code == 422
+    assert len(client.get("/projects").json()["projects"]) == 2
+    assert len(client.get("/decisions").json()["decisions"]) == count
+
+
+def test_a_reviewed_table_has_the_column_of_the_table_that_it_was(client: Any) -> None:
+    asked = {"file": "a.csv", "column": "primary"}
+    project = client.post("/projects", params=asked, content=b"primary,ward\ngout,2\n").json()["id"]
+    table = b"primary,secondary\nbreast cancer,lymphoma\nleukaemia,A-T\n"
+    asked = {"file": "b.csv", "column": "2"}
+    client.post(f"/projects/{project}/sources", params=asked, content=table).raise_for_status()
+    linked(client, project)
+    with zipfile.ZipFile(io.BytesIO(export(client, project).content)) as archive:
+        content = archive.read("b.reviewed.csv").replace(b",model,", b",accepted,")
+    query = {"file": "b.reviewed.csv", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    assert said["imported"] == 2
+    decided = {row["mention"] for row in queue(client, project, show="decided")["rows"]}
+    assert decided == {"lymphoma", "A-T"}
+    # a further table, of which nobody decided anything, is asked for its column
+    more = {"file": "c.csv"}
+    table = b"primary,words\nBob Jones,gout\nEve Smith,fever\n"
+    answer = client.post(f"/projects/{project}/sources", params=more, content=table)
+    assert answer.status_code == 422
+
+
+def test_reviewed_documents_of_several_files_become_one_project(client: Any) -> None:
+    project = create(client, PUBTATOR, "a.txt")["id"]
+    more = PUBTATOR.replace("7|", "17|").replace("8|", "18|")
+    more = more.replace("\n7\t", "\n17\t").replace("\n8\t", "\n18\t").replace("aspirin", "Gout XY")
+    client.post(f"/projects/{project}/sources", params={"file": "b.txt"}, content=more.encode())
+    linked(client, project)
+    for row in queue(client, project)["rows"]:
+        decide(client, project, row["key"], None)
+    with zipfile.ZipFile(io.BytesIO(export(client, project).content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    for decision in client.get("/decisions").json()["decisions"]:
+        client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
+    client.delete(f"/projects/{project}")
+    (first, second), address = files, "/projects"
+    made = client.post(address, params={"file": first}, content=files[first]).json()
+    address = f"/projects/{made['id']}/sources"
+    added = client.post(address, params={"file": second}, content=files[second]).json()
+    assert (made["documents"], added["documents"]) == (2, 4)
+    assert not any("does not have" in note for note in added["notes"])
+    again = client.post(address, params={"file": second}, content=files[second]).json()
+    assert (again["documents"], again["imported"]) == (4, 0)
+
+
+def test_rows_that_contradict_each_other_decide_nothing(client: Any) -> None:
+    project = create(client, "mention\nA-T\nA-T\ngout\nGout\n")["id"]
+    rows = list(csv.reader(io.StringIO(export(client, project).text)))
+    state = rows[0].index("state")
+    for row, said in zip(
+        rows[1:], ("accepted", "no concept", "no concept", "no concept"), strict=True
+    ):
+        row[state] = said
+    content = "\n".join(map(",".join, rows)).encode()
+    query = {"file": "back.csv", "reviewer": "Bob"}
+    address = f"/projects/{project}/sources"
+    for new in (1, 0):
+        said = client.post(address, params=query, content=content).json()
+        assert said["notes"] == [
+            f"decisions read: 2; of them new: {new}",
+            "rows that are no decisions: 1; the first: rows of 'A-T' contradict each other",
+        ]
+    assert len(client.get("/decisions").json()["decisions"]) == 1
+
+
+def test_what_a_file_says_is_one_step(client: Any) -> None:
+    project = create(client, "mention\nA-T\n")["id"]
+    (header, row) = csv.reader(io.StringIO(export(client, project).text))
+    row[header.index("state")], row[header.index("note")] = "accepted", "seen"
+    content = "\n".join(map(",".join, (header, row))).encode()
+    query = {"file": "back.csv", "reviewer": "Bob"}
+    client.post(f"/projects/{project}/sources", params=query, content=content).raise_for_status()
+    (shown,) = queue(client, project)["rows"]
+    assert (shown["state"], shown["note"]) == ("accepted", "seen")
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Bob"}).raise_for_status()
+    (shown,) = queue(client, project)["rows"]
+    assert (shown["state"], shown["note"]) == ("model", "")
+
+
+def test_decisions_on_documents_of_others_are_not_read(client: Any) -> None:
+    other = create(client, PUBTATOR.replace("7", "99"), "other.txt")["id"]
+    project = create(client, PUBTATOR, "a.txt")["id"]
+    rows = {row["mention"]: row["key"] for row in queue(client, other)["rows"]}
+    decide(client, other, rows["breast cancer"], None, document=1, here=True)
+    content = export(client, other, "jsonl").content
+    (decision,) = client.get("/decisions").json()["decisions"]
+    client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
+    query = {"file": "b.jsonl", "reviewer": "Bob"}
+    answer = client.post(f"/projects/{project}/sources", params=query, content=content)
+    assert "does not have, on which nothing was read: 1, such as breast cancer" in answer.text
+    assert client.get("/decisions").json()["decisions"] == []
+
+
+def test_sssom_of_what_was_accepted_in_bulk_is_as_sure_as_the_model(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    sure = {row["mention"]: row["confidence"] for row in queue(client, project)["rows"]}
+    body = {"reviewer": "Ada", "filter": {"above": 0.5}}
+    client.post(f"/projects/{project}/accept", json=body).raise_for_status()
+    text = export(client, project, "sssom").text
+    table = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    rows = {row["subject_label"]: row for row in csv.DictReader(io.StringIO(table), delimiter="\t")}
+    breast = rows["breast cancer"]
+    assert float(breast["confidence"]) == pytest.approx(sure["breast cancer"], abs=0.001)
+    assert breast["author_label"] == ""
+    assert breast["comment"].startswith("accepted in bulk by Ada with 1 others; ")

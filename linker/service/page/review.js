@@ -165,7 +165,7 @@ async function showGroup(key) {
 }
 
 function showEntry(entry) {
-  const said = JSON.stringify(entry && [entry.row, entry.prediction, queue.current]);
+  const said = JSON.stringify(entry && [entry.row, entry.prediction, queue.current, queue.total]);
   if (said && said === view.said) return; // nothing to draw anew
   view.said = said;
   const place = Math.max(queue.current, 0);

@@ -54,10 +54,14 @@ export class Steps {
       const hasNext = moves && !waits && (await this.page.goOn(place));
       return [hasNext, this.page.key()];
     };
-    let [answer, [hasNext, key]] = await Promise.all([
-      this.send("decisions", { ...reviewer, decisions: [{ ...kept, ...where }] }),
-      goOn(),
-    ]);
+    const going = goOn();
+    const body = { ...reviewer, decisions: [{ ...kept, ...where }] };
+    const answer = await this.send("decisions", body).catch(async (error) => {
+      const [, key] = await going;
+      if (this.page.key() === key) await this.page.goTo(entry.row.key); // nothing is decided there
+      throw error;
+    });
+    let [hasNext, key] = await going;
     const isElsewhere = this.page.key() !== key; // the reviewer went there meanwhile
     await this.page.changed(answer);
     if (isSplit) await this.page.refresh();
