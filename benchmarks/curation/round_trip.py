@@ -81,7 +81,7 @@ def corpus() -> list[Document]:
 
 
 def decisions(linker: Linker, texts: list[Document]) -> list[Decision]:
-    """Decisions on six of seven mentions, each of another kind."""
+    """Decisions on seven of eight mentions, each of another kind."""
     choose = random.Random(SEED)
     made: dict[str, list[Decision]] = {}
     for prediction in linker.link(texts, k=3, threshold=0):
@@ -96,6 +96,7 @@ def decisions(linker: Linker, texts: list[Document]) -> list[Decision]:
             (
                 [accepted],
                 [replace(accepted, scope=mention.document_id or "")],
+                [Decision(form, candidates[0], reviewer="ann", others=7)],  # in bulk
                 [none],
                 [Decision(form, candidates[0], False, reviewer="ann")],
                 [Decision(form, i, False, reviewer="bob") for i in candidates],
