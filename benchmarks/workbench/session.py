@@ -130,6 +130,7 @@ class Session:
         self._project = f"{url}/projects/{number}"
         self._url = f"{url}/review?project={number}&show=undecided"
         self.keys, self.rows = 0, 0
+        self._given_up = set[str]()  # the keys of rows that were flagged
         self.seconds, self.kinds = list[float](), dict[str, int]()
         self.curve = list[dict[str, Any]]()
 
@@ -140,7 +141,7 @@ class Session:
         self._note()
         if at_once:
             self._accept_at_once()
-        while not self._is_put_off and self._decide():
+        while self._decide():
             if self.rows % CHECKED == 0:
                 self._note()
             if learns and self.rows % EACH == 0:
@@ -160,11 +161,6 @@ class Session:
         """The key of the selected row."""
         return parse_qs(urlsplit(self._page.url).query).get("key", [""])[0]
 
-    @property
-    def _is_put_off(self) -> bool:
-        """Whether the selected row was flagged: after a training these are last."""
-        return bool(self._page.get_attribute("#flag", "aria-pressed") == "true")
-
     def _press(self, key: str) -> None:
         self._page.keyboard.press(key)
         self.keys += 1
@@ -174,7 +170,12 @@ class Session:
         key = self._key
         gold = self._gold(key)
         start = time.perf_counter()
-        kind = self._act(self._page.evaluate(ANSWER), gold)
+        if key in self._given_up:  # after a training it comes once more, at the end
+            self._press("j")
+            kind = "flagged"
+        else:
+            kind = self._act(self._page.evaluate(ANSWER), gold)
+        self._given_up |= {key} if kind == "flagged" else set()
         try:
             self._wait(NEXT, key)
             self.seconds.append(time.perf_counter() - start)
