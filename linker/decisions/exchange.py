@@ -239,13 +239,14 @@ def recognises(header: Sequence[str]) -> bool:
 def lost_decisions(header: Sequence[str]) -> bool:
     """Whether a table has columns that linker wrote, but not that of the decisions."""
     names = {*map(_linkers_name, header)}
-    return {"concept_id", "matched_name", "state"} <= names and "decisions" not in names
+    return {"concept_id", *_SAID} <= names and "decisions" not in names
 
 
 def behind_decisions(header: Sequence[str]) -> dict[str, int]:
     """The places of the columns in which people say more of what they decided: `_BEHIND`."""
     names = [_linkers_name(title) for title in header]
-    first = names.index("decisions") if "decisions" in names else len(names)
+    there = [place for place, name in enumerate(names) if name == "decisions"]
+    first = there[-1] if there else len(names)  # of the last round of reviews
     return {name: names.index(name, first) for name in _BEHIND if name in names[first:]}
 
 
@@ -268,7 +269,10 @@ def _names(table: tables.Table) -> dict[str, int]:
         if added and added[1] == "state" and "state" in names:
             text = "%s: the column %s counts, and not the table's own column state"
             logger.warning(text, shown(table.path), title)
-        names[added[1] if added else _OTHER_NAMES.get(name, name)] = place
+        names[added[1] if added else name] = place
+    for other, name in _OTHER_NAMES.items():
+        if other in names and name not in names:
+            names[name] = names.pop(other)
     return names
 
 

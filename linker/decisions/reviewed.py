@@ -178,9 +178,11 @@ def _said(parts: list[list[Cells]], reviewer: str, form: Form | None) -> Iterato
     """
     cells = parts[0][0]
     before = _parsed(cells["decisions"])
-    texts = cells["mention"], cells["expanded"]
-    if form and (strange := {d.mention for d in before if form(d.mention) not in map(form, texts)}):
-        raise ValueError(f"the mention is {texts[0]!r}, {OF_ANOTHER} {strange.pop()!r}")
+    text, is_of_document = cells["mention"], bool(cells["spans"] or cells["scope"])
+    if form and not is_of_document:  # there decisions may be on long forms
+        for decision in before:
+            if form(decision.mention) != form(text):
+                raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
     yield from before
     was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
     verdicts = [_verdict(candidates, was_rejected) for candidates in parts]

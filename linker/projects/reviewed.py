@@ -24,6 +24,7 @@ from linker.types import Decision
 
 _NO = ("0", "no", "false")  # in the column of flags
 _TOLD = 3  # mentions that are told
+_MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
 _SAID = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 
@@ -112,9 +113,9 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
     decisions = [
         replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
     ]
-    strange = [problem for problem in problems if OF_ANOTHER in str(problem)]
-    if len(strange) > len({form(d.mention) for d in decisions if d.time}):
-        raise LinkerError(f"{strange[0]}; {_WHY_STRANGE}; nothing was read")
+    strange = {problem.problem: problem for problem in problems if OF_ANOTHER in problem.problem}
+    if len(strange) >= _MANY and len(strange) > len({form(d.mention) for d in decisions if d.time}):
+        raise LinkerError(f"{next(iter(strange.values()))}; {_WHY_STRANGE}; nothing was read")
     kept, contradictions = _consistent(decisions, form)
     told = [*map(str, problems), *contradictions]
     return Reviewed(kept, list(_remarks(file, linker)), told)

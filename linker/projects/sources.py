@@ -239,7 +239,7 @@ def _of_table(
 ) -> Content:
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
-    column = _known_column(table, known) if column is None else column
+    column = _known_column(table, lines, known) if column is None else column
     place = column_of(table, lines) if column is None else tables.place_of(table, column)
     rows = tuple(_rows(file.file, lines, place))
     if not rows:
@@ -280,15 +280,32 @@ def has_ids(table: Table) -> bool:
     return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
 
 
-def _known_column(table: Table, known: Sequence[Headed]) -> str | None:
+def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:
     """The column of the mentions in a table that linker wrote, as one of some tables; None: it is
-    not known by them."""
+    not known by them.
+
+    Raises:
+        ColumnNeeded: it may be one of several.
+    """
     titles = [title.strip() for title in table.header]
     if not exchange.recognises(titles):
         return None
-    same = {column for header, column in known if titles[: len(header)] == header}
+    like = [one for one in known if titles[: len(one[0])] == one[0]]
+    longest = max((len(header) for header, _ in like), default=0)
+    same = {column for header, column in like if len(header) == longest}
     same = same or {column for _, column in known if titles.count(column) == 1}
-    return same.pop() if len(same) == 1 else None
+    if len(same) > 1:
+        raise _needed(table, rows, None)
+    return next(iter(same), None)
+
+
+def _needed(table: Table, rows: Sequence[TableRow], suggested: str | None) -> ColumnNeeded:
+    """What is to be chosen from."""
+    columns = [
+        {"name": title.strip(), "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
+        for title, cells in ((t, filled(rows, place)) for place, t in enumerate(table.header))
+    ]
+    return ColumnNeeded(table.path, columns, suggested, len(rows))
 
 
 def column_of(table: Table, rows: Sequence[TableRow]) -> int:
@@ -308,13 +325,9 @@ def column_of(table: Table, rows: Sequence[TableRow]) -> int:
     place = next((by_name[name] for name in known if name in by_name), None)
     if place is not None:
         return place
-    columns = [
-        {"name": title, "samples": [text[:_SAMPLE] for text, _ in texts[:_SAMPLES]]}
-        for title, texts in zip(titles, cells, strict=True)
-    ]
     hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
     suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
-    raise ColumnNeeded(table.path, columns, next(iter(suggested), None), len(rows))
+    raise _needed(table, rows, next(iter(suggested), None))
 
 
 def filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:

@@ -331,11 +331,14 @@ def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list
     if file.format == "txt" and file.documents:
         (text,) = file.documents
         there = "EXISTS (SELECT 1 FROM documents WHERE id = :id)"
-        gone = f"SELECT 1 FROM decisions WHERE scope = :id AND NOT {there} LIMIT 1"
+        valid = "id NOT IN (SELECT decision FROM withdrawals)"
+        gone = f"SELECT 1 FROM decisions WHERE scope = :id AND {valid} AND NOT {there} LIMIT 1"
         if others or connection.execute(gone, {"id": text.id}).fetchone():
-            where = f"the project {next(iter(others))!r} has" if others else "there was"
+            why = "decisions were made in a text of this name that is gone, perhaps another one"
+            if others:
+                why = f"the project {next(iter(others))!r} has another text of this name"
             text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
-            told.append(f"{where} another text of this name; this one has the id {text.id!r}")
+            told.append(f"{why}; this one has the id {text.id!r}")
         return replace(file, documents=(text,)), told
     told += [
         f"the project {name!r} has other texts with ids of {len(ids):,} of these documents, "

@@ -74,7 +74,7 @@ export class Filters {
   isWanted({ state, flag, differs }) {
     const decided = isDecided(state);
     const wanted = {
-      undecided: !decided,
+      undecided: !decided && !flag, // which puts it off, to the end
       decided,
       "in-bulk": state === "accepted in bulk",
       differs,

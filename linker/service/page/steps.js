@@ -57,7 +57,7 @@ export class Steps {
     const going = goOn();
     const body = { ...reviewer, decisions: [{ ...kept, ...where }] };
     const answer = await this.send("decisions", body).catch(async (error) => {
-      const [, key] = await going;
+      const [, key] = await going.catch(() => [false, null]);
       if (this.page.key() === key) await this.page.goTo(entry.row.key); // nothing is decided there
       throw error;
     });
