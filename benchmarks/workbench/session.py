@@ -130,7 +130,6 @@ class Session:
         self._project = f"{url}/projects/{number}"
         self._url = f"{url}/review?project={number}&show=undecided"
         self.keys, self.rows = 0, 0
-        self._given_up = set[str]()  # the keys of rows that were flagged
         self.seconds, self.kinds = list[float](), dict[str, int]()
         self.curve = list[dict[str, Any]]()
 
@@ -170,12 +169,7 @@ class Session:
         key = self._key
         gold = self._gold(key)
         start = time.perf_counter()
-        if key in self._given_up:  # after a training it comes once more, at the end
-            self._press("j")
-            kind = "flagged"
-        else:
-            kind = self._act(self._page.evaluate(ANSWER), gold)
-        self._given_up |= {key} if kind == "flagged" else set()
+        kind = self._act(self._page.evaluate(ANSWER), gold)
         try:
             self._wait(NEXT, key)
             self.seconds.append(time.perf_counter() - start)

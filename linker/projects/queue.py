@@ -349,9 +349,6 @@ class Queue:
         columns, mask = self.columns, self._mask(wanted)
         order = columns.order(sort)
         places = order[mask[order]]
-        if wanted.show == "undecided":  # a flag puts a row off
-            put_off = columns.flagged(self.remarks)[places]
-            places = np.concatenate([places[~put_off], places[put_off]])
         rows = [columns.rows[place] for place in places[offset : offset + limit].tolist()]
         position = np.flatnonzero(places == columns.place_of(find)).tolist()
         return {

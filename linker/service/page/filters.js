@@ -74,7 +74,7 @@ export class Filters {
   isWanted({ state, flag, differs }) {
     const decided = isDecided(state);
     const wanted = {
-      undecided: !decided && !flag, // which puts it off, to the end
+      undecided: !decided,
       decided,
       "in-bulk": state === "accepted in bulk",
       differs,
