@@ -23,6 +23,7 @@ State = Literal[
 
 - model: nothing; the model answers.
 - accepted: the concepts of the answer are right.
+- accepted in bulk: the answer was accepted together with others, and nobody looked at it.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
 - open: some concepts are wrong, and the model is sure of no other; there is no answer.
 - no concept: the dictionary has no concept for it.

@@ -123,7 +123,7 @@ def read(
     check: Callable[[Decision], Decision] = checked,
     column: str | None = None,
     reviewer: str = "",
-    form: reviewed.Form | None = None,
+    form: reviewed.Normalize | None = None,
 ) -> Iterator[Decision]:
     """Yield the decisions of a file, without their numbers.
 
@@ -160,7 +160,7 @@ def _records(
     on_error: OnError,
     column: str | None,
     reviewer: str,
-    form: reviewed.Form | None,
+    form: reviewed.Normalize | None,
 ) -> Iterator[Record]:
     """The records of a file, with their decisions, which are not yet checked."""
     if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once

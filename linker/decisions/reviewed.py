@@ -35,7 +35,8 @@ logger = logging.getLogger(__name__)
 Record = tuple[int | None, str, Iterable[Decision]]
 """The number and the text of its (first) line, and its decisions; ValueError is raised, while they
 are taken, where the record is bad."""
-Form = Callable[[str], str]
+Normalize = Callable[[str], str]
+"""Gives the form of a mention by which decisions on it are found."""
 Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
@@ -124,7 +125,7 @@ def _behind_state(column: str) -> list[Decision]:
 
 
 def of_table(
-    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str, form: Form | None
+    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str, form: Normalize | None
 ) -> Iterator[Record]:
     """Yield the decisions on each mention in a table of answers.
 
@@ -132,8 +133,8 @@ def of_table(
         rows: those below the header; several for a mention where they are candidates.
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
-        form: gives the form of a mention that decisions on it have; a row whose decisions are on
-            another one is bad. None: nothing is compared.
+        form: a row whose decisions are on another form than its mention is bad. None: nothing is
+            compared.
     """
     filled = ((row, cells_of(row, header)) for row in rows if any(row.cells))
     for of_mention in _mentions(filled) if "rank" in header else ([[row]] for row in filled):
@@ -164,7 +165,7 @@ def _mentions(
         yield [*parts.values()]
 
 
-def _said(parts: list[list[Cells]], reviewer: str, form: Form | None) -> Iterator[Decision]:
+def _said(parts: list[list[Cells]], reviewer: str, form: Normalize | None) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
@@ -177,12 +178,7 @@ def _said(parts: list[list[Cells]], reviewer: str, form: Form | None) -> Iterato
             decisions are no JSON.
     """
     cells = parts[0][0]
-    before = _parsed(cells["decisions"])
-    text, is_of_document = cells["mention"], bool(cells["spans"] or cells["scope"])
-    if form and not is_of_document:  # there decisions may be on long forms
-        for decision in before:
-            if form(decision.mention) != form(text):
-                raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
+    before = _written(cells, form)
     yield from before
     was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
     verdicts = [_verdict(candidates, was_rejected) for candidates in parts]
@@ -216,6 +212,21 @@ def _said(parts: list[list[Cells]], reviewer: str, form: Form | None) -> Iterato
     if in_bulk == {True} and not any(d.others for d in before):
         raise ValueError(_NOT_WRITTEN)
     yield Decision(mention, concepts, True, scope, by, predicate=kind)
+
+
+def _written(cells: Cells, form: Normalize | None) -> list[Decision]:
+    """The decisions that linker wrote beside a mention.
+
+    Raises:
+        ValueError: they are no JSON, or on another mention. In a document, where they may be on the
+            long form, this is not looked at.
+    """
+    written, text = _parsed(cells["decisions"]), cells["mention"]
+    if form and not (cells["spans"] or cells["scope"]):
+        for decision in written:
+            if form(decision.mention) != form(text):
+                raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
+    return written
 
 
 def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str], bool]:

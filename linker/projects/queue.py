@@ -35,7 +35,7 @@ from linker.projects.groups import (
     Row,
     Verdict,
 )
-from linker.projects.reading import Mentions
+from linker.projects.reading import Mentions, rows_at_once
 from linker.projects.store import Missing, Project
 from linker.types import Decision, Mention, Prediction, parse_spans
 
@@ -127,8 +127,8 @@ class Queue:
         if self._there.are_gone(connection):
             self._forget()
             changed = self._there.read(connection)
-        self._steps = set(_rows(connection, _STEPS, self.project.id))
-        remarks = _rows(connection, _REMARKS, self.project.id)
+        self._steps = set(rows_at_once(connection, _STEPS, self.project.id))
+        remarks = rows_at_once(connection, _REMARKS, self.project.id)
         before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
         self.number += before != self.remarks
         touched = decided.touched(self._decided)
@@ -170,11 +170,6 @@ class Queue:
         if self._there.is_of_documents:
             group.members.sort(key=lambda member: member[1:])
         scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
-        if not scopes:  # as nearly always
-            row = self._rows[first] = Row(first, group, group.members, "")
-            row.is_other = self._there.is_other(row)
-            self._keys[key] = [first]
-            return
         apart = {number for scope in scopes for number in self._there.numbers.get(scope, ())}
         parts: dict[int, list[Member]] = {}
         for member in group.members if apart else ():
@@ -184,7 +179,7 @@ class Queue:
             for of, members in (parts or {0: group.members}).items()
         ]
         for row in rows:
-            row.verdict = self._verdict(connection, row)
+            row.verdict = self._verdict(connection, row) if scopes else None
             row.is_other = self._there.is_other(row)
             self._rows[row.key] = row
         self._keys[key] = [row.key for row in rows]
@@ -468,16 +463,6 @@ class Queue:
 
     def _mask(self, wanted: Filter) -> Numbers:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
-
-
-def _rows(connection: sqlite3.Connection, statement: str, number: int) -> list[Any]:
-    """What a statement says of a project as one text of JSON.
-
-    For each row that is read, other threads have a turn.
-    """
-    ((text,),) = connection.execute(statement, [number])
-    rows: list[Any] = json.loads(text)
-    return rows
 
 
 def _is_whole(ids: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from linker.types import Gold, GoldGroup
 
 _GOLD = TypeAdapter(Gold)
 
-_DOCUMENTS = "SELECT number, id FROM documents WHERE project = ?"
+_DOCUMENTS = "SELECT json_group_array(json_array(number, id)) FROM documents WHERE project = ?"
 _SAID = (
     "SELECT number, json_extract(value, '$.spans'), json_extract(value, '$.type'), "
     "json_extract(value, '$.gold') AS gold "
@@ -35,6 +36,16 @@ _MENTIONS = (
 )
 _NEW = f"{_MENTIONS} id > :mention ORDER BY id"
 _ANSWERED = f"{_MENTIONS} id <= :mention AND answer > :answer ORDER BY id"
+
+
+def rows_at_once(connection: sqlite3.Connection, statement: str, number: int) -> list[Any]:
+    """What a statement says of a project as one text of JSON.
+
+    For each row that is read, other threads have a turn, and an Accept would wait for all of these.
+    """
+    ((text,),) = connection.execute(statement, [number])
+    rows: list[Any] = json.loads(text)
+    return rows
 
 
 class Mentions:
@@ -100,7 +111,7 @@ class Mentions:
     def _read_documents(self, connection: sqlite3.Connection) -> None:
         """Read which documents there are, and what files say in those that are new."""
         number, last = self._project.id, max(self.documents, default=0)
-        self.documents = dict(connection.execute(_DOCUMENTS, [number]))
+        self.documents = dict(rows_at_once(connection, _DOCUMENTS, number))
         self.numbers = {}
         for of, name in self.documents.items():
             self.numbers.setdefault(name, []).append(of)

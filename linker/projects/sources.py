@@ -201,15 +201,15 @@ def read(
     """
     # packed here, so that nobody who writes waits for it
     about, file = (name or "upload", content), opened(content, name, column, encoding)
-    if file.kind in TABLES:
-        table = file.table(column, most, known)
-        if file.kind != "tsv" or column is not None or not has_ids(table):
-            read = _of_table(file, table, column, about, known)
-            return replace(read, packed=zlib.compress(content))
-    return replace(_read(file, about), packed=zlib.compress(content))
+    table = file.table(column, most, known) if file.kind in TABLES else None
+    if table and (file.kind != "tsv" or column is not None or not has_ids(table)):
+        read = _of_table(file, table, column, about, known)
+    else:
+        read = _of_items(file, about)
+    return replace(read, packed=zlib.compress(content))
 
 
-def _read(known: Opened, about: tuple[str, bytes]) -> Content:
+def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:
     """What is in a content that is no table."""
     if known.kind == "txt" and _is_prose(known.file):
         documents = tuple(texts.read(known.file))
