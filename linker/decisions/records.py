@@ -161,16 +161,19 @@ def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force on a mention, in a scope.
 
     They are those of adjudicators, where there are any: they stand above all of reviewers. What was
-    accepted in bulk does not count where somebody, who looked, accepts something or rejects it.
+    accepted in bulk does not count where somebody who looked accepts something, or rejects it.
     """
     seen = [d for d in decisions if not d.others]
     if 0 < len(seen) < len(decisions):
-        decisions = [d for d in decisions if not (d.others and _is_known(d, seen))]
+        decisions = [d for d in decisions if not (d.others and _is_below(d, seen))]
     return [d for d in decisions if d.role == "adjudicator"] or decisions
 
 
-def _is_known(decision: Decision, seen: Sequence[Decision]) -> bool:
-    """Whether decisions accept a concept, or reject one that a decision accepts."""
+def _is_below(decision: Decision, seen: Sequence[Decision]) -> bool:
+    """Whether a decision that was made in bulk does not count beside those of people who looked.
+
+    One of these accepts something, be it that there is no concept, or rejects what it accepts.
+    """
     concepts = {*concepts_of(decision)}
     return any(d.accepted or not concepts.isdisjoint(concepts_of(d)) for d in seen)
 

@@ -78,7 +78,7 @@ class Row:
     members: list[Member]
     scope: str  # the document whose own decisions count; empty: those that hold everywhere
     verdict: Verdict | None = None  # None: the model answers
-    is_other: bool = False  # whether its answer is not what the file says of one of its mentions
+    is_other: bool = False  # whether the file gives one of its mentions another id than its answer
 
     @property
     def state(self) -> str:

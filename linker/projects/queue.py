@@ -122,7 +122,13 @@ class Queue:
         return not self._pending
 
     def _look(self, connection: sqlite3.Connection, decided: Decided, of_mentions: bool) -> None:
-        """See which groups changed, and read what else did, also `of_mentions` where wanted."""
+        """Read what changed in the file, and note which groups need new rows.
+
+        Args:
+            connection: to the file.
+            decided: the decisions in force.
+            of_mentions: whether mentions, answers or documents may have come.
+        """
         changed = self._there.read(connection) if of_mentions else set[Key]()
         if self._there.are_gone(connection):
             self._forget()

@@ -146,7 +146,7 @@ class Mentions:
     # what the file says
 
     def is_other(self, row: Row) -> bool:
-        """Whether the answer of a row is not what the file says of one of its mentions."""
+        """Whether the file gives one of the mentions of a row another id than its answer."""
         if not self.said or row.state == "not linked":  # as nearly always
             return False
         return not all(self._agrees(gold, row.ids) for gold in self._golds(row))
@@ -160,7 +160,7 @@ class Mentions:
         return self._agreed[gold, ids]
 
     def _golds(self, row: Row) -> Counter[str]:
-        """What the file says of mentions of a row, and of how many."""
+        """The ids that the file gives mentions of a row, as JSON, and how many have them."""
         said = self.said
         return Counter(said[number] for number, *_ in row.members if number in said)
 

@@ -45,7 +45,12 @@ class Reviewed:
         return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
 
     def on(self, mentions: Mentioned | None, linker: Linker) -> Reviewed:
-        """What is said of the mentions of a project; of all where these are not known."""
+        """Leave out what is said of mentions or documents that a project does not have.
+
+        Args:
+            mentions: of the project; None: they are not known, and nothing is left out.
+            linker: gives the forms of mentions.
+        """
         if mentions is None:
             return self
         forms, documents = mentions
@@ -124,8 +129,11 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
 def _consistent(
     decisions: Sequence[Decision], form: Callable[[str], str]
 ) -> tuple[list[Decision], list[str]]:
-    """Decisions without those that were made in a file, and contradict each other there; and these
-    in words."""
+    """Leave out decisions that were made by setting states in a file, and contradict each other.
+
+    Returns:
+        The other decisions, and a sentence for each mention whose rows contradict each other.
+    """
     new: dict[tuple[str, str], list[Decision]] = {}
     for decision in decisions:
         if not decision.time:

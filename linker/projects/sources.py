@@ -281,11 +281,13 @@ def has_ids(table: Table) -> bool:
 
 
 def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:
-    """The column of the mentions in a table that linker wrote, as one of some tables; None: it is
-    not known by them.
+    """The column of the mentions in a table that linker wrote of one of a project's tables.
+
+    Of these, that counts whose header is the beginning of the table's, the longest one first; or
+    else any whose column the table has. None: there is none.
 
     Raises:
-        ColumnNeeded: it may be one of several.
+        ColumnNeeded: they name several columns.
     """
     titles = [title.strip() for title in table.header]
     if not exchange.recognises(titles):

@@ -42,6 +42,10 @@ _LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
 _IS_WHOLE = "substr(content, 1, 1) = x'78'"
 """Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
 which that began."""
+_DECIDED_IN_GONE = (
+    "SELECT 1 FROM decisions WHERE scope = :id AND id NOT IN (SELECT decision FROM withdrawals) "
+    "AND NOT EXISTS (SELECT 1 FROM documents WHERE id = :id) LIMIT 1"
+)
 _OF_PROJECT = ("mentions", "answers", "documents", "sources")
 """Tables whose rows go with their project, in this order: those before name those behind."""
 
@@ -316,10 +320,14 @@ def check_kind(project: Project, kind: Kind, name: str) -> None:
 
 
 def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list[str]]:
-    """A file as it stands beside those of all projects, and what is odd about that, in sentences.
+    """Compare a file with those of all projects; what is odd is said in sentences.
 
-    What is decided for one document alone holds in all of its id. The id of a text is its name: one
-    that another text has is made another one. Ids that a file gives stay, and are told.
+    A decision for one document alone holds in every document of the same id. A text has the name of
+    its file as its id; where another text has that id, too, it gets another one. Ids that stand in
+    a file stay, and the other documents of these ids are told.
+
+    Returns:
+        The file, with another id where its text needs one, and the sentences.
     """
     rows = connection.execute(
         "SELECT p.name, s.name FROM sources s JOIN projects p ON p.id = s.project "
@@ -330,13 +338,7 @@ def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list
     others = _namesakes(connection, file)
     if file.format == "txt" and file.documents:
         (text,) = file.documents
-        there = "EXISTS (SELECT 1 FROM documents WHERE id = :id)"
-        valid = "id NOT IN (SELECT decision FROM withdrawals)"
-        gone = f"SELECT 1 FROM decisions WHERE scope = :id AND {valid} AND NOT {there} LIMIT 1"
-        if others or connection.execute(gone, {"id": text.id}).fetchone():
-            why = "decisions were made in a text of this name that is gone, perhaps another one"
-            if others:
-                why = f"the project {next(iter(others))!r} has another text of this name"
+        if why := _why_other_id(connection, text, others):
             text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
             told.append(f"{why}; this one has the id {text.id!r}")
         return replace(file, documents=(text,)), told
@@ -346,6 +348,17 @@ def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list
         for name, ids in others.items()
     ]
     return file, told
+
+
+def _why_other_id(
+    connection: sqlite3.Connection, text: Document, others: Mapping[str, Sequence[str]]
+) -> str:
+    """Why a text needs another id than its name; empty where it does not."""
+    if others:
+        return f"the project {next(iter(others))!r} has another text of this name"
+    if connection.execute(_DECIDED_IN_GONE, {"id": text.id}).fetchone():
+        return "decisions were made in a text of this name that is gone, perhaps another one"
+    return ""
 
 
 def _namesakes(connection: sqlite3.Connection, file: Content) -> dict[str, list[str]]:
