@@ -52,9 +52,12 @@ _VERSION = (
     "(SELECT coalesce(max(id), 0) FROM steps), "
     "(SELECT count(*) FROM steps WHERE undone <> ''), "
     "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'), "
-    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'mentions')"
+    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'mentions'), "
+    "(SELECT count(*) FROM sources)"
 )
-"""What changes with whatever is written; mentions are deleted in steps, and by these undone."""
+"""What changes with whatever is written; mentions are deleted in steps, and by these undone, and
+with the file that they came in."""
+_OF_MENTIONS = slice(3, 7)  # what of it changes with mentions of tables and lists
 
 
 class Queue:
@@ -111,7 +114,9 @@ class Queue:
         if sum(decided.seen) >= sum(self._decided.seen):
             version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
             if version != self._version:
-                of_mentions = self._there.is_of_documents or version[3:6] != self._version[3:6]
+                of_mentions = self._there.is_of_documents or (
+                    version[_OF_MENTIONS] != self._version[_OF_MENTIONS]
+                )
                 self._version = version
                 self._look(connection, decided, of_mentions)
         if self._pending:
@@ -130,7 +135,7 @@ class Queue:
             of_mentions: whether mentions, answers or documents may have come.
         """
         changed = self._there.read(connection) if of_mentions else set[Key]()
-        if self._there.are_gone(connection):
+        if of_mentions and self._there.are_gone(connection):
             self._forget()
             changed = self._there.read(connection)
         self._steps = set(rows_at_once(connection, _STEPS, self.project.id))
