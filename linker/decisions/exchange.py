@@ -199,7 +199,11 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
         InputError: a column is missing: that of the mentions or of their concepts, or of answers
             that of their states or of the decisions that were applied.
     """
-    names = _names(table)
+    names = places_of(table.header)
+    titles = [title.strip().lower() for title in table.header]
+    if "state" in titles and titles[place := names["state"]] != "state":
+        text = "%s: the column %s counts, and not the table's own column state"
+        logger.warning(text, shown(table.path), table.header[place])
     if column is not None:
         names["mention"] = tables.place_of(table, column)
     if "mention" not in names and not {"concept_id", "state"} <= names.keys():
@@ -257,19 +261,12 @@ def _linkers_name(title: str) -> str:
     return added[1] if added else name
 
 
-def _names(table: tables.Table) -> dict[str, int]:
+def places_of(header: Sequence[str]) -> dict[str, int]:
     """The names of the columns in lower case, as linker writes them, with their places.
 
     Of a column of the user's and one that linker added, `linker_state`, the added one counts.
     """
-    names: dict[str, int] = {}
-    for place, title in enumerate(table.header):
-        name = title.strip().lower()
-        added = _ADDED.fullmatch(name)
-        if added and added[1] == "state" and "state" in names:
-            text = "%s: the column %s counts, and not the table's own column state"
-            logger.warning(text, shown(table.path), title)
-        names[added[1] if added else name] = place
+    names = {_linkers_name(title): place for place, title in enumerate(header)}
     for other, name in _OTHER_NAMES.items():
         if other in names and name not in names:
             names[name] = names.pop(other)

@@ -11,7 +11,7 @@ import dataclasses
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,8 +98,9 @@ def form_in(linker: Linker, text: str) -> str:
     return linker.normalize(text) or form_of(text)
 
 
-Mentioned = tuple[Collection[str], Collection[str]]
-"""The forms of mentions, as written and with short forms expanded, and the ids of documents."""
+Mentioned = tuple[Mapping[str, Collection[str]], Collection[str]]
+"""The forms of mentions, as written and with short forms expanded, each with the ids of its answers
+by the model; and the ids of documents."""
 
 
 def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Mentioned | None:
@@ -107,9 +108,14 @@ def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Me
     if share(connection, rows.project(connection, number)) < 1:
         return None
     texts = connection.execute(
-        "SELECT DISTINCT text, form FROM mentions WHERE project = ?", [number]
+        "SELECT DISTINCT text, form, coalesce(ids, '') FROM mentions "
+        "LEFT JOIN answers ON answers.id = answer WHERE mentions.project = ?",
+        [number],
     )
-    forms = {form for text, long in texts for form in (form_in(linker, text), long)}
+    forms: dict[str, set[str]] = {}
+    for text, long, ids in texts:
+        for form in (form_in(linker, text), long):
+            forms.setdefault(form, set()).add(ids)
     documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
     return forms, {identifier for (identifier,) in documents}
 

@@ -14,7 +14,9 @@ from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, LinkerError, shorten
 from linker.files import OpenFile, encodings, tables
+from linker.ids import split_ids
 from linker.linking.linker import Linker
+from linker.outputs import tsv
 from linker.projects import changes, linking
 from linker.projects.changes import Remark
 from linker.projects.linking import Mentioned
@@ -38,6 +40,8 @@ class Reviewed:
     problems: Sequence[str]  # of rows that are no decisions; each in a sentence
     refused: int = 0  # decisions that whoever reads the file in may not bring
     foreign: Sequence[str] = ()  # mentions that the project does not have
+    of_model: Sequence[tuple[str, str]] = ()  # mentions and ids of rows that nobody decided
+    other: Sequence[str] = ()  # such mentions whose ids the model does not answer
 
     def limited(self, may_say: Callable[[Decision], bool]) -> Reviewed:
         """Those that somebody may bring."""
@@ -48,7 +52,8 @@ class Reviewed:
         """Leave out what is said of mentions or documents that a project does not have.
 
         Args:
-            mentions: of the project; None: they are not known, and nothing is left out.
+            mentions: of the project, with what the model answers; None: they are not known, and
+                nothing is left out.
             linker: gives the forms of mentions.
         """
         if mentions is None:
@@ -66,7 +71,14 @@ class Reviewed:
                 remarks.append(remark)
             else:
                 foreign[remark[0]] = None
-        return replace(self, decisions=decisions, remarks=remarks, foreign=[*foreign])
+        of_model = ((text, ids, linking.form_in(linker, text)) for text, ids in self.of_model)
+        other = [
+            text
+            for text, ids, form in of_model
+            if form in forms and _set_of(ids) not in map(_set_of, forms[form])
+        ]
+        kept = replace(self, decisions=decisions, remarks=remarks)
+        return replace(kept, foreign=[*foreign], other=list(dict.fromkeys(other)))
 
 
 def is_reviewed(file: Content) -> bool:
@@ -123,7 +135,7 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
         raise LinkerError(f"{next(iter(strange.values()))}; {_WHY_STRANGE}; nothing was read")
     kept, contradictions = _consistent(decisions, form)
     told = [*map(str, problems), *contradictions]
-    return Reviewed(kept, list(_remarks(file, linker)), told)
+    return Reviewed(kept, list(_remarks(file, linker)), told, of_model=list(_of_model(file)))
 
 
 def _consistent(
@@ -141,6 +153,23 @@ def _consistent(
     odd = {place: said for place, said in new.items() if disagree(said)}
     kept = [d for d in decisions if d.time or (form(d.mention), d.scope) not in odd]
     return kept, [f"rows of {said[0].mention!r} contradict each other" for said in odd.values()]
+
+
+def _of_model(file: Content) -> Iterator[tuple[str, str]]:
+    """The mentions of the rows on which nobody decided, in a table with a row for each, and the ids
+    in them."""
+    places = exchange.places_of(file.header)
+    if file.kind != "table" or {*tsv.COLUMNS} <= places.keys():  # which has rows of candidates
+        return
+    for row in file.rows:
+        state, ids = ("".join(row.cells[places[n] :][:1]).strip() for n in ("state", "concept_id"))
+        if state.lower() in ("", "model") or (state.lower() == "open" and ids):
+            yield row.text, ids
+
+
+def _set_of(ids: str) -> frozenset[str]:
+    """The ids of an answer, in whatever order its parts are."""
+    return frozenset(i for part in split_ids(ids) for i in part)
 
 
 def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
@@ -189,6 +218,13 @@ def told(read: Reviewed, added: int, remarked: int) -> list[str]:
         notes.append(
             "mentions that the project does not have, on which nothing was read: "
             f"{len(read.foreign):,}, such as {first}; {_WHY_STRANGE}"
+        )
+    if read.other:
+        first = ", ".join(map(shorten, read.other[:_TOLD]))
+        notes.append(
+            "mentions with another concept_id than the model's answer, on which nobody decided: "
+            f"{len(read.other):,}, such as {first}; set their state to accepted where a person "
+            "chose the concept"
         )
     if read.refused:
         notes.append(f"decisions of others, who have keys, passed over: {read.refused:,}")

@@ -518,6 +518,24 @@ def test_the_column_of_a_project_is_that_of_its_reviewed_table(client: Any) -> N
     assert read_back(project) == (1, ["decisions read: 2; of them new: 1"], 2)
 
 
+def test_ids_that_were_changed_without_a_state_are_told(client: Any) -> None:
+    came = "mention\nA-T\nbreast cancer\nleukaemia\nlymphoma\n"
+    project = create(client, came, "wards.csv")["id"]
+    header, *lines = csv.reader(io.StringIO(export(client, project).text))
+    place = {name: header.index(name) for name in ("concept_id", "state")}
+    lines[0][place["concept_id"]] = lines[1][place["concept_id"]]
+    lines[1][place["concept_id"]], lines[1][place["state"]] = "", ""
+    lines[2][place["concept_id"]], lines[2][place["state"]] = "MESH:D008223", "accepted"
+    content = "\n".join(map(",".join, [header, *lines])).encode()
+    query = {"file": "back.csv", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    assert said["imported"] == 1
+    assert said["notes"][1:] == [
+        "mentions with another concept_id than the model's answer, on which nobody decided: 2, "
+        "such as A-T, breast cancer; set their state to accepted where a person chose the concept"
+    ]
+
+
 def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
     came = "Mention,Note\nA-T,x\nbreast cancer,\nzzzz qqqq,\nfever,\n"
     project = create(client, came, "wards.csv")["id"]
