@@ -78,6 +78,17 @@ class Ruling:
         return min(_MOST_REJECTED, len(self.rejected))
 
 
+def form_in(linker: Linker, text: str) -> str:
+    """The form by which decisions on a text, as it is written, are found."""
+    return linker.normalize(text) or form_of(text)
+
+
+def form_everywhere(linker: Linker, text: str) -> str:
+    """The form by which decisions that hold everywhere are found: that of the long form, where a
+    text itself defines a short form, as "ataxia telangiectasia (AT)"."""
+    return form_in(linker, expanded(Mention(text), Definitions(), linker.options.text))
+
+
 def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
     """What decisions say of a mention.
 
@@ -150,9 +161,10 @@ class Decided:
         said, gone = defaultdict[Place, list[Decision]](list), set[int | None]()
         for decision in changes.withdrawn:
             gone.add(decision.id)
-            said[self.form(decision.mention), decision.scope] += []
+            said[self._place(decision)] += []
         for decision in changes.decisions:
-            said[self.form(decision.mention), decision.scope].append(decision)
+            if decision.id not in gone:  # it was withdrawn while the changes were read
+                said[self._place(decision)].append(decision)
         for place, new in said.items():
             kept = [d for d in self._said.get(place, ()) if d.id not in gone]
             self._judge(place, [*kept, *new])
@@ -230,11 +242,17 @@ class Decided:
             return cls.checked(store, linker)
 
     def form(self, mention: str) -> str:
-        return self._linker.normalize(mention) or form_of(mention)
+        return form_in(self._linker, mention)
+
+    def _place(self, decision: Decision) -> Place:
+        """Where a decision stands; everywhere, on the long form that its mention itself gives."""
+        if decision.scope:
+            return self.form(decision.mention), decision.scope
+        return form_everywhere(self._linker, decision.mention), ""
 
     def on(self, mention: str, scope: str) -> Sequence[Decision]:
         """The decisions in force on a mention in a document; with an empty scope, everywhere."""
-        return self.places.get((self.form(mention), scope), [])
+        return self.places.get(self._place(Decision(mention, "", scope=scope)), [])
 
     def ruling(self, mention: str, scope: str, long_form: str | None = None) -> Ruling:
         """What the decisions say of a mention in a document.

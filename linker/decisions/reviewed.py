@@ -189,7 +189,7 @@ def _said(parts: list[list[Cells]], reviewer: str, form: Normalize | None) -> It
         return
     accepted = [identifiers for identifiers, _, _ in verdicts]
     in_bulk = {is_in_bulk for identifiers, _, is_in_bulk in verdicts if identifiers is not None}
-    kind = predicate_of(cells["predicate"])
+    kind = predicate_of(cells.get("predicate", ""))
     if all(identifiers is None for identifiers in accepted):
         if kind and not any(d.accepted for d in before):
             raise ValueError(f"the predicate is {kind}, and the state is not accepted")

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linker.decisions.records import form_of
+from linker.decisions.applying import form_in
 from linker.decisions.store import DecisionStore
 from linker.files import parse_json
 from linker.linking.documents import Annotator
@@ -91,11 +91,6 @@ def type_for(file: Content, linker: Linker) -> str:
 def is_linked(project: Project, kind: str) -> bool:
     """Whether mentions of a type are linked; those without a type are."""
     return not (project.type and kind) or readers.of_type(project.type)(Mention("", type=kind))
-
-
-def form_in(linker: Linker, text: str) -> str:
-    """The form by which decisions on a text are found, as `Decided.form` gives it."""
-    return linker.normalize(text) or form_of(text)
 
 
 Mentioned = tuple[Mapping[str, Collection[str]], Collection[str]]

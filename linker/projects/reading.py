@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from linker import matching
+from linker.decisions.applying import form_in
 from linker.ids import split_ids
 from linker.linking.linker import Linker
 from linker.projects import linking
@@ -120,7 +121,7 @@ class Mentions:
 
     def _own(self, text: str) -> str:
         """The form of a mention as it is written."""
-        self._owns[text] = linking.form_in(self._linker, text)
+        self._owns[text] = form_in(self._linker, text)
         return self._owns[text]
 
     def _add(self, key: Key) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from linker.decisions import exchange
+from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.records import disagree, identified
 from linker.decisions.reviewed import OF_ANOTHER
 from linker.decisions.steps import Step
@@ -17,7 +18,7 @@ from linker.files import OpenFile, encodings, tables
 from linker.ids import split_ids
 from linker.linking.linker import Linker
 from linker.outputs import tsv
-from linker.projects import changes, linking
+from linker.projects import changes
 from linker.projects.changes import Remark
 from linker.projects.linking import Mentioned
 from linker.projects.sources import Content
@@ -62,7 +63,7 @@ class Reviewed:
         decisions, remarks, foreign = list[Decision](), list[Remark](), dict[str, None]()
         for decision in self.decisions:
             is_there = not decision.scope or decision.scope in documents
-            if is_there and linking.form_in(linker, decision.mention) in forms:
+            if is_there and form_in(linker, decision.mention) in forms:
                 decisions.append(decision)
             else:
                 foreign[decision.mention] = None
@@ -71,7 +72,7 @@ class Reviewed:
                 remarks.append(remark)
             else:
                 foreign[remark[0]] = None
-        of_model = ((text, ids, linking.form_in(linker, text)) for text, ids in self.of_model)
+        of_model = ((text, ids, form_everywhere(linker, text)) for text, ids in self.of_model)
         other = [
             text
             for text, ids, form in of_model
@@ -118,7 +119,7 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
     text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
     column = file.column if file.kind == "table" and file.column.lower() != "mention" else None
     known = partial(identified, dictionary=linker.dictionary)
-    form = partial(linking.form_in, linker)
+    form = partial(form_everywhere, linker)
     said = exchange.read(
         text,
         on_error=problems.append,
@@ -183,7 +184,7 @@ def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
             if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
                 cell = cell[1:]
             if kind == "note" or cell.lower() not in _NO:
-                yield linking.form_in(linker, row.text), kind, "1" if kind == "flag" else cell
+                yield form_everywhere(linker, row.text), kind, "1" if kind == "flag" else cell
 
 
 def keep(

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
+from linker.decisions.applying import form_in
 from linker.decisions.records import Place, identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
-from linker.projects import changes, linking, marks
+from linker.projects import changes, marks
 from linker.projects import store as rows
 from linker.projects.filtering import Filter, Show
 from linker.projects.groups import Row
@@ -121,7 +122,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 decisions.append(identified(decision, dictionary))
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{place}") from None
-            forms += [row.group.form, linking.form_in(service.linker, text)]
+            forms += [row.group.form, form_in(service.linker, text)]
         before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number, body.role)
         added = await service.add(workbench.store, decisions, step)
@@ -182,7 +183,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         for document in marked:
             await workbench.link_document(number, document)
         few = about if len(about) <= FEW else []
-        forms = [linking.form_in(service.linker, text) for text in few]
+        forms = [form_in(service.linker, text) for text in few]
         return await answered(number, forms, {"words": step.words})
 
     @routes.post("/{number}/remarks", status_code=201)
