@@ -122,12 +122,14 @@ def _take(
     else:
         reviewed.check_new(read)
     notes = read.notes
+    new: Content | None = read
     with file.reading() as connection:
         there = {one.name: one for one in store.projects(connection)}.get(name)
-        is_new = said is None or there is None or store.lacks(connection, there, read)
-        if is_new:
+        if there is None:
             read, told = store.beside(connection, read)
-            notes += told
+        else:
+            new, told = store.to_add(connection, there, read, said is not None)
+    notes += told
     if there is None:
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
@@ -137,11 +139,10 @@ def _take(
         common.say(f"project {number}: {name}; its mentions{what} are linked")
     else:
         number = there.id
-        if is_new:
-            store.check_kind(there, read.kind, read.name)
-            list(store.added(file, number, read))
+        if new:
+            list(store.added(file, number, new))
     if said is not None:
-        if not is_new:
+        if not new:
             with file.reading() as connection:
                 said = said.on(linking.mentioned(connection, number, linker), linker)
         counts = reviewed.keep(file, number, said, read.name, options.reviewer)

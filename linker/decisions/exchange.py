@@ -174,7 +174,7 @@ def _records(
             yield from reviewed.of_mappings(path, chain([first], lines), reviewer, on_error)
             return
         if column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
-            yield from reviewed.of_answers(path, kind, on_error)
+            yield from reviewed.of_answers(path, kind, reviewer, on_error)
             return
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)

@@ -27,7 +27,7 @@ from linker.files.rows import Line, TableRow, read_rows
 from linker.ids import escaped
 from linker.outputs import decision_from_json, jsonl
 from linker.outputs.sssom import PREDICATES as SSSOM_PREDICATES
-from linker.readers import mentions, sssom
+from linker.readers import bioc, mentions, pubtator, sssom
 from linker.types import PREDICATES, Decision, Mention, Predicate, State
 
 logger = logging.getLogger(__name__)
@@ -79,12 +79,13 @@ def cells_of(row: TableRow, header: Mapping[str, int]) -> Cells:
     return defaultdict(str, {name: row.cells[place].strip() for name, place in places.items()})
 
 
-def of_answers(path: Pathlike, kind: str, on_error: OnError) -> Iterator[Record]:
+def of_answers(path: Pathlike, kind: str, reviewer: str, on_error: OnError) -> Iterator[Record]:
     """Yield the decisions beside each answer of a file.
 
     Args:
         path: the file.
         kind: one of `FORMATS`.
+        reviewer: who set the states of PubTator and BioC.
         on_error: what to do with a record that is no answer; returns to skip it.
     """
     if kind == "jsonl":
@@ -92,36 +93,52 @@ def of_answers(path: Pathlike, kind: str, on_error: OnError) -> Iterator[Record]
             yield None, prediction.mention.text, prediction.decisions
         return
     for mention, _ in mentions.flatten(mentions.read(path, kind, on_error=on_error)):
-        yield None, mention.text, _of_annotation(mention)
+        yield None, mention.text, _of_annotation(mention, reviewer)
 
 
-def _of_annotation(mention: Mention) -> Iterator[Decision]:
-    """The decisions beside an answer in PubTator or BioC.
+def _of_annotation(mention: Mention, reviewer: str) -> Iterator[Decision]:
+    """The decisions beside an answer in PubTator or BioC; what a person set holds in its document.
 
     Raises:
-        RecordError: they are no JSON.
+        RecordError: they are no JSON, or do not fit the state.
     """
+    state, ids = answer_of(mention)
+    metadata = mention.metadata
+    texts = {
+        "mention": mention.text,
+        "scope": mention.document_id or "",
+        "state": state,
+        "concept_id": "" if ids in ("-", "-1") else ids,
+        "decisions": metadata.get("decisions") or _behind_state(metadata.get("pubtator:parts", "")),
+    }
     try:
-        yield from _parsed(mention.metadata.get("decisions", ""))
-        yield from _behind_state(mention.metadata.get("pubtator:parts", ""))
+        yield from _said([[defaultdict(str, texts)]], reviewer, None)
     except ValueError as error:
         where = f"{mention.text!r} in document {mention.document_id}"
         raise RecordError(f"the decisions on {where}: {error}") from None
 
 
-def _behind_state(column: str) -> list[Decision]:
-    """The decisions in a seventh column of PubTator; texts of parts may look like a state, too.
+def answer_of(mention: Mention) -> tuple[str, str]:
+    """The state and the ids beside an answer that linker wrote as PubTator or BioC; of a mention
+    that has no answer of linker the state is empty."""
+    metadata = mention.metadata
+    if "pubtator:parts" in metadata:
+        return pubtator.state_of(metadata["pubtator:parts"]), metadata["pubtator:id"]
+    is_answer = "confidence" in metadata or "decisions" in metadata
+    key = bioc.identifier_key(metadata)
+    return metadata.get("state", "") if is_answer else "", metadata[key] if key else ""
 
-    Raises:
-        ValueError: there is a state, and no decisions stand behind it.
-    """
+
+def _behind_state(column: str) -> str:
+    """The decisions in a seventh column of PubTator; texts of parts may look like a state, too."""
     last = column.rfind("mention")
     ends = [match.end() for match in _STATE.finditer(column)]
     ends = [end for end in ends if column[end : end + 1] in ("[", "{") or end <= last]
     for end in ends[:_MOST_STATES]:
         with contextlib.suppress(ValueError):
-            return _parsed(column[end:])
-    return _parsed(column[ends[0] :]) if ends else []
+            _parsed(column[end:])
+            return column[end:]
+    return column[ends[0] :] if ends else ""
 
 
 def of_table(
@@ -158,11 +175,19 @@ def _mentions(
             if parts and cells["rank"] not in ("", "1"):
                 parts[next(reversed(parts))].append((row, cells))
                 continue
-            if part in parts:  # the same mention again
+            is_same = cells["part"] in [text for text, _ in parts] and not _is_of_several(cells)
+            if part in parts or is_same:  # the same mention again
                 yield [*parts.values()]
                 parts = {}
             parts[part] = [(row, cells)]
         yield [*parts.values()]
+
+
+def _is_of_several(cells: Cells) -> bool:
+    """Whether people gave a mention several concepts, so that its parts may have the same text."""
+    with contextlib.suppress(ValueError):
+        return any(len(parts_of(decision)) > 1 for decision in _parsed(cells["decisions"]))
+    return False
 
 
 def _said(parts: list[list[Cells]], reviewer: str, form: Normalize | None) -> Iterator[Decision]:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linker.decisions.applying import form_in
+from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.store import DecisionStore
 from linker.files import parse_json
 from linker.linking.documents import Annotator
@@ -99,18 +99,19 @@ by the model; and the ids of documents."""
 
 
 def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Mentioned | None:
-    """What a project mentions; None where not all is found and linked."""
-    if share(connection, rows.project(connection, number)) < 1:
+    """What a project mentions; None where not all documents are searched and linked."""
+    project = rows.project(connection, number)
+    if project.kind == "documents" and share(connection, project) < 1:
         return None
     texts = connection.execute(
-        "SELECT DISTINCT text, form, coalesce(ids, '') FROM mentions "
+        "SELECT DISTINCT text, form, ids FROM mentions "
         "LEFT JOIN answers ON answers.id = answer WHERE mentions.project = ?",
         [number],
     )
     forms: dict[str, set[str]] = {}
     for text, long, ids in texts:
-        for form in (form_in(linker, text), long):
-            forms.setdefault(form, set()).add(ids)
+        for form in (form_in(linker, text), long or form_everywhere(linker, text)):
+            forms.setdefault(form, set()).update([] if ids is None else [ids])
     documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
     return forms, {identifier for (identifier,) in documents}
 

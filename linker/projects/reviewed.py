@@ -10,7 +10,7 @@ from functools import partial
 from linker.decisions import exchange
 from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.records import disagree, identified
-from linker.decisions.reviewed import OF_ANOTHER
+from linker.decisions.reviewed import OF_ANOTHER, answer_of
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, LinkerError, shorten
@@ -76,7 +76,7 @@ class Reviewed:
         other = [
             text
             for text, ids, form in of_model
-            if form in forms and _set_of(ids) not in map(_set_of, forms[form])
+            if forms.get(form) and _set_of(ids) not in map(_set_of, forms[form])
         ]
         kept = replace(self, decisions=decisions, remarks=remarks)
         return replace(kept, foreign=[*foreign], other=list(dict.fromkeys(other)))
@@ -86,7 +86,9 @@ def is_reviewed(file: Content) -> bool:
     """Whether linker wrote a file with what people decided, or left room for it."""
     if file.kind == "table":
         return exchange.recognises(file.header)
-    return all(key in file.content for key in _SAID)
+    mentions = (mention for document in file.documents for mention in document.mentions)
+    states = (answer_of(mention)[0] for mention in mentions)
+    return all(key in file.content for key in _SAID) or any(s not in ("", "model") for s in states)
 
 
 def check_new(file: Content) -> None:
@@ -157,8 +159,12 @@ def _consistent(
 
 
 def _of_model(file: Content) -> Iterator[tuple[str, str]]:
-    """The mentions of the rows on which nobody decided, in a table with a row for each, and the ids
-    in them."""
+    """The mentions on which nobody decided, in documents or a table with a row for each, and their
+    ids."""
+    for mention in (mention for document in file.documents for mention in document.mentions):
+        state, ids = answer_of(mention)
+        if state == "model":
+            yield mention.text, ids
     places = exchange.places_of(file.header)
     if file.kind != "table" or {*tsv.COLUMNS} <= places.keys():  # which has rows of candidates
         return

@@ -296,6 +296,7 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
     longest = max((len(header) for header, _ in like), default=0)
     same = {column for header, column in like if len(header) == longest}
     same = same or {column for _, column in known if titles.count(column) == 1}
+    same = same or {title for title in titles[:1] if title == "mention"}  # of a list
     if len(same) > 1:
         raise _needed(table, rows, None)
     return next(iter(same), None)

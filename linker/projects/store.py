@@ -376,12 +376,57 @@ def _namesakes(connection: sqlite3.Connection, file: Content) -> dict[str, list[
     return others
 
 
-def lacks(connection: sqlite3.Connection, project: Project, file: Content) -> bool:
-    """Whether a project of documents has none of those of a file."""
-    statement = "SELECT id FROM documents WHERE project = ?"
-    ids = {identifier for (identifier,) in connection.execute(statement, [project.id])}
-    are_documents = project.kind == file.kind == "documents"
-    return are_documents and ids.isdisjoint(document.id for document in file.documents)
+def to_add(
+    connection: sqlite3.Connection, project: Project, file: Content, is_reviewed: bool
+) -> tuple[Content | None, list[str]]:
+    """What of a file a project does not have yet.
+
+    Args:
+        connection: to the file of decisions.
+        project: to which it is to be added.
+        file: the file.
+        is_reviewed: whether it is one that linker wrote, of which the decisions are taken.
+
+    Returns:
+        What is to be added, as `beside` gives it, and what is odd about it; None for nothing.
+
+    Raises:
+        OtherKind: it is of another kind than the project.
+        Taken: the project has all of it, and it is not reviewed.
+    """
+    if is_reviewed and file.kind != "documents":
+        return None, []
+    check_kind(project, file.kind, file.name)
+    if there := connection.execute(_SAME, [project.id, file.packed]).fetchone():
+        if not is_reviewed:
+            raise Taken(_there(file, *there))
+        return None, []
+    told = []
+    new = tuple(_without_known(connection, project, file.documents))
+    if known := len(file.documents) - len(new):
+        told = [f"documents that the project has already, which were not added: {known:,}"]
+        if not new and not is_reviewed:
+            name = file.name or "the file"
+            raise Taken(f"{name}: the project has all its documents; nobody decided in the file")
+        file = replace(file, documents=new)
+    if known and not new:
+        return None, told
+    file, further = beside(connection, file)
+    return file, [*told, *further]
+
+
+def _without_known(
+    connection: sqlite3.Connection, project: Project, documents: Sequence[Document]
+) -> Iterator[Document]:
+    """The documents that a project does not have: none of this id has this text."""
+    ids = json.dumps([document.id for document in documents])
+    there = connection.execute(
+        "SELECT record FROM documents WHERE project = ? AND id IN (SELECT value FROM json_each(?))",
+        [project.id, ids],
+    )
+    stored = (_RECORD.validate_json(record).document for (record,) in there)
+    known = {(document.id, document.text) for document in stored}
+    return (document for document in documents if (document.id, document.text) not in known)
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:

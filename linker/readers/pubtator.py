@@ -190,12 +190,16 @@ def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     metadata = dict(
         zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
     )
-    answer = _ANSWER.fullmatch(columns[6]) if len(columns) > 6 and columns[6] else None
-    is_annotated = len(columns) > 5
-    if answer is not None:  # earlier versions wrote no state where nobody decided
-        is_annotated = not is_guess(answer[1] or "model")
+    state = state_of(columns[6]) if len(columns) > 6 else ""
+    is_annotated = len(columns) > 5 and not is_guess(state)
     gold = parse_gold(columns[5], identify, curie) if is_annotated else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
+
+
+def state_of(column: str) -> str:
+    """The state in a seventh column that linker wrote beside an answer; empty for another one."""
+    answer = _ANSWER.fullmatch(column) if column else None
+    return (answer[1] or "model") if answer else ""  # earlier versions left out the state model
 
 
 def _relation(columns: list[str]) -> Relation:

@@ -143,14 +143,13 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         except sources.ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
-        said, linker, told = await said_in(read, reviewer), service.linker, list[str]()
-        if said and not await workbench.read(lambda c: rows.lacks(c, project, read)):
+        said, linker = await said_in(read, reviewer), service.linker
+        new, told = await workbench.read(lambda c: rows.to_add(c, project, read, said is not None))
+        if new:
+            await workbench.write_all(rows.added(workbench.store, number, new))
+        elif said:
             there = await workbench.read(lambda c: linking.mentioned(c, number, linker))
             said = await asyncio.to_thread(said.on, there, linker)
-        else:
-            rows.check_kind(project, read.kind, read.name)
-            read, told = await workbench.read(lambda connection: rows.beside(connection, read))
-            await workbench.write_all(rows.added(workbench.store, number, read))
         return await keep(number, said, read, reviewer, told)
 
     @routes.delete("/{number}")

@@ -312,6 +312,21 @@ def test_what_came_to_a_file_is_taken_up_as_if_all_was_read_anew(
         assert first.places == {}
 
 
+def test_what_is_withdrawn_while_it_is_read_is_gone(linker: Linker) -> None:
+    known, new = Decision("gout", ATAXIA, id=1), Decision("gout", BREAST, id=2)
+    withdrawn = [Decision("gout", "", id=2)]
+    decided = Decided([known], linker).after(Changes([new], withdrawn, (2, 1)))
+    assert decided.on("gout", "") == [known]
+
+
+def test_what_a_text_is_called_everywhere_is_its_long_form(linker: Linker) -> None:
+    decision = Decision("ataxia telangiectasia (AT)", BREAST)
+    decided = Decided([decision], linker)
+    assert decided.on("ataxia telangiectasia", "") == [decision]
+    assert decided.on("ataxia telangiectasia (AT)", "") == [decision]
+    assert decided.on("AT", "") == []
+
+
 def test_what_was_replaced_does_not_come_back_where_its_successor_is_unknown(
     linker: Linker,
 ) -> None:

@@ -66,8 +66,16 @@ def test_states_of_candidates(
     assert read(tmp_path, HEADER, *rows) == {(MEMBERS, *said, "7", "eve") for said in expected}
 
 
+def test_equal_mentions_one_after_the_other_are_no_parts(tmp_path: Path) -> None:
+    rows = [answer("AT", i, rank, s) for i, rank, s in (("A", 1, "accepted"), ("B", 2, ""))]
+    again = [answer("AT", i, rank, s) for i, rank, s in (("C", 1, "accepted"), ("B", 2, ""))]
+    said = {("A", True), ("C", True)}
+    assert read(tmp_path, HEADER, *rows, *again) == {(MEMBERS, *one, "7", "eve") for one in said}
+
+
 ANN, BOB = (Decision("x", i, reviewer=who, time="2026") for i, who in (("A", "ann"), ("B", "bob")))
 BULK = Decision("x", "A", reviewer="ann", time="2026", others=7)
+BROAD = Decision("x", "A", reviewer="ann", time="2026", predicate="broad")
 NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
 
 
@@ -75,6 +83,7 @@ NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
     ("state", "concept", "before", "new"),
     [
         ("accepted", "A", [ANN], None),  # as linker wrote it
+        ("accepted", "A", [BROAD], None),  # a table of candidates does not say the kind
         ("accepted in bulk", "A", [BULK], None),
         ("accepted", "A", [BULK], ("A", True)),  # somebody looked at it since
         ("accepted", "A", [BULK, ANN], None),

@@ -193,7 +193,8 @@ def test_texts_of_one_name_have_ids_of_their_own(client: Any) -> None:
     address, asked = f"/projects/{third}/sources", {"file": "again.txt"}
     said = "the project 'c' has other texts with ids of 1 of these documents, such as '7'"
     notes = client.post(address, params=asked, content=changed.encode()).json()["notes"]
-    assert [note[: len(said)] for note in notes] == [said]
+    assert notes[0] == "documents that the project has already, which were not added: 1"
+    assert [note[: len(said)] for note in notes[1:]] == [said]
 
 
 def test_a_project_in_the_list_is_as_far_as_its_page_says(client: Any) -> None:
@@ -898,6 +899,83 @@ def test_a_table_of_documents_with_short_forms_is_read_back(client: Any) -> None
     address = f"/projects/{project}/sources"
     said = client.post(address, params=query, content=content).json()
     assert said["notes"] == ["decisions read: 2; of them new: 0"]  # they were withdrawn
+
+
+@pytest.mark.parametrize("form", ["pubtator", "bioc"])
+def test_states_that_a_person_set_in_documents_are_read_back(client: Any, form: str) -> None:
+    project = create(client, PUBTATOR, "a.txt")["id"]
+    address, asked = f"/projects/{project}/sources", {"file": f"back.{form}", "reviewer": "Bob"}
+    untouched = export(client, project, form).text
+    said = client.post(address, params=asked, content=untouched.encode())
+    assert said.status_code == 409
+    assert "the project has all its documents; nobody decided in the file" in said.json()["error"]
+    model = {"pubtator": "{} model", "bioc": '{}</infon><infon key="state">model</infon>'}[form]
+    rows = {row["mention"]: row for row in queue(client, project)["rows"]}
+    (share,) = {f"{rows['breast cancer']['confidence']:.4f}"}
+    assert untouched.count(model.format(share)) == 2  # in both documents
+    last = untouched.rindex(model.format(share))
+    edited = untouched[:last] + untouched[last:].replace("model", "accepted", 1)
+    said = client.post(address, params=asked, content=edited.encode()).json()
+    there = "documents that the project has already, which were not added: 2"
+    assert (said["documents"], said["imported"], said["notes"][0]) == (2, 1, there)
+    (decision,) = client.get("/decisions").json()["decisions"]
+    found = {key: decision[key] for key in ("mention", "concept_id", "scope", "reviewer")}
+    assert found == {
+        "mention": "breast cancer",
+        "concept_id": "MESH:D001943",
+        "scope": "8",
+        "reviewer": "Bob",
+    }
+    again = client.post(address, params=asked, content=export(client, project, form).content)
+    assert (again.json()["imported"], again.json()["documents"]) == (0, 2)
+
+
+def test_documents_that_a_project_has_are_not_added_again(client: Any) -> None:
+    project = create(client, PUBTATOR, "a.txt")["id"]
+    row, *_ = queue(client, project)["rows"]
+    decide(client, project, row["key"], None)
+    new = "9|t|Gout in a boy\n9|a|\n9\t0\t4\tGout\tDisease\n"
+    content = export(client, project).text + new
+    address, asked = f"/projects/{project}/sources", {"file": "back.txt", "reviewer": "Bob"}
+    said = client.post(address, params=asked, content=content.encode()).json()
+    assert (said["documents"], said["imported"]) == (3, 0)
+    assert said["notes"] == [
+        "documents that the project has already, which were not added: 2",
+        "decisions read: 2; of them new: 0",
+    ]
+
+
+def test_a_list_of_codes_is_given_back(client: Any) -> None:
+    project = create(client, "T2DM\nDM2\nB12\n", "codes.txt")["id"]
+    row, *_ = queue(client, project)["rows"]
+    decide(client, project, row["key"], None)
+    content = export(client, project).text.replace("\tmodel\t", "\tno concept\t")
+    query = {"file": "codes.reviewed.tsv", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content.encode())
+    assert said.json()["imported"] == 2
+
+
+def test_a_mention_that_defines_its_short_form_is_reviewed_in_the_file(client: Any) -> None:
+    names = ("ataxia telangiectasia (AT)", "breast cancer (BC)", "retina tumor (RT)")
+    project = create(client, "\n".join(["mention,note", *(f"{name}," for name in names)]), "a.csv")
+    rows = queue(client, project["id"])["rows"]
+    assert {row["expanded"] for row in rows} >= {"ataxia telangiectasia", "breast cancer"}
+    for row in rows:
+        decide(client, project["id"], row["key"], "MESH:D001943")
+    header, *lines = csv.reader(io.StringIO(export(client, project["id"]).text))
+    lines[0][header.index("state")] = "no concept"
+    lines[0][header.index("linker_note")] = "ask Bob"
+    file = io.StringIO()
+    csv.writer(file).writerows([header, *lines])
+    query = {"file": "back.csv", "reviewer": "Bob"}
+    address = f"/projects/{project['id']}/sources"
+    said = client.post(address, params=query, content=file.getvalue().encode()).json()
+    assert said["notes"] == [
+        "decisions read: 4; of them new: 1",
+        "flags and notes read: 1; of them new: 1",
+    ]
+    row = next(row for row in queue(client, project["id"])["rows"] if "ataxia" in row["mention"])
+    assert (row["state"], row["note"]) == ("disputed", "ask Bob")
 
 
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
