@@ -14,6 +14,7 @@ import itertools
 import logging
 import re
 import tempfile
+import unicodedata
 import weakref
 from collections.abc import Iterator
 from functools import partial
@@ -38,6 +39,7 @@ _SIGNS = frozenset("\xa0«»“”„‚‘’–—…•°±µ²³½¼¾×÷·
 # between letters there stands no sign, and behind a small letter no capital
 _ODD = re.compile(r"(?<=[^\W\d_])(?:[^\w\s'’·–-]|[²³½¼¾ªº])(?=[^\W\d_])")
 _NAMES = frozenset("éèöüä")  # of Ménière, Sjögren and others, in all languages
+_NAMED = re.compile(r"\\N\{([A-Z][A-Z0-9 -]*)\}")  # see `files.text_form`
 _MANY = 5  # letters, among which one of the most common ones of the language is
 # of each language the common letters, and the others
 _WESTERN = (
@@ -46,6 +48,7 @@ _WESTERN = (
     ("áéíóñ", "úü"),
     ("ãçáé", "àâêíóôõú"),
     ("àèéòù", "ìíîó"),
+    ("äöüßé", "àâæçèêëîïôœùûÿ"),  # German and French in one table, as in Switzerland
     ("åäöæø", "éèü"),
 )
 _CENTRAL = (
@@ -105,7 +108,9 @@ def detect(path: Pathlike) -> str:
             return UTF8
         except UnicodeDecodeError:
             pass
-    words = dict(itertools.islice(_words(path), _MOST_WORDS))
+    words: dict[bytes, int] = {}
+    for word, line in itertools.islice(_words(path), _MOST_WORDS):
+        words.setdefault(word, line)
     if any(b"\0" in word or _reads(word, UTF8) is not None for word in words):
         return UTF8
     readings = {name: texts for name in _LANGUAGES if (texts := _plausible(words, name))}
@@ -114,6 +119,21 @@ def detect(path: Pathlike) -> str:
     if not is_sure or any(texts != readings[name] for texts in readings.values()):
         raise _unknown(path, words, readings)
     return name
+
+
+def unnamed(text: str) -> str:
+    r"""A text with the letters that an encoding does not have, and that were written by name.
+
+    >>> unnamed(r"\N{GREEK SMALL LETTER BETA}-thalassaemia")
+    'β-thalassaemia'
+    """
+
+    def letter(found: re.Match[str]) -> str:
+        with contextlib.suppress(KeyError):
+            return unicodedata.lookup(found[1])
+        return found[0]
+
+    return _NAMED.sub(letter, text)
 
 
 def _words(path: Pathlike) -> Iterator[tuple[bytes, int]]:
@@ -170,7 +190,8 @@ def _unknown(path: Pathlike, words: dict[bytes, int], readings: dict[str, list[s
     remedy = "save it as UTF-8 (Excel: as CSV UTF-8), or name its encoding with --encoding"
     if not readings:
         word, line = next(iter(words.items()))
-        problem = f"the text is not UTF-8, and not in {', '.join(_LANGUAGES)} either"
+        names = ", ".join(_LANGUAGES)
+        problem = f"the text is not UTF-8, and its words fit no language as {names}"
         return InputError(path, problem, line=line, value=word.decode("latin-1"), remedy=remedy)
     rows = list(zip(words.values(), *readings.values(), strict=True))
     line, *texts = next((row for row in rows if len(set(row[1:])) > 1), rows[0])

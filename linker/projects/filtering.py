@@ -73,7 +73,8 @@ class Columns:
 
     def _set(self, place: int, row: Row) -> None:
         confidence, verdict, count, state = row.confidence, row.verdict, len(row.members), row.state
-        is_answered = state in UNDECIDED and confidence is not None
+        is_known = confidence is not None and state != "disputed"  # one of the answers is wrong
+        is_answered = state in UNDECIDED and is_known
         self.states[place] = STATES.index(state)
         self.confidences[place] = np.nan if confidence is None else confidence
         self.answered[place] = count if is_answered else 0

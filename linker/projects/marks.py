@@ -14,7 +14,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from linker.decisions.records import form_of
 from linker.decisions.steps import Step, add_step
@@ -25,7 +25,6 @@ from linker.types import Document, Mention, Span, parse_spans
 Action = Literal["add", "change", "delete", "done", "reopen"]
 """Of a mention: it is added, gets other spans or another type, or is deleted. Of a document: all of
 its mentions are marked, so that texts without a mark teach too; or they are not yet."""
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 MARKED_BY = "marked_by"
 """The key of a mention's metadata that says who marked it by hand; an infon of BioC."""
@@ -191,17 +190,22 @@ class _Mentions:
         """Change the mentions by a mark that fits."""
         old = self._mentions.pop(mark.before, [])[:1] if mark.before else []
         if mark.after:
-            self._mentions[mark.after] = [
-                Mention(
+            by = {MARKED_BY: mark.by} if mark.by else {}
+            if mark.before and mark.before.spans == mark.after.spans:  # only its type is another
+                new = dataclasses.replace(
+                    old[0], type=mark.after.type, metadata={**old[0].metadata, **by}
+                )
+            else:
+                new = Mention(
                     mark.text,
                     mark.after.spans,
                     type=mark.after.type,
                     document_id=self._document.id,
                     # relations name it; what else was said, was said of the old place
                     annotation_id=old[0].annotation_id if old else self._free_id(),
-                    metadata={MARKED_BY: mark.by} if mark.by else {},
+                    metadata=by,
                 )
-            ]
+            self._mentions[mark.after] = [new]
         self._is_changed = self._is_changed or bool(mark.before or mark.after)
 
     def _free_id(self) -> str:
@@ -310,6 +314,23 @@ def of_step(connection: sqlite3.Connection, step: int) -> list[int]:
     """The numbers of the documents that a step marked."""
     rows = connection.execute("SELECT DISTINCT document FROM marks WHERE step = ?", [step])
     return [number for (number,) in rows]
+
+
+def check_undone(
+    connection: sqlite3.Connection, step: Step, number: int, document: Document
+) -> None:
+    """Check that nobody else went on from marks on a document that were undone.
+
+    Raises:
+        Outdated: somebody did.
+    """
+    mentions = _Mentions(document)
+    for mark in of_document(connection, step.project or 0, number):
+        if mentions.problem(mark) is None:
+            mentions.apply(mark)
+        elif mark.by != step.reviewer:
+            who = mark.by or "somebody"
+            raise Outdated(f"{who} has gone on from {shorten(mark.text)!r} since; mark it anew")
 
 
 def refresh(connection: sqlite3.Connection, project: int, number: int, document: Document) -> None:

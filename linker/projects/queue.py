@@ -9,6 +9,7 @@ document are a row of their own.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import sqlite3
@@ -304,11 +305,12 @@ class Queue:
 
     def _of_project(self, places: Mapping[Place, Sequence[Decision]]) -> list[Sequence[Decision]]:
         """Decisions that are on mentions of the project."""
+        there = self._there
+        forms = there.by_form.keys() | there.by_own.keys() | there.waiting
         return [
             decisions
             for (form, scope), decisions in places.items()
-            if (form in self._there.by_form or form in self._there.by_own)
-            and (not scope or scope in self._there.numbers)
+            if form in forms and (not scope or scope in there.numbers)
         ]
 
     @property
@@ -366,22 +368,12 @@ class Queue:
             "rows": [self.to_dict(row) for row in rows],
         }
 
-    def matching(self, wanted: Filter) -> list[Row]:
-        """The rows that are wanted, in the order of their documents.
-
-        Raises:
-            LinkerError: a filter names what is not there.
-        """
-        order = self.columns.order("document")
-        places = order[self._mask(wanted)[order]].tolist()
-        return [self.columns.rows[place] for place in places]
-
     def acceptable(self, wanted: Filter) -> list[Row]:
         """The rows that are wanted whose answers can be accepted in bulk.
 
-        They are undecided, have an answer, and nobody disagrees. Left out are those that somebody
-        flagged, unless flagged ones are wanted, and those of which a decision would be on another
-        undecided row, too, that is not wanted or has another answer.
+        They are undecided, have an answer that the dictionary has, and nobody disagrees. Left out
+        are those that somebody flagged, unless flagged ones are wanted, and those of which a
+        decision would be on another undecided row, too, that is not wanted or has another answer.
         """
         columns = self.columns
         mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE)
@@ -389,21 +381,27 @@ class Queue:
             mask &= ~columns.flagged(self.remarks)
         order = columns.order("document")
         rows = [columns.rows[place] for place in order[mask[order]].tolist()]
-        rows = [row for row in rows if _is_whole(row.ids)]
-        keys = {row.key for row in rows}
+        are_there = functools.cache(self._are_there)
+        rows = [row for row in rows if are_there(row.ids)]
+        keys, by_form = {row.key for row in rows}, self._there.by_form
         return [
             row
             for row in rows
-            if len(self._there.by_form[row.group.key[1]]) == 1  # as nearly always
+            if len(by_form[row.group.form]) == len(self._keys[row.group.key]) == 1  # nearly always
             or all(other.key in keys and other.ids == row.ids for other in self._beside(row))
         ]
+
+    def _are_there(self, ids: str) -> bool:
+        """Whether all parts of an answer have a concept that the dictionary has."""
+        rows = self._linker.dictionary.rows
+        return all(i and rows(i) for i in part_ids(ids))
 
     def _beside(self, row: Row) -> Iterator[Row]:
         """The undecided rows that a decision on a row is on, too."""
         for key in self._there.by_form[row.group.form]:
             for name in self._keys.get(key, ()):
                 other = self._rows[name]
-                if other.scope == row.scope and other.state in UNDECIDED:
+                if row.scope in ("", other.scope) and other.state in UNDECIDED:
                     yield other
 
     def figures(self, rows: Sequence[Row]) -> dict[str, Any]:
@@ -474,13 +472,6 @@ class Queue:
 
     def _mask(self, wanted: Filter) -> Numbers:
         return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
-
-
-def _is_whole(ids: str) -> bool:
-    """Whether all parts of an answer have a concept."""
-    if "|" in ids:
-        return all(part_ids(ids))
-    return ids != "-1"  # as nearly always
 
 
 def decided_mentions(

@@ -63,6 +63,7 @@ class Mentions:
         self.groups: dict[Key, Group] = {}
         self.by_form: dict[str, list[Key]] = {}  # of the long form
         self.by_own: dict[str, list[Key]] = {}  # of what is written, where that is another one
+        self.waiting: set[str] = set()  # the forms of mentions that wait to be linked anew
         self.documents: dict[int, str] = {}  # their ids
         self.numbers: dict[str, list[int]] = {}  # of the documents of an id
         self.types: set[str] = set()
@@ -89,7 +90,8 @@ class Mentions:
             latest = max(latest, mention)
             self._count += mention > last_mention
             if not answer and linking.is_linked(self._project, kind):
-                continue  # it waits
+                self.waiting.add(form)
+                continue
             ids, shown, confidence = self._answers.get(answer, ("", "[null]", None))
             own = form
             if self.is_of_documents or not answer:

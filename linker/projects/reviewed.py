@@ -170,7 +170,8 @@ def _of_model(file: Content) -> Iterator[tuple[str, str]]:
         return
     for row in file.rows:
         state, ids = ("".join(row.cells[places[n] :][:1]).strip() for n in ("state", "concept_id"))
-        if state.lower() in ("", "model") or (state.lower() == "open" and ids):
+        state = state.lower()
+        if state in ("", "model", "disputed") or (state == "open" and ids):
             yield row.text, ids
 
 
@@ -187,6 +188,8 @@ def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
             place = places.get(kind, len(row.cells))
             if not (cell := "".join(row.cells[place : place + 1]).strip()):
                 continue
+            if file.encoding != encodings.UTF8:
+                cell = encodings.unnamed(cell)
             if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
                 cell = cell[1:]
             if kind == "note" or cell.lower() not in _NO:

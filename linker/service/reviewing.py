@@ -19,7 +19,7 @@ from linker.projects import store as rows
 from linker.projects.filtering import Filter, Show
 from linker.projects.groups import Row
 from linker.projects.queue import Queue
-from linker.projects.store import Taken
+from linker.projects.store import Missing, Taken
 from linker.service.callers import ReviewerName, RoleName
 from linker.service.errors import Failure
 from linker.service.schemas import Body as Strict
@@ -202,6 +202,8 @@ def _scope(queue: Queue, row: Row, new: GroupDecision) -> str:
     if not (new.here or new.as_written):
         return ""
     number = new.document or row.members[0][1]
+    if new.document and number not in queue.documents:
+        raise Missing(f"there is no document {number} in the project")
     return queue.documents.get(number, "")
 
 

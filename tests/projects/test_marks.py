@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from linker import LinkerError
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
+from linker.ids import parse_gold
 from linker.projects import marks
 from linker.projects.marks import Mark, Place
 from linker.types import Document, Mention, Passage
@@ -115,6 +117,17 @@ def test_mentions_are_added_changed_and_deleted(project: Project) -> None:
         ([[37, 41]], "Disease", "gout", 37),
     ]
     assert not {row[4] for row in project.rows()} & set(numbers.values())  # both are linked anew
+
+
+def test_what_a_file_says_of_a_mention_stays_where_only_its_type_is_another() -> None:
+    said = dataclasses.replace(GOUT, gold=parse_gold("MESH:D006073"), metadata={"comment": "old"})
+    document = dataclasses.replace(DOCUMENT, mentions=(said,))
+    mark = Mark("change", PLACE_OF_GOUT, place((0, 4), type="Finding"), "Gout", "Ada")
+    (mention,) = marks.marked(document, [mark]).mentions
+    metadata = {"comment": "old", "marked_by": "Ada"}
+    assert mention == dataclasses.replace(said, type="Finding", metadata=metadata)
+    moved = Mark("change", PLACE_OF_GOUT, place((0, 3)), "Gou", "Ada")
+    assert marks.marked(document, [moved]).mentions[0].gold is None
 
 
 def test_a_composite_is_split_by_one_step_and_undone_by_one(project: Project) -> None:

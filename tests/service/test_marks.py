@@ -117,6 +117,20 @@ def test_a_marked_mention_is_linked_decided_and_undone(documents: Documents) -> 
     assert shown(documents.get()) == FIRST
 
 
+def test_an_undo_does_not_take_what_others_went_on_from(documents: Documents) -> None:
+    documents.mark({"action": "add", "after": LEUKAEMIA})
+    longer = {"spans": [[LEUKAEMIA["spans"][0][0], LEUKAEMIA["spans"][0][1] + 4]]}
+    change = {"action": "change", "before": LEUKAEMIA, "after": LEUKAEMIA | longer}
+    body = {"reviewer": "Bob", "marks": [change], "version": documents.get()["marks_version"]}
+    path = f"{documents.path}/documents/1/marks"
+    documents.client.post(path, json=body).raise_for_status()
+    before = shown(documents.get())
+    refused = documents.client.post(f"{documents.path}/undo", json={"reviewer": "Ada"})
+    assert refused.status_code == 409
+    assert "Bob has gone on from 'leukaemia" in refused.json()["error"]
+    assert shown(documents.get()) == before
+
+
 def test_a_composite_is_split_at_once(documents: Documents) -> None:
     parts = [
         {"spans": [[22, 28], [41, 47]], "type": "Disease"},

@@ -978,6 +978,57 @@ def test_a_mention_that_defines_its_short_form_is_reviewed_in_the_file(client: A
     assert (row["state"], row["note"]) == ("disputed", "ask Bob")
 
 
+def test_a_bulk_decides_only_what_it_counts(client: Any) -> None:
+    project = create(client, PUBTATOR, "a.txt")["id"]
+    row = next(r for r in queue(client, project)["rows"] if r["mention"] == "breast cancer")
+    said = {"accepted": False, "here": True, "document": 2}
+    decide(client, project, row["key"], "MESH:D009369", **said)  # not the answer of the model
+    missing = {"key": row["key"], "concept_id": None, "here": True, "document": 99}
+    body = {"reviewer": "Ada", "decisions": [missing]}
+    assert client.post(f"/projects/{project}/decisions", json=body).status_code == 404
+    asked = {"document": 1, "q": "breast"}
+    assert client.get(f"/projects/{project}/accept", params=asked).json()["mentions"] == 0
+    whole = client.get(f"/projects/{project}/accept", params={"q": "breast"}).json()
+    assert whole["mentions"] == 2
+
+
+def test_decisions_are_exported_while_a_project_is_linked_anew(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = create(client, "mention\ngout\n", "a.csv")["id"]
+    (row,) = queue(client, project)["rows"]
+    decide(client, project, row["key"], None)
+    monkeypatch.setattr(workbench.linking, "pending", lambda *_: None)  # it never comes to an end
+    assert client.post(f"/projects/{project}/relink").json()["linked"] == 0
+    assert len(export(client, project, "decisions").text.splitlines()) == 2
+
+
+def test_what_reviewers_disagree_on_is_not_expected_to_be_right(client: Any) -> None:
+    project = create(client, "mention\ngout\nlymphoma\n", "a.csv")["id"]
+    before = client.get(f"/projects/{project}").json()
+    row, other = queue(client, project, sort="document")["rows"]
+    decide(client, project, row["key"], None)
+    body = {"reviewer": "Bob", "decisions": [{"key": row["key"], "concept_id": "MESH:D006073"}]}
+    client.post(f"/projects/{project}/decisions", json=body).raise_for_status()
+    after = client.get(f"/projects/{project}").json()
+    assert before["expected_accuracy_of_rest"] is not None
+    assert after["expected_accuracy_of_rest"] == round(other["confidence"], 4)
+
+
+def test_notes_of_other_alphabets_come_back_from_windows_1252(client: Any) -> None:
+    query = {"file": "a.csv", "encoding": "windows-1252", "column": "mention"}
+    content = "mention;ort\nleukämie;Köln\n".encode("windows-1252")
+    project = client.post("/projects", params=query, content=content).json()["id"]
+    linked(client, project)
+    (row,) = queue(client, project)["rows"]
+    body = {"reviewer": "Ada", "key": row["key"], "kind": "note", "value": "β-thal"}
+    client.post(f"/projects/{project}/remarks", json=body).raise_for_status()
+    content = export(client, project).content
+    query = {"file": "back.csv", "encoding": "windows-1252", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    assert said["notes"][1] == "flags and notes read: 1; of them new: 0"
+
+
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
     first = create(client, "mention\nA-T\n")["id"]
     content = export(client, first).content
