@@ -136,7 +136,8 @@ class Decided:
         self.places: dict[Place, list[Decision]] = {}
         """Those in force on each form, in each scope; the lists are never changed."""
         self._said: dict[Place, list[Decision]] = {}  # also those that were replaced
-        self._unknown: dict[Place, list[Decision]] = {}
+        self.unapplied: dict[Place, list[Decision]] = {}
+        """Those whose ids stand for no concept, or for several."""
         self._conflicts: dict[Place, list[Decision]] = {}
         self._touched: list[Place] = []  # shared by all that are made after each other
         self._until = 0  # up to where it is of this one
@@ -145,7 +146,7 @@ class Decided:
     def after(self, changes: Changes) -> Decided:
         """The decisions after changes to their file; these here stay as they are."""
         decided = copy.copy(self)
-        for name in ("places", "_said", "_unknown", "_conflicts"):
+        for name in ("places", "_said", "unapplied", "_conflicts"):
             setattr(decided, name, getattr(self, name).copy())
         decided._take(changes)
         return decided
@@ -181,7 +182,7 @@ class Decided:
         for lists, of_place in (
             (self._said, said),
             (self.places, known),
-            (self._unknown, [d for d in now if id(d) in unknown]),
+            (self.unapplied, [d for d in now if id(d) in unknown]),
             (self._conflicts, known if disagree(known) else []),
         ):
             lists.pop(place, None)
@@ -191,7 +192,7 @@ class Decided:
     @property
     def unknown(self) -> list[Decision]:
         """Those in force that are not applied: an id stands for no concept, or for several."""
-        return sorted(itertools.chain(*self._unknown.values()), key=_number)
+        return sorted(itertools.chain(*self.unapplied.values()), key=_number)
 
     @property
     def conflicts(self) -> list[list[Decision]]:
@@ -206,7 +207,7 @@ class Decided:
             LinkerError: the dictionary has none of their ids.
         """
         decided, path = cls([], linker).after(store.since((0, 0))), store.path
-        lists = (*decided.places.values(), *decided._unknown.values())
+        lists = (*decided.places.values(), *decided.unapplied.values())
         decisions = [decision for of_place in lists for decision in of_place]
         named = [decision for decision in decisions if concepts_of(decision)]
         if named and len(decided.unknown) == len(named):

@@ -323,17 +323,19 @@ def _others(cell: str) -> int:
 def add_new(
     store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
 ) -> list[Decision]:
-    """Add the decisions that the store never had; an import may be repeated.
+    """Add the decisions of `new_in`, as `DecisionStore.add` does, and return them."""
+    new = new_in(store, decisions)
+    return store.add(new, step) if new else []
+
+
+def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
+    """The decisions that the store never had, so that an import may be repeated.
 
     One that was withdrawn stays so, unless it was taken anew, at another time.
 
     Args:
         store: the file.
         decisions: what was said.
-        step: what they are made together as; see `DecisionStore.add`.
-
-    Returns:
-        Those that were added.
     """
     known = {_key(past.decision) for past in store.history()}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
@@ -348,7 +350,7 @@ def add_new(
             new.append(decision)
             known.add(key)
             last[place] = key
-    return store.add(new, step) if new else []
+    return new
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:

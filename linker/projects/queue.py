@@ -300,8 +300,10 @@ class Queue:
         return iter(self._rows.values())
 
     def said(self) -> list[Sequence[Decision]]:
-        """The decisions in force on the mentions of the project, of each form and scope."""
-        return self._of_project(self._decided.places)
+        """The decisions in force on the mentions of the project, of each form and scope; also those
+        on ids that the dictionary does not have."""
+        decided = self._decided
+        return [*self._of_project(decided.places), *self._of_project(decided.unapplied)]
 
     def _of_project(self, places: Mapping[Place, Sequence[Decision]]) -> list[Sequence[Decision]]:
         """Decisions that are on mentions of the project."""

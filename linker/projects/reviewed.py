@@ -212,10 +212,22 @@ def keep(
     Returns:
         The number of new decisions, and of mentions that were flagged or noted about.
     """
-    step = Step(f"read {name or 'a file'}", reviewer, project)
+    step = step_of(project, name, reviewer)
     added = exchange.add_new(store, read.decisions, step)
-    step = replace(step, id=added[0].step if added else None)
-    return len(added), changes.remark_new(store, step, read.remarks)
+    return len(added), remark(store, step, added, read)
+
+
+def step_of(project: int, name: str, reviewer: str) -> Step:
+    """The step in which a file is read into a project."""
+    return Step(f"read {name or 'a file'}", reviewer, project)
+
+
+def remark(store: DecisionStore, step: Step, added: Sequence[Decision], read: Reviewed) -> int:
+    """Store flags and notes that are new in a step, that of the decisions which were added; how
+    many they are."""
+    return changes.remark_new(
+        store, replace(step, id=added[0].step if added else None), read.remarks
+    )
 
 
 def told(read: Reviewed, added: int, remarked: int) -> list[str]:

@@ -31,6 +31,8 @@ _A = {"table": "is a table", "list": "is a list of names", "documents": "holds d
 _DOCUMENTS = 50
 _DELETED = 2_000  # that are deleted in a transaction
 _LONGEST = timedelta(hours=1)  # that it takes to write a project
+SILENT = timedelta(minutes=5)
+"""After so long nobody writes a file any more of which nothing came."""
 
 _PROJECTS = "SELECT id, name, kind, options, created, reviewer, model, release FROM projects"
 _MENTIONS = (
@@ -38,10 +40,11 @@ _MENTIONS = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, '')"
 )
 _SAME = "SELECT name FROM sources WHERE project = ? AND content = ?"
+_STILL = "UPDATE sources SET content = ? WHERE id = ?"  # until the end the time, then the content
 _LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
 _IS_WHOLE = "substr(content, 1, 1) = x'78'"
 """Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
-which that began."""
+which something of it was stored last."""
 _DECIDED_IN_GONE = (
     "SELECT 1 FROM decisions WHERE scope = :id AND id NOT IN (SELECT decision FROM withdrawals) "
     "AND NOT EXISTS (SELECT 1 FROM documents WHERE id = :id) LIMIT 1"
@@ -466,6 +469,7 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             values = ((number, source, None, r.place, r.text, "[]", r.type) for r in batch)
             connection.executemany(_MENTIONS, values)
             _add_cells(connection, source, ((r.place, r.cells) for r in batch if r.cells))
+            connection.execute(_STILL, [now().encode(), source])
         done += len(batch)
         yield done
     texts = iter(file.documents)
@@ -475,12 +479,13 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             for of, document in enumerate(documents, last + 1):
                 kept = Kept(document, (None,) * len(document.mentions))
                 add_document(connection, number, source, of, kept, is_marked)
+            connection.execute(_STILL, [now().encode(), source])
         done += len(documents)
         yield done
     with store.transaction() as connection:
         there = connection.execute(_SAME, [number, file.packed]).fetchone()
         if not there:
-            connection.execute("UPDATE sources SET content = ? WHERE id = ?", [file.packed, source])
+            connection.execute(_STILL, [file.packed, source])
     if there:  # it came twice at the same time
         yield from removed(store, source)
         raise Taken(_there(file, *there))
@@ -589,7 +594,7 @@ def _deleted(store: DecisionStore, wheres: Iterable[tuple[str, str]], number: in
 
 def unfinished(connection: sqlite3.Connection) -> list[int]:
     """The files that were not stored to their end, in projects that were."""
-    long_ago = (datetime.now(timezone.utc) - _LONGEST).isoformat().encode()
+    long_ago = (datetime.now(timezone.utc) - SILENT).isoformat().encode()
     rows = connection.execute(
         "SELECT sources.id FROM sources JOIN projects ON projects.id = project "
         f"WHERE created <> '' AND NOT {_IS_WHOLE} AND content < ?",

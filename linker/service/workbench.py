@@ -61,6 +61,7 @@ class Workbench:
         self._queues: LRUCache[int, _Kept] = LRUCache(_QUEUES)
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
+        self.importing = asyncio.Lock()  # held from when it is seen what is new until it is stored
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
@@ -237,7 +238,9 @@ class Workbench:
         model = self._service.model
 
         def read(connection: sqlite3.Connection) -> Batch | None:
-            return linking.pending(connection, rows.project(connection, number), document)
+            project = rows.project(connection, number)
+            is_of_this = project.origin == self.origin  # else it waits until it is linked anew
+            return linking.pending(connection, project, document) if is_of_this else None
 
         if batch := await self.read(read):
             try:
@@ -256,11 +259,13 @@ class Workbench:
         with contextlib.suppress(Failure):
             for number in await self.read(rows.leftovers):
                 await self.write_all(rows.deleted(self.store, number))
-            for source in await self.read(rows.unfinished):
-                await self.write_all(rows.removed(self.store, source))
+        asyncio.get_running_loop().call_later(rows.SILENT.total_seconds() + 1, self._work.set)
         while True:
             await self._work.wait()
             self._work.clear()
+            with contextlib.suppress(Failure):
+                for source in await self.read(rows.unfinished):
+                    await self.write_all(rows.removed(self.store, source))
             waiting = [project.id for project in await self.read(rows.projects)]
             while waiting:
                 waiting = [number for number in waiting if await self._link_some(number)]

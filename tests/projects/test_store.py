@@ -75,7 +75,7 @@ def test_a_file_that_was_not_stored_to_its_end_is_removed(
     with store.reading() as connection:
         assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
         assert rows.unfinished(connection) == []  # it may be going on
-        monkeypatch.setattr(rows, "_LONGEST", timedelta(seconds=-1))
+        monkeypatch.setattr(rows, "SILENT", timedelta(seconds=-1))
         (source,) = rows.unfinished(connection)
     list(rows.removed(store, source))
     assert (documents(store), mentions(store)) == ([(1, "1")], 1)
