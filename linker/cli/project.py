@@ -171,7 +171,7 @@ def export(options: SimpleNamespace) -> None:
     from linker import files
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
-    from linker.projects import store
+    from linker.projects import linking, store
     from linker.projects.exporting import Exporter, Snapshot
     from linker.projects.queue import Queue
 
@@ -184,6 +184,8 @@ def export(options: SimpleNamespace) -> None:
             pass
         exporter = Exporter(Snapshot.of(queue), connection, file, decided, linker)
         exported = exporter.described(options.form)
+        if (share := linking.share(connection, one)) < 1:
+            common.say(f"{share:.0%} of the mentions are linked; the others have no answer yet")
 
         def write(raw: IO[bytes]) -> None:
             exporter.write(exported, raw)

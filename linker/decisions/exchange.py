@@ -236,8 +236,10 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
 
 
 def recognises(header: Sequence[str]) -> bool:
-    """Whether a table has the columns in which linker says what people decided."""
-    return {"concept_id", "state", "decisions"} <= {*map(_linkers_name, header)}
+    """Whether a table has the columns in which linker says what people decided, or is one of
+    decisions."""
+    names = {*map(_linkers_name, header)}
+    return {"concept_id", "state", "decisions"} <= names or {*COLUMNS[:4]} <= names
 
 
 def lost_decisions(header: Sequence[str]) -> bool:

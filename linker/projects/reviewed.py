@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from linker.decisions import exchange
+from linker.decisions import exchange, log
 from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.records import disagree, identified
 from linker.decisions.reviewed import OF_ANOTHER, answer_of
@@ -95,8 +95,13 @@ def check_new(file: Content) -> None:
     """Check that a file, in which nobody decided, is none that linker wrote.
 
     Raises:
-        LinkerError: it is a table from which the decisions were removed.
+        LinkerError: it is a table from which the decisions were removed, or a log.
     """
+    if {*log.HISTORY} <= {*file.header}:
+        raise LinkerError(
+            f"{file.name}: is the log of what was done, from which nothing is read; "
+            "export the decisions or the project, and give that"
+        )
     if file.kind == "table" and exchange.lost_decisions(file.header):
         raise LinkerError(
             f"{file.name}: linker wrote it, and its column 'decisions' is gone, without which "
@@ -166,7 +171,7 @@ def _of_model(file: Content) -> Iterator[tuple[str, str]]:
         if state == "model":
             yield mention.text, ids
     places = exchange.places_of(file.header)
-    if file.kind != "table" or {*tsv.COLUMNS} <= places.keys():  # which has rows of candidates
+    if "state" not in places or {*tsv.COLUMNS} <= places.keys():  # which has rows of candidates
         return
     for row in file.rows:
         state, ids = ("".join(row.cells[places[n] :][:1]).strip() for n in ("state", "concept_id"))

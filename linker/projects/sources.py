@@ -87,7 +87,7 @@ class Opened:
             known: tables that it may be one of; see `read`.
         """
         names = [name for _, name in known]
-        wanted = [*names, *_COLUMNS] if column is None else [column]
+        wanted = [column] if column and not column.isdigit() else [*names, *_COLUMNS]
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)

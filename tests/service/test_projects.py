@@ -1029,6 +1029,27 @@ def test_notes_of_other_alphabets_come_back_from_windows_1252(client: Any) -> No
     assert said["notes"][1] == "flags and notes read: 1; of them new: 0"
 
 
+def test_decisions_are_given_back_and_the_log_is_refused(client: Any) -> None:
+    project = create(client, "mention\ngout\nlymphoma\n", "a.csv")["id"]
+    row, _ = queue(client, project, sort="document")["rows"]
+    decide(client, project, row["key"], None)
+    address, asked = f"/projects/{project}/sources", {"file": "d.tsv", "reviewer": "Bob"}
+    content = export(client, project, "decisions").text + "\tlymphoma\tMESH:D008223\ttrue\n"
+    said = client.post(address, params=asked, content=content.encode()).json()
+    assert (said["mentions"], said["notes"]) == (2, ["decisions read: 2; of them new: 1"])
+    log = export(client, project, "log").content
+    refused = client.post(address, params=asked | {"file": "log.tsv"}, content=log)
+    assert refused.status_code == 422
+    assert "log.tsv: is the log of what was done" in refused.json()["error"]
+
+
+def test_a_table_of_two_columns_of_one_name_is_written(client: Any) -> None:
+    content = "A list\nmention,mention\ngout,1\n"
+    project = create(client, content, "a.csv")["id"]
+    (row,) = list(csv.reader(io.StringIO(export(client, project).text)))[2:]
+    assert row[:3] == ["gout", "1", "MESH:D006073"]
+
+
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
     first = create(client, "mention\nA-T\n")["id"]
     content = export(client, first).content
