@@ -30,7 +30,7 @@ from linker.jobs.linking import model_hash
 from linker.service.callers import ReviewerName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body
-from linker.service.state import Service
+from linker.service.state import Service, aside
 from linker.service.workbench import Workbench
 
 logger = logging.getLogger(__name__)
@@ -270,8 +270,10 @@ class Training:
 
     async def _learnable(self) -> int:
         """How many decisions a training would learn now."""
-        decided = await self._service.decided()
-        return len(taught(decided.places.values())) if decided else 0
+        if (decided := await self._service.decided()) is None:
+            return 0
+        places = decided.places
+        return await aside(places, lambda: len(taught(places.values())))
 
     def _restore(self) -> None:
         """Take up what an earlier service left."""
