@@ -133,6 +133,7 @@ def _take(
     if there is None:
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
+        notes += linking.told_of_type(read, kind)
         adding = store.created(file, name, read, {"type": kind}, options.reviewer, origin)
         number = list(adding)[-1]
         what = f" of type {kind}" if kind else ""

@@ -81,16 +81,33 @@ def type_for(file: Content, linker: Linker) -> str:
         for source in dictionary.sources
     )
     wanted = (linker.spans.type if linker.spans else "") or ("Disease" if of_diseases else "")
-    is_wanted = readers.of_type(wanted)
-    mentions = (m.type for document in file.documents for m in document.mentions)
-    types = {*mentions, *(row.type for row in file.rows)}
-    fits = not types or any(is_wanted(Mention("", type=kind)) for kind in types)
+    types = _types(file)
+    fits = not types or any(readers.of_type(wanted)(Mention("", type=kind)) for kind in types)
     return wanted if fits else ""
+
+
+def told_of_type(file: Content, wanted: str) -> list[str]:
+    """A sentence where the mentions of a file are all of other types than the one to be linked."""
+    types = _types(file)
+    if not types or any(_fits(kind, wanted) for kind in types):
+        return []
+    return [f"no mention of the file is of the type {wanted!r}, so that none is linked"]
+
+
+def _types(file: Content) -> set[str]:
+    """The types of the mentions of a file; empty for one that has none."""
+    mentions = (m.type for document in file.documents for m in document.mentions)
+    return {*mentions, *(row.type for row in file.rows)}
 
 
 def is_linked(project: Project, kind: str) -> bool:
     """Whether mentions of a type are linked; those without a type are."""
-    return not (project.type and kind) or readers.of_type(project.type)(Mention("", type=kind))
+    return _fits(kind, project.type)
+
+
+def _fits(kind: str, wanted: str) -> bool:
+    """Whether mentions of a type are linked where one is wanted; empty: they have none, or all."""
+    return not (wanted and kind) or readers.of_type(wanted)(Mention("", type=kind))
 
 
 Mentioned = tuple[Mapping[str, Collection[str]], Collection[str]]

@@ -116,12 +116,13 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         said = await said_in(read, reviewer)
         name = name.strip() or PurePath(file).stem or "project"
         kind = linking.type_for(read, linker) if type is None else type.strip()
-        read, told = await workbench.read(lambda connection: rows.beside(connection, read))
+        told = linking.told_of_type(read, kind)
+        read, further = await workbench.read(lambda connection: rows.beside(connection, read))
         making = rows.created(
             workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
         )
         number = await workbench.write_all(making)
-        return await keep(number, said, read, reviewer, told)
+        return await keep(number, said, read, reviewer, [*told, *further])
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
     async def add(

@@ -30,7 +30,7 @@ from linker.service.state import PIECE, Model, Service
 
 logger = logging.getLogger(__name__)
 
-_QUEUES = 4  # of projects that are kept in memory
+_QUEUES = 16  # of projects that are kept in memory
 _DOCUMENTS = 4  # in which mentions are found before others have their turn
 _BREATH = 0.001  # seconds in which others may ask a queue that takes up much
 _PAUSE = 10.0  # seconds after which what failed is tried again

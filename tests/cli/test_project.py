@@ -71,6 +71,14 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
 
 
+def test_a_type_of_no_mention_is_told(of: Run, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\n", "utf-8")
+    said = of("import", file, "--type", "Nonsense").err
+    assert "no mention of the file is of the type 'Nonsense', so that none is linked" in said
+    assert "no mention" not in of("import", file, "--name", "b", "--type", "Disease").err
+
+
 def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_text("disease,found\nold,breast cancer\nnew,fever\n", "utf-8")
