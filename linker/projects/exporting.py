@@ -10,7 +10,7 @@ import sqlite3
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
 
 from linker import files, outputs
@@ -262,7 +262,7 @@ class Exporter:
 
 def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:
     """The name of a file as it came in, its media type, and the encoding of a text."""
-    stem = PurePath(source.name).name
+    stem = PureWindowsPath(source.name).name  # of either system
     for ending in (".pubtator.txt", ".bioc.xml", PurePath(stem).suffix):
         if ending and stem.endswith(ending):
             stem = stem.removesuffix(ending)

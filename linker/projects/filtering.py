@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -130,7 +131,7 @@ class Columns:
             mask &= self._where(_is_under(dictionary, wanted.under))
         if of := wanted.document:
             mask &= self._where(lambda row: any(member[1] == of for member in row.members))
-        if query := wanted.q.casefold().strip():
+        if query := _plain(wanted.q).strip():
             self._texts = self._texts or list(map(_searched, self.rows))
             found = (query in text for text in self._texts)
             mask &= np.fromiter(found, bool, len(self.rows))
@@ -214,8 +215,16 @@ def _is_under(dictionary: Dictionary, identifier: str) -> Callable[[Row], bool]:
 
 
 def _searched(row: Row) -> str:
-    """What a search looks into, in lower case."""
+    """What a search looks into, in lower case and without accents."""
     group, verdict = row.group, row.verdict
     answers = verdict.answers if verdict else json.loads(group.shown)
     names = (f"{a['concept_id']}\n{a['name']}" for a in answers if a)
-    return "\n".join((group.mention, group.expanded, *names)).casefold()
+    return _plain("\n".join((group.mention, group.expanded, *names)))
+
+
+def _plain(text: str) -> str:
+    """A text in lower case, without accents."""
+    if text.isascii():
+        return text.lower()
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in letters if not unicodedata.combining(c)).casefold()

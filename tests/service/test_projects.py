@@ -1050,6 +1050,12 @@ def test_a_table_of_two_columns_of_one_name_is_written(client: Any) -> None:
     assert row[:3] == ["gout", "1", "MESH:D006073"]
 
 
+def test_a_search_in_the_queue_passes_over_accents(client: Any) -> None:
+    project = create(client, "mention\nHämophilie\nhemophilia\n", "a.csv")["id"]
+    for query in ("hamo", "HÄMO"):
+        assert [r["mention"] for r in queue(client, project, q=query)["rows"]] == ["Hämophilie"]
+
+
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
     first = create(client, "mention\nA-T\n")["id"]
     content = export(client, first).content
