@@ -404,6 +404,8 @@ def to_add(
         if not is_reviewed:
             raise Taken(_there(file, *there))
         return None, []
+    if file.format == "jsonl" and not is_reviewed and b'"parts"' in file.content.split(b"\n", 1)[0]:
+        raise Taken(f"{file.name or 'the file'}: holds answers of linker, and nobody decided in it")
     told = []
     new = tuple(_without_known(connection, project, file.documents))
     if known := len(file.documents) - len(new):

@@ -1056,6 +1056,15 @@ def test_a_search_in_the_queue_passes_over_accents(client: Any) -> None:
         assert [r["mention"] for r in queue(client, project, q=query)["rows"]] == ["Hämophilie"]
 
 
+def test_answers_of_a_list_are_not_added_to_it(client: Any) -> None:
+    project = create(client, '{"mention": "gout"}\n', "a.jsonl")["id"]
+    query = {"file": "back.jsonl", "reviewer": "Bob"}
+    content = export(client, project).content
+    refused = client.post(f"/projects/{project}/sources", params=query, content=content)
+    assert refused.status_code == 409
+    assert "holds answers of linker, and nobody decided in it" in refused.json()["error"]
+
+
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
     first = create(client, "mention\nA-T\n")["id"]
     content = export(client, first).content
