@@ -35,9 +35,17 @@ const steps = new Steps(address, {
   place: () => queue.placeAfter(0),
   row: () => queue.rowAt(queue.current),
   key: () => view.key,
+  isNoting: () => groups.isNoting,
 });
-const panel = new Panel({ decide, withdraw: (decision) => steps.withdraw(decision) });
-const groups = new Groups({ address, changed, openDocument, about: (id) => panel.about(id) });
+const panel = new Panel({
+  ...{ decide, act: onSelected },
+  withdraw: (decision) => steps.withdraw(decision),
+});
+const groups = new Groups({
+  ...{ address, changed, openDocument },
+  act: (action) => steps.act(action),
+  about: (id) => panel.about(id),
+});
 const documents = new DocumentView({ address, who, select: chosen, changed: marked });
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
@@ -68,7 +76,7 @@ async function openProject() {
 async function openQueue(key) {
   const answer = await queue.open(key);
   if (!answer) return;
-  view.key = key;
+  take(key);
   overview.showFigures(answer);
   if (key) await showGroup(key);
   else if (queue.total) await select(0, { quietly: true });
@@ -81,7 +89,7 @@ async function openQueue(key) {
 async function refresh() {
   groups.forget();
   const isText = view.shows === "document";
-  if (isText) view.key = await documents.refresh();
+  if (isText) groups.rename((view.key = await documents.refresh()));
   const answer = await queue.refresh(view.key);
   if (!answer) return;
   overview.showFigures(answer);
@@ -126,6 +134,12 @@ async function poll() {
 
 // what is selected
 
+/** Take up which row is selected: a note that is typed from now on is for that one. */
+function take(key) {
+  if (key !== view.key) groups.select(key, queue.rowAt(queue.placeOf(key))?.note);
+  view.key = key;
+}
+
 const isOneColumn = () => byId("back").offsetParent !== null;
 
 /** Select a row; keys that decide wait until it is shown. */
@@ -138,7 +152,7 @@ async function arrive(place, { quietly = false } = {}) {
   const row = await queue.rowOf(place);
   if (!row) return;
   if (row.key !== view.key) panel.clear();
-  view.key = row.key;
+  take(row.key);
   queue.select(place);
   keepAddress();
   const isBeside = view.shows === "queue" && !isOneColumn();
@@ -200,9 +214,9 @@ function decide(entry, decision, words) {
 
 /** Go on to what somebody has to decide on next; whether there is something. */
 async function goOn(place) {
-  if (view.shows === "document") return documents.goOn();
+  if (view.shows === "document") return groups.isNoting || documents.goOn();
   const next = await queue.nextUndecided(place);
-  if (next >= 0) await select(next);
+  if (next >= 0 && !groups.isNoting) await select(next);
   return next >= 0;
 }
 
@@ -228,7 +242,7 @@ async function countQueue() {
 async function goTo(key) {
   const place = view.shows === "document" ? -1 : queue.placeOf(key);
   if (place >= 0) return select(place);
-  view.key = key;
+  take(key);
   await refresh();
   return keepAddress();
 }
@@ -263,7 +277,7 @@ async function openDocument(number, key) {
 
 /** A mention of the document was chosen, on which what is pressed next acts; null: none is. */
 function chosen(mention) {
-  view.key = mention?.key ?? null;
+  take(mention?.key ?? null);
   keepAddress();
   return steps.act(() => (view.key ? showGroup(view.key) : showEntry(null)));
 }
@@ -277,21 +291,25 @@ async function marked() {
 
 // keys and buttons
 
-/** What a key decides, on the row that was selected before it was pressed. */
-async function onSelected(name, key) {
-  await Promise.resolve(view.arriving).catch(() => {}); // whoever selected it says why not
-  return panel.actions[name](key);
+/** Do in its turn what a key or a button does, on the row that is selected, once it is shown. */
+function onSelected(action) {
+  return steps.act(async () => {
+    const { key } = view;
+    await Promise.resolve(view.arriving).catch(() => {}); // whoever selected it says why not
+    if (key === (groups.entry?.row.key ?? null)) return action();
+    return announce("Nothing was done: the selected row was not shown yet.");
+  });
 }
 
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => steps.act(() => onSelected(name, key))];
+const inTurn = (name) => [name, (key) => onSelected(() => panel.actions[name](key))];
 const actions = {
   ...panel.actions,
   ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
   next: () => move(1),
   previous: () => move(-1),
   undo: () => steps.undo(),
-  flag: () => steps.act(() => groups.flag()),
+  flag: () => onSelected(() => groups.flag()),
   note: () => byId("note").focus(),
   bulk: () => steps.acceptAll(filters),
   conflict: () => turn("disagreements"),
@@ -347,6 +365,7 @@ if (project) {
   on("above", "input", () => attempt(() => filters.count()));
   on("accept-all", "click", actions.bulk);
   on("undo", "click", actions.undo);
+  on("flag", "click", actions.flag);
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address)));
