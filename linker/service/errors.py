@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from linker.errors import LinkerError, shorten
+from linker.projects.changes import Remarked
 from linker.projects.marks import Outdated
 from linker.projects.sources import ColumnNeeded
 from linker.projects.store import Missing, OtherKind, Taken
@@ -155,6 +156,8 @@ def _answer_to(error: Any) -> Response:
     """The answer to an error."""
     if isinstance(error, ColumnNeeded):
         return answer(422, str(error), "column", more=error.to_dict())
+    if isinstance(error, Remarked):
+        return answer(409, str(error), "before", more={"now": error.value})
     if isinstance(error, OtherKind):
         return answer(409, str(error), "kind")
     if isinstance(error, LinkerError):

@@ -226,3 +226,22 @@ def test_undo_takes_back_what_was_clicked_just_before(make: Make, show: Open) ->
             page.keyboard.press("u")
         status(page, "Taken back: breast cancers: MESH:D001943")
         progress(page, "1 of 6 decided")
+
+
+def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address: str) -> None:
+    url = address + (project := make())
+    page = show(project, sort="alphabet")
+    row = asked(f"{url}/queue?sort=alphabet&limit=1")["rows"][0]
+    page.keyboard.press("t")
+    page.keyboard.type("ask Eve")
+    body = {"reviewer": "Bob", "key": row["key"], "kind": "note", "value": "see chart 7"}
+    asked(f"{url}/remarks", json.dumps(body).encode())
+    expect(page.locator("#rows .signs")).to_have_count(1)  # so that Ada's page knows it
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("The note is now 'see chart 7', by Bob")
+    expect(page.locator("#note")).to_have_value("ask Eve")
+    assert noted(url, "note") == {row["mention"]: "see chart 7"}
+    page.get_by_role("button", name="Try again").click()
+    status(page, "The note is kept.")
+    expect(page.locator("#note")).to_have_value("ask Eve")
+    assert noted(url, "note") == {row["mention"]: "ask Eve"}

@@ -151,8 +151,15 @@ export class Groups {
     const { noted } = this;
     const value = byId("note").value.trim();
     return this.act(async () => {
-      const remark = { key: noted.key, kind: "note", value };
-      if (await this.remark(remark, "The note is kept.")) noted.note = value;
+      const remark = { key: noted.key, kind: "note", value, before: noted.note };
+      try {
+        if (await this.remark(remark, "The note is kept.")) noted.note = value;
+      } catch (error) {
+        if (error.answer?.where !== "before") throw error;
+        noted.note = error.answer.now; // which is known now; what was typed stays
+        error.message += " Change what you typed, or put it in the place of that by trying again.";
+        throw error;
+      }
     });
   }
 
