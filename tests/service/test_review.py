@@ -247,6 +247,29 @@ def test_keys_that_come_fast_decide_one_row_each(make: Make, show: Open, address
     heading(page, "tall stature")
 
 
+def test_a_project_of_another_release_is_linked_anew(
+    linker: Linker, tmp_path: Path, context: Any
+) -> None:
+    service = Service(Settings("sample", str(tmp_path / "projects.sqlite")), linker)
+    with serving(create(service)) as address:
+        asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\n")
+        while asked(f"{address}projects/1")["linked"] < 1:
+            pass
+        assert service.store
+        with service.store.transaction() as connection:
+            connection.execute("UPDATE projects SET release = '2017'")
+        with opened(context, address, "review?project=1&sort=alphabet") as page:
+            expect(page.locator("#project-problem")).to_contain_text("of the dictionary of 2017")
+            heading(page, "leukaemia")
+            page.get_by_role("button", name="Link anew").click()
+            expect(page.locator("#project-problem")).to_be_hidden()
+            status(page, "The project is being linked anew")
+            expect(page.locator("#linking-words")).to_have_text("")  # it is done
+            expect(page.locator("#rows .row")).to_have_count(2)
+            heading(page, "leukaemia")
+            expect(page.locator("#rows")).to_be_focused()
+
+
 def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page = show(make(), show="all", sort="alphabet")
     assert names(page) == [

@@ -21,8 +21,9 @@ export function show(summary) {
   const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
   byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
-  byId("project-problem").textContent = problem ?? "";
+  byId("problem-words").textContent = problem ?? "";
   byId("project-problem").hidden = !problem;
+  byId("relink").hidden = !summary.outdated;
   byId("show-document").hidden = kind !== "documents";
   const number = disagreements > 0 && ` (${count(disagreements)})`;
   fill(byId("show-disagreements"), "Disagreements", number);

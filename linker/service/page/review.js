@@ -366,6 +366,7 @@ if (project) {
   on("accept-all", "click", actions.bulk);
   on("undo", "click", actions.undo);
   on("flag", "click", actions.flag);
+  on("relink", "click", () => steps.relink().then(() => queue.focus())); // the button is gone
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address)));

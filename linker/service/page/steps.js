@@ -137,6 +137,15 @@ export class Steps {
     });
   }
 
+  /** Link the project anew, by the present model. */
+  relink() {
+    return this.act(async () => {
+      this.page.showSummary(await this.send("relink", {}));
+      await this.page.refresh();
+      announce("The project is being linked anew; decisions stay.");
+    });
+  }
+
   /** Add files to the project. */
   add(files, limits) {
     return this.act(async () => {
