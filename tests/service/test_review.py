@@ -387,6 +387,41 @@ def test_what_is_disputed_in_one_document_is_settled_there(
     assert found == {"1": "no concept", "2": "model"}
 
 
+@pytest.mark.parametrize("sentences", [100, 1500])  # those of the latter are several pages
+def test_the_selected_mention_is_in_sight_in_its_document(
+    make: Make, show: Open, sentences: int
+) -> None:
+    abstract = "leukaemia " + "and then nothing was there. " * sentences + "lymphoma"
+    end = len("1 ") + len(abstract)
+    marks = f"1\t2\t11\tleukaemia\tDisease\n1\t{end - 8}\t{end}\tlymphoma\tDisease\n"
+    page = show(make(f"1|t|1\n1|a|{abstract}\n{marks}", "a.txt", ""), sort="document")
+    page.locator("#rows .row", has_text="lymphoma").click()
+    heading(page, "lymphoma")
+    selected = page.locator("#document a.mention.selected")
+
+    def is_in_sight(mention: str) -> None:
+        expect(selected).to_have_text(mention)
+        expect(selected).to_be_in_viewport(ratio=1)
+        assert selected.evaluate(
+            """(mention) => {
+                const { left, top, bottom } = mention.getBoundingClientRect();
+                return mention.contains(document.elementFromPoint(left + 1, (top + bottom) / 2));
+            }"""
+        )
+
+    page.keyboard.press("v")
+    is_in_sight("lymphoma")
+    page.keyboard.press("k")
+    is_in_sight("leukaemia")
+    page.keyboard.press("j")
+    is_in_sight("lymphoma")
+    page.keyboard.press("v")
+    page.locator("#rows .row", has_text="leukaemia").click()
+    heading(page, "leukaemia")
+    page.click("#show-document")
+    is_in_sight("leukaemia")
+
+
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
     page = show(make(), sort="document")
     page.keyboard.press("a")

@@ -60,14 +60,22 @@ export class DocumentView {
     ];
   }
 
-  /** Show a document; `key`: select the first mention of this group. */
+  /** Show a document; `key`: select the first mention of this group, unless one of it is. */
   async open(number, key = null) {
     if (!this.listed.length) await this.readList();
+    const selected = number === this.number ? this.mentions[this.current] : null;
     this.show(await getJson(this.path(number)));
     this.page = 0;
     this.current = -1;
+    fill(this.text); // so that it is drawn anew
     if (key === null) this.draw();
-    else this.select(key);
+    else if (selected?.key === key) this.turnTo(this.numberOf(selected));
+    else this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
+  }
+
+  /** Whether a mention of a group is in the document that is shown. */
+  has(key) {
+    return this.mentions.some((mention) => mention.key === key);
   }
 
   path(number) {
@@ -146,6 +154,11 @@ export class DocumentView {
     const isSeen = (piece) => piece.getBoundingClientRect().bottom > 0;
     const piece = [...this.text.querySelectorAll("[data-start]")].find(isSeen);
     return Number(piece?.dataset.start ?? 0);
+  }
+
+  /** Let the selected mention be in sight. */
+  see() {
+    this.anchor()?.scrollIntoView({ block: "center" });
   }
 
   /** Let a part of the text be in sight. */
@@ -238,11 +251,6 @@ export class DocumentView {
   /** Give the focus to the selected mention, or to the text. */
   focus() {
     (this.anchor() ?? this.text).focus();
-  }
-
-  /** Select the first mention of a group. */
-  select(key) {
-    this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
   }
 
   turnTo(number) {

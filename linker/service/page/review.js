@@ -256,8 +256,6 @@ function turn(shows) {
     byId(`show-${name}`).setAttribute("aria-pressed", name === shows);
   }
   if (shows === "queue") queue.draw();
-  if (shows === "document" && !documents.number)
-    attempt(() => openDocument(groups.entry?.places[0].document ?? 1, view.key));
   keepAddress();
   if (shows === "disagreements") attempt(showOthers);
 }
@@ -273,6 +271,15 @@ function showOthers() {
 async function openDocument(number, key) {
   await documents.open(number, key);
   turn("document");
+  documents.see();
+}
+
+/** Show the selected row in the document that was open, or in the first one in which it stands. */
+async function toDocument() {
+  const { key } = view;
+  if (documents.has(key)) return openDocument(documents.number, key);
+  const entry = key && (await groups.get(key));
+  return openDocument(entry?.places[0].document ?? documents.number ?? 1, key);
 }
 
 /** A mention of the document was chosen, on which what is pressed next acts; null: none is. */
@@ -322,7 +329,8 @@ const actions = {
   ends: () => false, // by keys that the text itself takes
   turn: () => {
     const isText = view.shows === "queue" && view.summary.kind === "documents";
-    turn(isText ? "document" : "queue");
+    if (isText) attempt(toDocument);
+    else turn("queue");
   },
   help: () => byId("help").showModal(),
   back: () => {
@@ -359,7 +367,8 @@ const KEEPS_NONE = "This service keeps no projects; start it with linker serve -
 
 if (project) {
   keyboard.listen(actions);
-  for (const name of VIEWS) on(`show-${name}`, "click", () => turn(name));
+  on("show-document", "click", () => attempt(toDocument));
+  for (const name of ["queue", "disagreements"]) on(`show-${name}`, "click", () => turn(name));
   byId("advance").checked = !browser.get(STAY);
   on("advance", "change", ({ target }) => browser.set(STAY, target.checked ? null : "1"));
   on("above", "input", () => attempt(() => filters.count()));
