@@ -318,6 +318,36 @@ def test_marking_and_deciding_go_together(context: Any, address: str, documents:
         expect(page.locator("#rows .row")).to_have_count(2)
 
 
+def test_what_an_undo_brings_back_is_selected(
+    context: Any, address: str, documents: Documents
+) -> None:
+    with opened(context, address, "review?project=1&text=1") as page:
+        page.fill("#reviewer", "Ada")
+        whole = "Breast and ovarian cancer"
+        selected = page.locator("a.mention.selected")
+        page.locator("a.mention", has_text="Breast").click()
+        expect(page.locator("#answer")).to_have_text(f"“{whole}”")
+
+        def is_back() -> None:
+            page.keyboard.press("u")
+            status(page, "Taken back")
+            expect(selected).to_have_text(whole)
+            expect(page.locator("#answer")).to_have_text(f"“{whole}”")
+
+        page.keyboard.press("Delete")
+        status(page, "Removed")
+        expect(page.locator("#answer")).to_have_text("No mention is selected")
+        is_back()
+        page.locator(".marking select").select_option("Chemical")
+        status(page, "Changed.")
+        is_back()
+        page.keyboard.press("s")
+        expect(page.locator(".splitting li")).to_have_count(2)
+        page.keyboard.press("s")
+        status(page, "Split into 2.")
+        is_back()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_everybody_can_use_it(

@@ -24,6 +24,7 @@ export class DocumentView {
   constructor({ address, who, select, changed }) {
     Object.assign(this, { address, who, chosen: select, changed });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
+    this.latest = null; // the mention that was selected last, also where it was removed since
     this.marking = new Marking(this);
     fill(byId("document"), this.frame());
     this.text.addEventListener("click", (event) => this.clicked(event));
@@ -66,7 +67,7 @@ export class DocumentView {
     const selected = number === this.number ? this.mentions[this.current] : null;
     this.show(await getJson(this.path(number)));
     this.page = 0;
-    this.current = -1;
+    Object.assign(this, { current: -1, latest: null });
     fill(this.text); // so that it is drawn anew
     if (key === null) this.draw();
     else if (selected?.key === key) this.turnTo(this.numberOf(selected));
@@ -93,9 +94,15 @@ export class DocumentView {
    */
   async refresh() {
     const { walking, picked } = this.marking;
-    const selected = this.mentions[this.current];
+    const before = this.mentions;
     this.show(await getJson(this.path(this.number)));
-    this.current = this.numberOf(selected);
+    this.take(this.numberOf(this.latest));
+    if (this.current < 0 && this.latest) {
+      // as by an Undo: a new one has its text
+      const isNew = (mention) => !before.some((other) => isSame(mention, other));
+      const { latest } = this;
+      this.take(this.mentions.findIndex((m) => isNew(m) && overlap(m, latest)));
+    }
     this.draw();
     if (walking) this.marking.walk(picked.start, "");
     return this.mentions[this.current]?.key ?? null;
@@ -121,8 +128,13 @@ export class DocumentView {
 
   /** The number of the mention that stands where another one does; -1 where none does. */
   numberOf(other) {
-    const same = (m) => m.type === other?.type && String(m.spans) === String(other?.spans);
-    return this.mentions.findIndex(same);
+    return other ? this.mentions.findIndex((mention) => isSame(mention, other)) : -1;
+  }
+
+  /** Take up the number of the mention that is selected; -1: none is. */
+  take(number) {
+    this.current = number;
+    this.latest = this.mentions[number] ?? this.latest;
   }
 
   draw() {
@@ -254,7 +266,8 @@ export class DocumentView {
   }
 
   turnTo(number) {
-    this.current = number;
+    this.latest = null;
+    this.take(number);
     this.marking.forget();
     const start = this.mentions[number]?.spans[0]?.[0];
     const page = start === undefined ? this.page : this.ends.findIndex((end) => end > start);
@@ -303,7 +316,7 @@ export class DocumentView {
       if (error.status === 409) await this.refresh();
       throw error;
     }
-    this.current = then ? this.numberOf(then) : -1;
+    this.take(this.numberOf(then));
     this.draw();
     await this.changed();
     const mention = this.mentions[this.current] ?? null;
@@ -319,8 +332,7 @@ export class DocumentView {
 
   /** Another mention that has text of this one; undefined: none has. */
   overlapped(mention) {
-    const isIn = ([start, end]) => mention.spans.some(([from, to]) => from < end && start < to);
-    return this.mentions.find((other) => other !== mention && other.spans.some(isIn));
+    return this.mentions.find((other) => other !== mention && overlap(other, mention));
   }
 
   /** Say that all mentions are marked, or not yet. */
@@ -378,6 +390,13 @@ export class DocumentView {
 }
 
 const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
+
+const isSame = (one, other) =>
+  one.type === other.type && String(one.spans) === String(other.spans);
+
+/** Whether two mentions have text in common. */
+const overlap = (one, other) =>
+  one.spans.some(([start, end]) => other.spans.some(([from, to]) => from < end && start < to));
 
 /** The text with a line break in place of the blank before each passage but the first. */
 function withLines(text, starts) {
