@@ -512,6 +512,23 @@ def test_looks_and_accessibility(
         assert problems(page) == ""
 
 
+def test_what_a_key_opens_is_in_sight(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.set_viewport_size({"width": 1280, "height": 620})
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("d")
+    expect(page.locator("[name=label]")).to_be_focused()
+    expect(page.locator("[name=label]")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator("#reasons-body")).to_contain_text("Confidence")
+    expect(page.locator("#reasons-body p").first).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollTop") == 0  # the top bar is there, too
+    page.keyboard.press("?")
+    expect(page.locator("#help-title")).to_be_focused()
+    expect(page.locator("#help-title")).to_be_in_viewport(ratio=1)
+
+
 def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> None:
     page = show(make(), sort="alphabet")
     press = page.keyboard.press

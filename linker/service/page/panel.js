@@ -45,9 +45,10 @@ export class Panel {
     const on = (id, event, listener) => byId(id).addEventListener(event, listener);
     for (const name of ["accept", "reject", "none"])
       on(name, "click", () => this.page.act(this.actions[name]));
-    on("reasons", "toggle", ({ target }) => {
+    on("reasons", "toggle", async ({ target }) => {
       if (target.open && this.entry && !byId("reasons-body").hasChildNodes())
-        showReasons(this.entry);
+        await showReasons(this.entry);
+      if (target.open) target.scrollIntoView({ block: "nearest" });
     });
   }
 
