@@ -172,11 +172,27 @@ def test_an_encoding_that_is_not_clear_is_named(address: str, context: Any, tmp_
     with opened(context, address, "review") as page:
         page.fill("#reviewer", "Ada")
         page.set_input_files("#file", [tmp_path / "wards.csv"])
-        expect(page.locator("#problem")).to_contain_text("reads 'fièvre' in windows-1252")
-        page.fill("#new-encoding", "windows-1252")
-        page.set_input_files("#file", [tmp_path / "wards.csv"])
+        asks = page.get_by_role("dialog")
+        for encoding in ("latin9x", "ascii", "windows-1252"):
+            expect(asks).to_contain_text("wards.csv")
+            expect(asks).not_to_contain_text("--encoding")
+            if encoding == "latin9x":
+                expect(asks).to_contain_text("reads 'fièvre' in windows-1252")
+                assert problems(page) == ""
+            else:
+                expect(asks).to_contain_text("name one" if encoding == "ascii" else "name another")
+            asks.get_by_label("Encoding").fill(encoding)
+            asks.get_by_label("Encoding").press("Enter")
         expect(page.locator("#project-name")).to_have_text("wards")
         expect(page.locator("#rows")).to_contain_text("fièvre")
+        (tmp_path / "others.csv").write_bytes("mention;ward\nfièvre;y\n".encode("windows-1252"))
+        page.set_input_files("#file", [tmp_path / "others.csv"])  # as by Add a file
+        asks.get_by_role("button", name="Cancel").click()
+        status(page, "Nothing was kept: no encoding was chosen.")
+        page.set_input_files("#file", [tmp_path / "others.csv"])
+        asks.get_by_label("Encoding").fill("windows-1252")
+        asks.get_by_label("Encoding").press("Enter")
+        status(page, "others.csv was added.")
 
 
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
