@@ -327,6 +327,26 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     progress(page, "0 of 6 decided")
 
 
+def test_an_address_with_an_unknown_concept_shows_the_project(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet", under="BOGUS")
+    expect(page.locator("#problem")).to_contain_text("No concept of the dictionary is BOGUS")
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(page.locator("#under")).to_have_text("any concept")
+    heading(page, "Ataxia Telangiectasia")
+    assert "under" not in page.url
+
+
+def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:
+    page = show(make("He has leukaemia.\n\nIt went.", "a.txt", ""))
+    page.keyboard.press("v")
+    following = page.get_by_role("button", name="Next", exact=True)
+    expect(following).to_be_disabled()
+    drop(page, "b.txt", "Lymphoma was seen.\n\nIt went.")
+    status(page, "b.txt was added.")
+    following.click()
+    expect(page.get_by_role("heading", name="Document b")).to_be_focused()
+
+
 def test_what_differs_from_the_file(make: Make, show: Open) -> None:
     places = (
         "1\t0\t9\tleukaemia\tDisease\tMESH:D009369\n1\t11\t25\tbreast cancers\tDisease\tD001943\n"

@@ -3,6 +3,7 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { completeIn } from "./learning.js";
 import { Marking } from "./marking.js";
 import { rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
@@ -24,6 +25,7 @@ export class DocumentView {
   constructor({ address, who, select, changed }) {
     Object.assign(this, { address, who, chosen: select, changed });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
+    this.total = null; // how many documents there are, where the page knows it
     this.latest = null; // the mention that was selected last, also where it was removed since
     this.marking = new Marking(this);
     fill(byId("document"), this.frame());
@@ -63,7 +65,7 @@ export class DocumentView {
 
   /** Show a document; `key`: select the first mention of this group, unless one of it is. */
   async open(number, key = null) {
-    if (!this.listed.length) await this.readList();
+    if (this.isListOld) await this.readList();
     const selected = number === this.number ? this.mentions[this.current] : null;
     this.show(await getJson(this.path(number)));
     this.page = 0;
@@ -95,6 +97,7 @@ export class DocumentView {
   async refresh() {
     const { walking, picked } = this.marking;
     const before = this.mentions;
+    if (this.isListOld) await this.readList();
     this.show(await getJson(this.path(this.number)));
     this.take(this.numberOf(this.latest));
     if (this.current < 0 && this.latest) {
@@ -338,13 +341,12 @@ export class DocumentView {
   /** Say that all mentions are marked, or not yet. */
   say() {
     const { checked } = this.done;
-    const words = checked
-      ? "Kept: all mentions are marked. The next training learns from this text."
-      : "Kept: not all mentions are marked.";
+    const words = `Kept: ${checked ? "" : "not "}all mentions are marked.`;
     const selected = this.mentions[this.current];
     return attempt(async () => {
       try {
-        await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
+        const said = await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
+        if (said && checked) announce(`${words} ${completeIn(await getJson("training"))}`);
       } finally {
         this.done.checked = this.document.done;
         this.done.focus();
@@ -353,6 +355,11 @@ export class DocumentView {
   }
 
   // the list
+
+  /** Whether files came or went since the list was read. */
+  get isListOld() {
+    return !this.listed.length || this.listed.length !== (this.total ?? this.listed.length);
+  }
 
   async readList() {
     const { documents } = await getJson(

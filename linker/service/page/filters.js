@@ -32,7 +32,7 @@ export class Filters {
     byId("any-branch").addEventListener("click", () => this.choose("", ""));
   }
 
-  /** Take up what an address asks for. */
+  /** Take up what an address asks for; what there is to say of it, null for nothing. */
   async takeUp(query) {
     for (const name of NAMES.slice(0, -1)) {
       const value = query.get(name) ?? FIRST[name] ?? "";
@@ -41,11 +41,22 @@ export class Filters {
       field.value = value;
     }
     this.under = query.get("under") ?? "";
-    if (this.under) {
-      const { name } = await getJson(`concepts/${encodeURIComponent(this.under)}`);
-      this.underName = name;
-    }
+    const unknown = this.under && !(await this.nameBranch());
+    const problem = `No concept of the dictionary is ${this.under}; what is under it is not asked for.`;
+    if (unknown) this.under = "";
     this.showBranch();
+    return unknown ? problem : null;
+  }
+
+  /** Take up how the concept is called under which rows are shown; whether there is one. */
+  async nameBranch() {
+    const path = `concepts/${encodeURIComponent(this.under)}`;
+    const concept = await getJson(path).catch((error) => {
+      if (error.status !== 404) throw error;
+      return null; // it is of another dictionary, say
+    });
+    this.underName = concept?.name ?? "";
+    return concept !== null;
   }
 
   /** Say where what was typed is no confidence. */

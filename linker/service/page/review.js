@@ -5,7 +5,7 @@
 import { getJson } from "./api.js";
 import { showDisagreements } from "./disagreements.js";
 import { DocumentView } from "./documents.js";
-import { announce, attempt, byId, fill, make } from "./elements.js";
+import { announce, attempt, byId, fill, make, showProblem } from "./elements.js";
 import * as files from "./files.js";
 import { Filters } from "./filters.js";
 import { Groups } from "./group.js";
@@ -64,9 +64,10 @@ function asked(page) {
 async function openProject() {
   byId("project").hidden = byId("review").hidden = false;
   projects.showNotesOfNew();
-  await filters.takeUp(query);
+  const problem = await filters.takeUp(query);
   showSummary(await getJson(address));
   await openQueue(view.key);
+  if (problem) showProblem({ message: problem });
   const text = query.get("text");
   if (text) await openDocument(/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 1, view.key);
   poll();
@@ -103,6 +104,7 @@ async function refresh() {
 function showSummary(summary) {
   if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
+  documents.total = summary.documents;
   overview.show(summary);
   filters.offer(summary);
 }
