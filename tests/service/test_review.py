@@ -209,6 +209,9 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         expect(page.locator("#rows .row").first).to_contain_text("×2")
         expect(page.locator("#places")).to_contain_text("Row 2")
         expect(page.locator("#places .cells").first).to_contain_text("age3")
+        concept = page.locator("#concept")
+        expect(concept.get_by_role("button", name="Choose this concept")).to_be_visible()
+        expect(concept).not_to_contain_text("Why not this one?")  # it is the answer
         page.focus("#rows")
 
         press("a")  # and on to the next row
@@ -334,6 +337,20 @@ def test_an_address_with_an_unknown_concept_shows_the_project(make: Make, show: 
     expect(page.locator("#under")).to_have_text("any concept")
     heading(page, "Ataxia Telangiectasia")
     assert "under" not in page.url
+
+
+def test_a_filter_that_could_not_be_asked_for_says_so(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.fill("[name=q]", "nothing is called so")
+    summary = page.locator("#queue-summary")
+    expect(summary).to_have_text("No row matches.")
+    page.route("**/queue?*", lambda route: route.abort())
+    page.fill("[name=q]", "")
+    expect(summary).to_have_text("These are the rows of the filter before.")
+    page.unroute("**/queue?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(summary).to_contain_text("5 rows")
 
 
 def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:

@@ -7,7 +7,7 @@ import { completeIn } from "./learning.js";
 import { Marking } from "./marking.js";
 import { rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
-import { LOOKS } from "./session.js";
+import { LOOKS, look } from "./session.js";
 import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 200 };
@@ -412,12 +412,7 @@ function withLines(text, starts) {
   return lines.join("\n");
 }
 
-/** How a mention looks: its state, or how sure the model is. */
-function lookOf({ state, answers, confidence }) {
-  if (state !== "model") return state;
-  if (!answers.some(Boolean)) return "none";
-  return answers.includes(null) || (confidence ?? 1) < 0.5 ? "unsure" : "linked";
-}
+const lookOf = ({ state, answers, confidence }) => look(state, answers, confidence);
 
 /** A mention and its answer in words. */
 function labelOf(mention) {

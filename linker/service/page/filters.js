@@ -23,6 +23,7 @@ export class Filters {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", ({ target }) => {
       clearTimeout(typing);
+      this.checkBelow({ quietly: true });
       if (target.matches("input")) typing = setTimeout(() => this.changed(), 300);
     });
     byId("under").addEventListener("click", () => this.askBranch());
@@ -59,12 +60,12 @@ export class Filters {
     return concept !== null;
   }
 
-  /** Say where what was typed is no confidence. */
-  checkBelow() {
+  /** Mark what was typed where it is no confidence, and say so. */
+  checkBelow({ quietly = false } = {}) {
     const { below } = this.form.elements;
     const isOdd = below.value.trim() && confidenceIn(below.value) === null;
     below.setCustomValidity(isOdd ? "A confidence from 0 to 1, such as 0.9, or 90 %." : "");
-    below.reportValidity();
+    if (!quietly) below.reportValidity();
   }
 
   /** The filter as the queue takes it: only what is chosen. */

@@ -50,6 +50,11 @@ export function wrongOf(number) {
   return number < 1.5 ? "about one wrong" : `some ${count(Math.round(number))} wrong`;
 }
 
+/** Say that the rows of the queue are not those of its filter, which could not be read. */
+export function showNoFigures() {
+  byId("queue-summary").textContent = "These are the rows of the filter before.";
+}
+
 /** Save the project in the chosen format, under the name that the service gives. */
 export async function download(address) {
   announce("Writing the file …");

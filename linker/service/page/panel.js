@@ -126,7 +126,10 @@ export class Panel {
   }
 
   about(id) {
-    showConcept(id, this.conceptActions);
+    const { about, choose, whyNot } = this.conceptActions;
+    const answers = this.entry ? answersOf(this.entry.prediction) : [];
+    const isAnswer = answers.some((answer) => answer?.concept_id === id);
+    showConcept(id, { about, choose, whyNot: isAnswer ? null : whyNot });
   }
 
   whyNot(id) {

@@ -75,7 +75,10 @@ async function openProject() {
 
 /** Read the queue of the filter, and select the row of a key, or the first. */
 async function openQueue(key) {
-  const answer = await queue.open(key);
+  const answer = await queue.open(key).catch((error) => {
+    overview.showNoFigures();
+    throw error;
+  });
   if (!answer) return;
   take(key);
   overview.showFigures(answer);
