@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from linker.errors import InputError, LinkerError, shown
+from linker.errors import EncodingNeeded, shown
 from linker.files import OpenFile, Pathlike, open_binary, reading
 
 logger = logging.getLogger(__name__)
@@ -75,8 +75,7 @@ def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]
         The path itself where the file is UTF-8, or no text; else a copy of the text.
 
     Raises:
-        LinkerError: no encoding has this name.
-        InputError: the text is not in it, or could be in several.
+        EncodingNeeded: no encoding has this name, the text is not in it, or could be in several.
     """
     if encoding is None:
         encoding = detect(path)
@@ -92,7 +91,7 @@ def detect(path: Pathlike) -> str:
     """The encoding of a text file; UTF-8 also for what is no text, and for damaged UTF-8.
 
     Raises:
-        InputError: it is not UTF-8, and could be in several encodings, or in none that is tried.
+        EncodingNeeded: it is not UTF-8, and could be in several, or in none that is tried.
     """
     if not (isinstance(path, OpenFile) or Path(path).is_file()):
         return UTF8  # a pipe, which can be read only once, or what the reader will complain of
@@ -185,25 +184,29 @@ def _has_capitals_inside(word: str) -> bool:
     return any(a.islower() and b.isupper() and not b.isascii() for a, b in pairs)
 
 
-def _unknown(path: Pathlike, words: dict[bytes, int], readings: dict[str, list[str]]) -> InputError:
+def _unknown(
+    path: Pathlike, words: dict[bytes, int], readings: dict[str, list[str]]
+) -> EncodingNeeded:
     """The error for a text whose encoding is not clear: it shows what it would be in each."""
     remedy = "save it as UTF-8 (Excel: as CSV UTF-8), or name its encoding with --encoding"
     if not readings:
         word, line = next(iter(words.items()))
         names = ", ".join(_LANGUAGES)
         problem = f"the text is not UTF-8, and its words fit no language as {names}"
-        return InputError(path, problem, line=line, value=word.decode("latin-1"), remedy=remedy)
+        return EncodingNeeded(path, problem, line=line, value=word.decode("latin-1"), remedy=remedy)
     rows = list(zip(words.values(), *readings.values(), strict=True))
     line, *texts = next((row for row in rows if len(set(row[1:])) > 1), rows[0])
     ways = ", ".join(f"{text!r} in {name}" for name, text in zip(readings, texts, strict=True))
-    return InputError(path, f"the text is not UTF-8, and reads {ways}", line=line, remedy=remedy)
+    return EncodingNeeded(
+        path, f"the text is not UTF-8, and reads {ways}", line=line, remedy=remedy
+    )
 
 
 def _known(path: Pathlike, encoding: str) -> str:
     """The encoding that a user means.
 
     Raises:
-        LinkerError: there is none of this name.
+        EncodingNeeded: there is none of this name.
     """
     try:
         "".encode(encoding)
@@ -211,10 +214,8 @@ def _known(path: Pathlike, encoding: str) -> str:
         if name in _OF_NAMES:
             raise LookupError
     except (LookupError, ValueError):
-        raise LinkerError(
-            f"{encoding!r} is no encoding; "
-            f"name one such as {', '.join(_LANGUAGES)} or utf-16 with --encoding"
-        ) from None
+        remedy = f"name one such as {', '.join(_LANGUAGES)} or utf-16 with --encoding"
+        raise EncodingNeeded(path, f"{encoding!r} is no encoding", remedy=remedy) from None
     if name in (UTF8, "utf-8-sig"):
         return UTF8
     if name == "utf-16":
@@ -228,7 +229,7 @@ def _copy(path: Pathlike, encoding: str) -> OpenFile:
     """A copy of a text in UTF-8, with the byte order mark if there is one.
 
     Raises:
-        InputError: it is not in the encoding.
+        EncodingNeeded: it is not in the encoding.
     """
     line = 1
     with contextlib.ExitStack() as stack, open_binary(path) as file, reading(path):
@@ -241,7 +242,7 @@ def _copy(path: Pathlike, encoding: str) -> OpenFile:
             line += error.object[: error.start].decode(encoding, "replace").count("\n")
             problem = f"byte 0x{error.object[error.start]:02x} is not {encoding}"
             remedy = "name another encoding with --encoding"
-            raise InputError(path, problem, line=line, remedy=remedy) from None
+            raise EncodingNeeded(path, problem, line=line, remedy=remedy) from None
         copy.seek(0)
         opened = OpenFile(copy, str(path))
         weakref.finalize(opened, stack.pop_all().close)

@@ -23,11 +23,16 @@ Remark = tuple[str, Kind, str]
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
 )
+_LAST = (
+    "SELECT value, reviewer FROM remarks JOIN steps ON steps.id = step "
+    "WHERE project = ? AND form = ? AND kind = ? AND undone = '' ORDER BY remarks.id DESC LIMIT 1"
+)
 _ABOUT = (  # one row, since others have a turn with each
     "SELECT json_group_array(mention) FROM (SELECT mention FROM decisions JOIN details "
     "ON decision = id WHERE step = :step UNION ALL SELECT form FROM remarks WHERE step = :step)"
 )
 _AROUND = 100  # characters of the text before and behind a mention that are shown
+_LONGEST_NOTE = 500  # characters of a note that an error repeats
 _TOLD = 3  # decisions of a step that its words tell
 
 
@@ -41,9 +46,39 @@ def told(decisions: Sequence[Decision]) -> str:
     return "; ".join(words) + (f", and {more:,} more" if more else "")
 
 
-def remark(store: DecisionStore, step: Step, new: Remark) -> None:
-    """Write a remark, as a step."""
+class Remarked(marks.Outdated):
+    """There is another remark by now than the one that was shown.
+
+    Args:
+        kind: of the remark.
+        value: what it is now.
+        reviewer: whose it is.
+    """
+
+    def __init__(self, kind: Kind, value: str, reviewer: str) -> None:
+        self.value = value
+        now = f"{shorten(value, _LONGEST_NOTE)!r}, by {reviewer or 'nobody named'}"
+        super().__init__(f"the {kind} is now {now if value else 'gone'}; yours was not kept")
+
+
+def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = None) -> None:
+    """Write a remark, as a step.
+
+    Args:
+        store: the file.
+        step: whose it is, and of which project.
+        new: the remark.
+        before: what was shown in its place; None: whatever there is.
+
+    Raises:
+        Remarked: there is another one than `before`.
+    """
     with store.transaction() as connection:
+        if before is not None:
+            last = connection.execute(_LAST, [step.project, *new[:2]]).fetchone()
+            value, reviewer = last or ("", "")
+            if value not in (before, new[2]):
+                raise Remarked(new[1], value, reviewer)
         _write(connection, step, [new])
 
 

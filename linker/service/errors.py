@@ -12,7 +12,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from linker.errors import LinkerError, shorten
+from linker.errors import EncodingNeeded, LinkerError, shorten
+from linker.projects.changes import Remarked
 from linker.projects.marks import Outdated
 from linker.projects.sources import ColumnNeeded
 from linker.projects.store import Missing, OtherKind, Taken
@@ -46,6 +47,7 @@ _SENTENCES = {
 _PYDANTIC = re.compile(
     r"^(?:Input|String|List) should (?:be|have) |, (?:unable|got) .*| after validation, .*"
 )
+_OPTION = re.compile(",? (?:with|where the command has) --encoding")  # which only commands have
 _LONGEST_VALUE = 60  # characters of a wrong value that are repeated
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -155,11 +157,16 @@ def _answer_to(error: Any) -> Response:
     """The answer to an error."""
     if isinstance(error, ColumnNeeded):
         return answer(422, str(error), "column", more=error.to_dict())
+    if isinstance(error, EncodingNeeded):
+        return answer(422, _OPTION.sub("", str(error)), "encoding")
+    if isinstance(error, Remarked):
+        return answer(409, str(error), "before", more={"now": error.value})
     if isinstance(error, OtherKind):
         return answer(409, str(error), "kind")
     if isinstance(error, LinkerError):
         kinds = ((Missing, 404), (Taken, 409), (Outdated, 409))
-        return answer(next((s for kind, s in kinds if isinstance(error, kind)), 422), str(error))
+        status = next((s for kind, s in kinds if isinstance(error, kind)), 422)
+        return answer(status, _OPTION.sub("", str(error)))
     if isinstance(error, RequestValidationError):
         mistake = error.errors()[0]
         # without the names by which pydantic tells kinds of mentions apart

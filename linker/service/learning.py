@@ -27,6 +27,8 @@ from linker.decisions.exchange import taught
 from linker.errors import LinkerError
 from linker.files import replacing
 from linker.jobs.linking import model_hash
+from linker.projects import marks
+from linker.projects.learning import FEWEST_DOCUMENTS
 from linker.service.callers import ReviewerName
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body
@@ -110,7 +112,9 @@ class Training:
         """What the page shows: how the training stands, and how many decisions can be learnt."""
         learnable = await self._learnable()
         learnt = self._record.get("taken", {}).get("decisions", 0)
-        return {**self._training, "learnable": learnable, "learnt": learnt}
+        complete = await self._workbench.read(marks.complete)
+        counts = {"learnable": learnable, "learnt": learnt, "complete": complete}
+        return {**self._training, **counts, "complete_needed": FEWEST_DOCUMENTS}
 
     @property
     def _training(self) -> State:

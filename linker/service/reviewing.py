@@ -88,6 +88,11 @@ class Remark(Reviewed):
     key: Annotated[str, Field(max_length=50)]
     kind: changes.Kind
     value: Annotated[str, Field(max_length=10_000)]
+    before: str | None = Field(
+        None,
+        max_length=10_000,
+        description="What was shown in its place; 409 where that is another one by now.",
+    )
 
 
 def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
@@ -193,7 +198,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         said = "flagged" if body.kind == "flag" else "noted something about"
         step = Step(f"{said} {form!r}", body.reviewer, number, body.role)
         new = form, body.kind, body.value
-        await workbench.write(changes.remark, workbench.store, step, new)
+        await workbench.write(changes.remark, workbench.store, step, new, body.before)
         return await answered(number, [form], {})
 
 

@@ -109,6 +109,7 @@ class Workbench:
             "type": project.type,
             "created": project.created,
             "problem": self.problem(project),
+            "outdated": project.origin != self.origin,  # so that linking it anew helps
         }
 
     def summed(self, queue: Queue, connection: sqlite3.Connection) -> dict[str, Any]:

@@ -59,7 +59,9 @@ def test_a_model_is_trained_measured_and_taken(client: Any, own: Path, linker: L
     (malady, *_) = decide(client, of)
     rows = f"name\n{MALADY} of the {{}}\n".format("young")
     project = client.post("/projects?file=a.csv&name=A&column=name", content=rows).json()["id"]
-    assert client.get("/training").json() == {"state": "none", "learnable": 35, "learnt": 0}
+    complete = {"complete": 0, "complete_needed": 200}
+    state = {"state": "none", "learnable": 35, "learnt": 0} | complete
+    assert client.get("/training").json() == state
     assert client.post("/training/take").status_code == 409
     assert client.post("/training", json={"reviewer": "Ann"}).json()["state"] == "running"
     assert "Ann started" in client.post("/training", json={}).json()["error"]
@@ -69,7 +71,10 @@ def test_a_model_is_trained_measured_and_taken(client: Any, own: Path, linker: L
     assert 34 <= state["old"]["right"] <= state["old"]["mentions"] == 35
     assert model_hash(str(own)) == old  # until somebody takes the new one
 
-    assert client.post("/training/take").json() == {"state": "none", "learnable": 35, "learnt": 35}
+    assert client.post("/training/take").json() == {
+        **{"state": "none", "learnable": 35, "learnt": 35},
+        **complete,
+    }
     assert named(own, MALADY)
     assert not named(before, MALADY)
     assert model_hash(str(before)) == old
@@ -85,6 +90,24 @@ def test_a_model_is_trained_measured_and_taken(client: Any, own: Path, linker: L
     assert model_hash(str(before)) == old
     left = {path.name for path in own.parent.iterdir() if path.name.startswith("own-model")}
     assert left == {"own-model", "own-model.before", "own-model.learning.json"}
+
+
+def test_complete_documents_are_counted(client: Any) -> None:
+    texts = "1|t|leukaemia\n1|a|\n\n2|t|lymphoma\n2|a|\n"
+    project = client.post("/projects?file=a.txt", content=texts).json()["id"]
+
+    def complete(document: int, action: str = "done") -> int:
+        path = f"/projects/{project}/documents/{document}"
+        version = client.get(path).json()["marks_version"]
+        body = {"reviewer": "Ann", "version": version, "marks": [{"action": action}]}
+        client.post(f"{path}/marks", json=body).raise_for_status()
+        return int(client.get("/training").json()["complete"])
+
+    assert (complete(1), complete(2), complete(1, "reopen"), complete(1)) == (1, 2, 1, 2)
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Ann"})
+    assert client.get("/training").json()["complete"] == 1
+    client.delete(f"/projects/{project}")
+    assert client.get("/training").json()["complete"] == 0
 
 
 def test_a_training_is_cancelled_or_thrown_away(client: Any, own: Path) -> None:

@@ -279,7 +279,7 @@ def test_what_another_tab_changed_is_shown_and_said(page: Any, documents: Docume
 def test_documents_are_walked_and_said_to_be_done(page: Any, documents: Documents) -> None:
     expect(page.get_by_role("button", name="Previous")).to_be_disabled()
     page.get_by_label("All mentions of this document are marked").check()
-    status(page, "Kept: all mentions are marked.")
+    status(page, "Kept: all mentions are marked. 1 document is complete. Where mentions are is")
     assert documents.get()["done"]
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name="Document 8")).to_be_focused()
@@ -316,6 +316,36 @@ def test_marking_and_deciding_go_together(context: Any, address: str, documents:
         assert problems(page) == ""
         page.keyboard.press("v")
         expect(page.locator("#rows .row")).to_have_count(2)
+
+
+def test_what_an_undo_brings_back_is_selected(
+    context: Any, address: str, documents: Documents
+) -> None:
+    with opened(context, address, "review?project=1&text=1") as page:
+        page.fill("#reviewer", "Ada")
+        whole = "Breast and ovarian cancer"
+        selected = page.locator("a.mention.selected")
+        page.locator("a.mention", has_text="Breast").click()
+        expect(page.locator("#answer")).to_have_text(f"“{whole}”")
+
+        def is_back() -> None:
+            page.keyboard.press("u")
+            status(page, "Taken back")
+            expect(selected).to_have_text(whole)
+            expect(page.locator("#answer")).to_have_text(f"“{whole}”")
+
+        page.keyboard.press("Delete")
+        status(page, "Removed")
+        expect(page.locator("#answer")).to_have_text("No mention is selected")
+        is_back()
+        page.locator(".marking select").select_option("Chemical")
+        status(page, "Changed.")
+        is_back()
+        page.keyboard.press("s")
+        expect(page.locator(".splitting li")).to_have_count(2)
+        page.keyboard.press("s")
+        status(page, "Split into 2.")
+        is_back()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -6,7 +6,18 @@ import json
 from typing import Any
 
 from .browser import held_back, needs_browser
-from .test_review import Make, Open, address, asked, expect, heading, make, show, status
+from .test_review import (
+    Make,
+    Open,
+    address,
+    asked,
+    expect,
+    heading,
+    make,
+    progress,
+    show,
+    status,
+)
 
 pytestmark = needs_browser
 __all__ = ["address", "make", "show"]  # the fixtures
@@ -100,3 +111,137 @@ def test_a_note_goes_with_its_row(make: Make, show: Open, address: str) -> None:
         asked(f"{address}decisions/{decision['id']}?reviewer=Bob", method="DELETE")
     expect(page.locator("#rows .row")).to_have_count(2)
     expect(page.locator("#note")).to_have_value("")
+
+
+def selected(page: Any, mention: str) -> None:
+    expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text(mention)
+
+
+def noted(url: str, kind: str) -> dict[str, Any]:
+    """The flags or notes of the rows, by their mentions."""
+    rows = asked(f"{url}/queue?show=all")["rows"]
+    return {row["mention"]: row[kind] for row in rows if row[kind]}
+
+
+def test_flag_and_note_are_on_the_row_that_is_selected(
+    make: Make, show: Open, address: str
+) -> None:
+    url = address + (project := make())
+    page = show(project, sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")  # whose row was not fetched ahead
+        selected(page, "tall stature")
+        page.keyboard.press("f")
+        page.keyboard.press("t")
+        page.keyboard.type("ask ")
+    heading(page, "tall stature")
+    status(page, "Flagged.")
+    page.keyboard.type("Bob")
+    expect(page.locator("#note")).to_have_value("ask Bob")
+    page.keyboard.press("Enter")
+    status(page, "The note is kept.")
+    assert noted(url, "flag") == {"tall stature": True}
+    assert noted(url, "note") == {"tall stature": "ask Bob"}
+
+
+def test_a_note_stays_on_its_row_while_another_is_fetched(
+    make: Make, show: Open, address: str
+) -> None:
+    url = address + (project := make())
+    page = show(project, sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("t")
+    page.keyboard.type("of ataxia")
+    with held_back(page, "**/groups/*"):
+        page.locator("#rows .row", has_text="tall stature").click()
+        selected(page, "tall stature")
+        expect(page.locator("#note")).to_have_value("")
+        page.keyboard.press("t")
+        page.keyboard.type("of stature")
+        page.keyboard.press("Enter")
+    heading(page, "tall stature")
+    expect(page.locator("#rows .signs")).to_have_count(2)
+    assert noted(url, "note") == {
+        "Ataxia Telangiectasia": "of ataxia",
+        "tall stature": "of stature",
+    }
+
+
+def test_what_is_decided_late_takes_nobody_from_a_note(
+    make: Make, show: Open, address: str
+) -> None:
+    url = address + (project := make(DOCUMENTS, "texts.txt", ""))
+    page = show(project, sort="document", show="all")
+    heading(page, "leukaemia")
+    with held_back(page, "**/decisions"):
+        page.keyboard.press("a")
+        heading(page, "lymphoma")
+        page.keyboard.press("t")
+        page.keyboard.type("ask ")
+    progress(page, "2 of 3 decided")
+    page.keyboard.press("u")  # a letter of the note
+    page.keyboard.type("s")
+    page.keyboard.press("Enter")
+    status(page, "The note is kept.")
+    heading(page, "lymphoma")
+    assert noted(url, "note") == {"lymphoma": "ask us"}
+
+
+def test_buttons_act_on_the_row_that_is_selected(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")
+        selected(page, "tall stature")
+        page.click("#none")
+        heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
+    status(page, "tall stature: no concept.")
+
+
+def test_a_candidate_is_chosen_for_its_own_row_alone(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    choose = page.locator("#candidates").get_by_role("button", name="Accept Ataxia Telangiectasia")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")
+        selected(page, "tall stature")
+        choose.click()
+    heading(page, "tall stature")
+    status(page, "Nothing was done: another row was selected.")
+    progress(page, "0 of 6 decided")
+
+
+def test_undo_takes_back_what_was_clicked_just_before(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("a")
+    status(page, "Ataxia Telangiectasia: MESH:D001260.")
+    choose = page.locator("#candidates").get_by_role("button", name="Accept Breast Neoplasms")
+    for click in (lambda: page.click("#accept"), choose.click):
+        heading(page, "breast cancers")
+        with held_back(page, "**/decisions"):
+            click()
+            heading(page, "leukaemia")
+            page.keyboard.press("u")
+        status(page, "Taken back: breast cancers: MESH:D001943")
+        progress(page, "1 of 6 decided")
+
+
+def test_a_note_of_others_is_not_replaced_unseen(make: Make, show: Open, address: str) -> None:
+    url = address + (project := make())
+    page = show(project, sort="alphabet")
+    row = asked(f"{url}/queue?sort=alphabet&limit=1")["rows"][0]
+    page.keyboard.press("t")
+    page.keyboard.type("ask Eve")
+    body = {"reviewer": "Bob", "key": row["key"], "kind": "note", "value": "see chart 7"}
+    asked(f"{url}/remarks", json.dumps(body).encode())
+    expect(page.locator("#rows .signs")).to_have_count(1)  # so that Ada's page knows it
+    page.keyboard.press("Enter")
+    expect(page.locator("#problem")).to_contain_text("The note is now 'see chart 7', by Bob")
+    expect(page.locator("#note")).to_have_value("ask Eve")
+    assert noted(url, "note") == {row["mention"]: "see chart 7"}
+    page.get_by_role("button", name="Try again").click()
+    status(page, "The note is kept.")
+    expect(page.locator("#note")).to_have_value("ask Eve")
+    assert noted(url, "note") == {row["mention"]: "ask Eve"}

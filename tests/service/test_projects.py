@@ -345,6 +345,28 @@ def test_remarks_flag_and_note(client: Any) -> None:
     assert row["note"] == ""
 
 
+def test_no_note_of_others_is_replaced_unseen(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+
+    def note(reviewer: str, value: str, **before: str | None) -> Any:
+        body = {"reviewer": reviewer, "key": key, "kind": "note", "value": value}
+        return client.post(f"/projects/{project}/remarks", json=body | before)
+
+    assert note("Ada", "see chart 7", before="").status_code == 201
+    refused = note("Bob", "ask Eve", before="")
+    assert refused.status_code == 409
+    said = "the note is now 'see chart 7', by Ada; yours was not kept"
+    assert refused.json() == {"error": said, "where": "before", "now": "see chart 7"}
+    assert queue(client, project)["rows"][0]["note"] == "see chart 7"
+    assert note("Bob", "see chart 7", before="").status_code == 201  # is what he wants
+    assert note("Bob", "", before="see chart 7").status_code == 201
+    assert "is now gone; yours was" in note("Ada", "or 8", before="see chart 7").json()["error"]
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Bob"})
+    assert note("Ada", "or 8", before="see chart 7").status_code == 201
+    assert note("Bob", "ask Eve").status_code == 201  # who does not say what was shown
+
+
 @pytest.mark.parametrize(
     ("content", "file", "query", "status", "said"),
     [

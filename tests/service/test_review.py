@@ -172,11 +172,27 @@ def test_an_encoding_that_is_not_clear_is_named(address: str, context: Any, tmp_
     with opened(context, address, "review") as page:
         page.fill("#reviewer", "Ada")
         page.set_input_files("#file", [tmp_path / "wards.csv"])
-        expect(page.locator("#problem")).to_contain_text("reads 'fièvre' in windows-1252")
-        page.fill("#new-encoding", "windows-1252")
-        page.set_input_files("#file", [tmp_path / "wards.csv"])
+        asks = page.get_by_role("dialog")
+        for encoding in ("latin9x", "ascii", "windows-1252"):
+            expect(asks).to_contain_text("wards.csv")
+            expect(asks).not_to_contain_text("--encoding")
+            if encoding == "latin9x":
+                expect(asks).to_contain_text("reads 'fièvre' in windows-1252")
+                assert problems(page) == ""
+            else:
+                expect(asks).to_contain_text("name one" if encoding == "ascii" else "name another")
+            asks.get_by_label("Encoding").fill(encoding)
+            asks.get_by_label("Encoding").press("Enter")
         expect(page.locator("#project-name")).to_have_text("wards")
         expect(page.locator("#rows")).to_contain_text("fièvre")
+        (tmp_path / "others.csv").write_bytes("mention;ward\nfièvre;y\n".encode("windows-1252"))
+        page.set_input_files("#file", [tmp_path / "others.csv"])  # as by Add a file
+        asks.get_by_role("button", name="Cancel").click()
+        status(page, "Nothing was kept: no encoding was chosen.")
+        page.set_input_files("#file", [tmp_path / "others.csv"])
+        asks.get_by_label("Encoding").fill("windows-1252")
+        asks.get_by_label("Encoding").press("Enter")
+        status(page, "others.csv was added.")
 
 
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
@@ -193,6 +209,9 @@ def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: 
         expect(page.locator("#rows .row").first).to_contain_text("×2")
         expect(page.locator("#places")).to_contain_text("Row 2")
         expect(page.locator("#places .cells").first).to_contain_text("age3")
+        concept = page.locator("#concept")
+        expect(concept.get_by_role("button", name="Choose this concept")).to_be_visible()
+        expect(concept).not_to_contain_text("Why not this one?")  # it is the answer
         page.focus("#rows")
 
         press("a")  # and on to the next row
@@ -247,6 +266,29 @@ def test_keys_that_come_fast_decide_one_row_each(make: Make, show: Open, address
     heading(page, "tall stature")
 
 
+def test_a_project_of_another_release_is_linked_anew(
+    linker: Linker, tmp_path: Path, context: Any
+) -> None:
+    service = Service(Settings("sample", str(tmp_path / "projects.sqlite")), linker)
+    with serving(create(service)) as address:
+        asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\n")
+        while asked(f"{address}projects/1")["linked"] < 1:
+            pass
+        assert service.store
+        with service.store.transaction() as connection:
+            connection.execute("UPDATE projects SET release = '2017'")
+        with opened(context, address, "review?project=1&sort=alphabet") as page:
+            expect(page.locator("#project-problem")).to_contain_text("of the dictionary of 2017")
+            heading(page, "leukaemia")
+            page.get_by_role("button", name="Link anew").click()
+            expect(page.locator("#project-problem")).to_be_hidden()
+            status(page, "The project is being linked anew")
+            expect(page.locator("#linking-words")).to_have_text("")  # it is done
+            expect(page.locator("#rows .row")).to_have_count(2)
+            heading(page, "leukaemia")
+            expect(page.locator("#rows")).to_be_focused()
+
+
 def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page = show(make(), show="all", sort="alphabet")
     assert names(page) == [
@@ -286,6 +328,40 @@ def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
     page.click("#status button")  # one undo for all of them
     status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
     progress(page, "0 of 6 decided")
+
+
+def test_an_address_with_an_unknown_concept_shows_the_project(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet", under="BOGUS")
+    expect(page.locator("#problem")).to_contain_text("No concept of the dictionary is BOGUS")
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(page.locator("#under")).to_have_text("any concept")
+    heading(page, "Ataxia Telangiectasia")
+    assert "under" not in page.url
+
+
+def test_a_filter_that_could_not_be_asked_for_says_so(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.fill("[name=q]", "nothing is called so")
+    summary = page.locator("#queue-summary")
+    expect(summary).to_have_text("No row matches.")
+    page.route("**/queue?*", lambda route: route.abort())
+    page.fill("[name=q]", "")
+    expect(summary).to_have_text("These are the rows of the filter before.")
+    page.unroute("**/queue?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(summary).to_contain_text("5 rows")
+
+
+def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:
+    page = show(make("He has leukaemia.\n\nIt went.", "a.txt", ""))
+    page.keyboard.press("v")
+    following = page.get_by_role("button", name="Next", exact=True)
+    expect(following).to_be_disabled()
+    drop(page, "b.txt", "Lymphoma was seen.\n\nIt went.")
+    status(page, "b.txt was added.")
+    following.click()
+    expect(page.get_by_role("heading", name="Document b")).to_be_focused()
 
 
 def test_what_differs_from_the_file(make: Make, show: Open) -> None:
@@ -362,6 +438,41 @@ def test_what_is_disputed_in_one_document_is_settled_there(
     rows = asked(f"{address}{project}/queue?sort=document")["rows"]
     found = {row["first"]["document_id"]: row["state"] for row in rows}
     assert found == {"1": "no concept", "2": "model"}
+
+
+@pytest.mark.parametrize("sentences", [100, 1500])  # those of the latter are several pages
+def test_the_selected_mention_is_in_sight_in_its_document(
+    make: Make, show: Open, sentences: int
+) -> None:
+    abstract = "leukaemia " + "and then nothing was there. " * sentences + "lymphoma"
+    end = len("1 ") + len(abstract)
+    marks = f"1\t2\t11\tleukaemia\tDisease\n1\t{end - 8}\t{end}\tlymphoma\tDisease\n"
+    page = show(make(f"1|t|1\n1|a|{abstract}\n{marks}", "a.txt", ""), sort="document")
+    page.locator("#rows .row", has_text="lymphoma").click()
+    heading(page, "lymphoma")
+    selected = page.locator("#document a.mention.selected")
+
+    def is_in_sight(mention: str) -> None:
+        expect(selected).to_have_text(mention)
+        expect(selected).to_be_in_viewport(ratio=1)
+        assert selected.evaluate(
+            """(mention) => {
+                const { left, top, bottom } = mention.getBoundingClientRect();
+                return mention.contains(document.elementFromPoint(left + 1, (top + bottom) / 2));
+            }"""
+        )
+
+    page.keyboard.press("v")
+    is_in_sight("lymphoma")
+    page.keyboard.press("k")
+    is_in_sight("leukaemia")
+    page.keyboard.press("j")
+    is_in_sight("lymphoma")
+    page.keyboard.press("v")
+    page.locator("#rows .row", has_text="leukaemia").click()
+    heading(page, "leukaemia")
+    page.click("#show-document")
+    is_in_sight("leukaemia")
 
 
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
@@ -452,6 +563,23 @@ def test_looks_and_accessibility(
         page.screenshot(path=pictures / f"review-{name}-{look}.png")
         assert not is_too_wide(page)
         assert problems(page) == ""
+
+
+def test_what_a_key_opens_is_in_sight(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.set_viewport_size({"width": 1280, "height": 620})
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("d")
+    expect(page.locator("[name=label]")).to_be_focused()
+    expect(page.locator("[name=label]")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator("#reasons-body")).to_contain_text("Confidence")
+    expect(page.locator("#reasons-body p").first).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollTop") == 0  # the top bar is there, too
+    page.keyboard.press("?")
+    expect(page.locator("#help-title")).to_be_focused()
+    expect(page.locator("#help-title")).to_be_in_viewport(ratio=1)
 
 
 def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> None:

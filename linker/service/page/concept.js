@@ -38,7 +38,9 @@ export const nameOf = (id) => fetchConcept(id).then(({ name }) => name, () => ""
 /** Ask for concepts anew, since the model may be another one. */
 export const forgetConcepts = () => cache.clear();
 
-/** Show a concept; `actions` are {about, choose, whyNot}, each called with an id. */
+/** Show a concept; `actions` are {about, choose, whyNot}, each called with an id; `whyNot` is null
+ * for the answer itself.
+ */
 export const showConcept = showingLatest(
   "concept",
   async (id, actions) => id && card(await fetchConcept(id), actions),
@@ -54,7 +56,7 @@ function card(concept, { about, choose, whyNot }) {
     make(
       "p.buttons",
       button("Choose this concept", () => choose(id)),
-      button("Why not this one?", () => whyNot(id)),
+      whyNot && button("Why not this one?", () => whyNot(id)),
     ),
     rows([...names(concept), ["Types", folded(concept.types ?? [], "type")]]),
     concept.also?.length > 0 && make("h4", "Other ids"),

@@ -3,10 +3,11 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { completeIn } from "./learning.js";
 import { Marking } from "./marking.js";
 import { rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
-import { LOOKS } from "./session.js";
+import { LOOKS, look } from "./session.js";
 import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 200 };
@@ -24,6 +25,8 @@ export class DocumentView {
   constructor({ address, who, select, changed }) {
     Object.assign(this, { address, who, chosen: select, changed });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
+    this.total = null; // how many documents there are, where the page knows it
+    this.latest = null; // the mention that was selected last, also where it was removed since
     this.marking = new Marking(this);
     fill(byId("document"), this.frame());
     this.text.addEventListener("click", (event) => this.clicked(event));
@@ -60,14 +63,22 @@ export class DocumentView {
     ];
   }
 
-  /** Show a document; `key`: select the first mention of this group. */
+  /** Show a document; `key`: select the first mention of this group, unless one of it is. */
   async open(number, key = null) {
-    if (!this.listed.length) await this.readList();
+    if (this.isListOld) await this.readList();
+    const selected = number === this.number ? this.mentions[this.current] : null;
     this.show(await getJson(this.path(number)));
     this.page = 0;
-    this.current = -1;
+    Object.assign(this, { current: -1, latest: null });
+    fill(this.text); // so that it is drawn anew
     if (key === null) this.draw();
-    else this.select(key);
+    else if (selected?.key === key) this.turnTo(this.numberOf(selected));
+    else this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
+  }
+
+  /** Whether a mention of a group is in the document that is shown. */
+  has(key) {
+    return this.mentions.some((mention) => mention.key === key);
   }
 
   path(number) {
@@ -85,9 +96,16 @@ export class DocumentView {
    */
   async refresh() {
     const { walking, picked } = this.marking;
-    const selected = this.mentions[this.current];
+    const before = this.mentions;
+    if (this.isListOld) await this.readList();
     this.show(await getJson(this.path(this.number)));
-    this.current = this.numberOf(selected);
+    this.take(this.numberOf(this.latest));
+    if (this.current < 0 && this.latest) {
+      // as by an Undo: a new one has its text
+      const isNew = (mention) => !before.some((other) => isSame(mention, other));
+      const { latest } = this;
+      this.take(this.mentions.findIndex((m) => isNew(m) && overlap(m, latest)));
+    }
     this.draw();
     if (walking) this.marking.walk(picked.start, "");
     return this.mentions[this.current]?.key ?? null;
@@ -113,8 +131,13 @@ export class DocumentView {
 
   /** The number of the mention that stands where another one does; -1 where none does. */
   numberOf(other) {
-    const same = (m) => m.type === other?.type && String(m.spans) === String(other?.spans);
-    return this.mentions.findIndex(same);
+    return other ? this.mentions.findIndex((mention) => isSame(mention, other)) : -1;
+  }
+
+  /** Take up the number of the mention that is selected; -1: none is. */
+  take(number) {
+    this.current = number;
+    this.latest = this.mentions[number] ?? this.latest;
   }
 
   draw() {
@@ -146,6 +169,11 @@ export class DocumentView {
     const isSeen = (piece) => piece.getBoundingClientRect().bottom > 0;
     const piece = [...this.text.querySelectorAll("[data-start]")].find(isSeen);
     return Number(piece?.dataset.start ?? 0);
+  }
+
+  /** Let the selected mention be in sight. */
+  see() {
+    this.anchor()?.scrollIntoView({ block: "center" });
   }
 
   /** Let a part of the text be in sight. */
@@ -240,13 +268,9 @@ export class DocumentView {
     (this.anchor() ?? this.text).focus();
   }
 
-  /** Select the first mention of a group. */
-  select(key) {
-    this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
-  }
-
   turnTo(number) {
-    this.current = number;
+    this.latest = null;
+    this.take(number);
     this.marking.forget();
     const start = this.mentions[number]?.spans[0]?.[0];
     const page = start === undefined ? this.page : this.ends.findIndex((end) => end > start);
@@ -295,7 +319,7 @@ export class DocumentView {
       if (error.status === 409) await this.refresh();
       throw error;
     }
-    this.current = then ? this.numberOf(then) : -1;
+    this.take(this.numberOf(then));
     this.draw();
     await this.changed();
     const mention = this.mentions[this.current] ?? null;
@@ -311,20 +335,18 @@ export class DocumentView {
 
   /** Another mention that has text of this one; undefined: none has. */
   overlapped(mention) {
-    const isIn = ([start, end]) => mention.spans.some(([from, to]) => from < end && start < to);
-    return this.mentions.find((other) => other !== mention && other.spans.some(isIn));
+    return this.mentions.find((other) => other !== mention && overlap(other, mention));
   }
 
   /** Say that all mentions are marked, or not yet. */
   say() {
     const { checked } = this.done;
-    const words = checked
-      ? "Kept: all mentions are marked. The next training learns from this text."
-      : "Kept: not all mentions are marked.";
+    const words = `Kept: ${checked ? "" : "not "}all mentions are marked.`;
     const selected = this.mentions[this.current];
     return attempt(async () => {
       try {
-        await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
+        const said = await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
+        if (said && checked) announce(`${words} ${completeIn(await getJson("training"))}`);
       } finally {
         this.done.checked = this.document.done;
         this.done.focus();
@@ -333,6 +355,11 @@ export class DocumentView {
   }
 
   // the list
+
+  /** Whether files came or went since the list was read. */
+  get isListOld() {
+    return !this.listed.length || this.listed.length !== (this.total ?? this.listed.length);
+  }
 
   async readList() {
     const { documents } = await getJson(
@@ -371,6 +398,13 @@ export class DocumentView {
 
 const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
 
+const isSame = (one, other) =>
+  one.type === other.type && String(one.spans) === String(other.spans);
+
+/** Whether two mentions have text in common. */
+const overlap = (one, other) =>
+  one.spans.some(([start, end]) => other.spans.some(([from, to]) => from < end && start < to));
+
 /** The text with a line break in place of the blank before each passage but the first. */
 function withLines(text, starts) {
   const cuts = starts.filter((start) => start > 0 && text[start - 1] === " ");
@@ -378,12 +412,7 @@ function withLines(text, starts) {
   return lines.join("\n");
 }
 
-/** How a mention looks: its state, or how sure the model is. */
-function lookOf({ state, answers, confidence }) {
-  if (state !== "model") return state;
-  if (!answers.some(Boolean)) return "none";
-  return answers.includes(null) || (confidence ?? 1) < 0.5 ? "unsure" : "linked";
-}
+const lookOf = ({ state, answers, confidence }) => look(state, answers, confidence);
 
 /** A mention and its answer in words. */
 function labelOf(mention) {

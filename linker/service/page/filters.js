@@ -23,6 +23,7 @@ export class Filters {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", ({ target }) => {
       clearTimeout(typing);
+      this.checkBelow({ quietly: true });
       if (target.matches("input")) typing = setTimeout(() => this.changed(), 300);
     });
     byId("under").addEventListener("click", () => this.askBranch());
@@ -32,7 +33,7 @@ export class Filters {
     byId("any-branch").addEventListener("click", () => this.choose("", ""));
   }
 
-  /** Take up what an address asks for. */
+  /** Take up what an address asks for; what there is to say of it, null for nothing. */
   async takeUp(query) {
     for (const name of NAMES.slice(0, -1)) {
       const value = query.get(name) ?? FIRST[name] ?? "";
@@ -41,19 +42,30 @@ export class Filters {
       field.value = value;
     }
     this.under = query.get("under") ?? "";
-    if (this.under) {
-      const { name } = await getJson(`concepts/${encodeURIComponent(this.under)}`);
-      this.underName = name;
-    }
+    const unknown = this.under && !(await this.nameBranch());
+    const problem = `No concept of the dictionary is ${this.under}; what is under it is not asked for.`;
+    if (unknown) this.under = "";
     this.showBranch();
+    return unknown ? problem : null;
   }
 
-  /** Say where what was typed is no confidence. */
-  checkBelow() {
+  /** Take up how the concept is called under which rows are shown; whether there is one. */
+  async nameBranch() {
+    const path = `concepts/${encodeURIComponent(this.under)}`;
+    const concept = await getJson(path).catch((error) => {
+      if (error.status !== 404) throw error;
+      return null; // it is of another dictionary, say
+    });
+    this.underName = concept?.name ?? "";
+    return concept !== null;
+  }
+
+  /** Mark what was typed where it is no confidence, and say so. */
+  checkBelow({ quietly = false } = {}) {
     const { below } = this.form.elements;
     const isOdd = below.value.trim() && confidenceIn(below.value) === null;
     below.setCustomValidity(isOdd ? "A confidence from 0 to 1, such as 0.9, or 90 %." : "");
-    below.reportValidity();
+    if (!quietly) below.reportValidity();
   }
 
   /** The filter as the queue takes it: only what is chosen. */

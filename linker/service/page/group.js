@@ -10,16 +10,15 @@ const SHOWN = 2; // places that are not folded away
 const CELLS = 12; // columns of a row that are not
 
 export class Groups {
-  /** `address` is that of the project; `changed` is called with the answer to a remark,
-   * `openDocument` with the number of a document and a group's key, `about` with a concept's id.
+  /** `address` is that of the project; `changed` is called with the answer to a remark, `act` with
+   * what changes the project, which it does in its turn, `openDocument` with the number of a
+   * document and a group's key, `about` with a concept's id.
    */
-  constructor({ address, changed, openDocument, about }) {
-    Object.assign(this, { address, changed, openDocument, about });
+  constructor({ address, changed, act, openDocument, about }) {
+    Object.assign(this, { address, changed, act, openDocument, about });
     Object.assign(this, { known: new Map(), items: new Map(), entry: null });
-    byId("flag").addEventListener("click", () => attempt(() => this.flag()));
-    byId("note").addEventListener("change", ({ target }) =>
-      attempt(() => this.remark("note", target.value.trim(), "The note is kept.")),
-    );
+    this.noted = { key: null, note: "" }; // of which row the note is, and which the service has
+    byId("note").addEventListener("change", () => this.keepNote());
   }
 
   /** The entry of a group, as the panel shows it; a promise, the same until it is forgotten. */
@@ -62,14 +61,31 @@ export class Groups {
 
   /** Show what stands beside the answer of an entry; nothing without one. */
   show(entry) {
-    const isOther = entry?.row.key !== this.entry?.row.key;
     this.entry = entry;
     byId("remarks").hidden = !entry;
     fill(byId("file-says"), entry?.file.map((said) => this.saidOf(said, entry.row.count)));
     fill(byId("places"), entry && this.placesOf(entry));
-    if (!entry) return;
+    if (!entry) return this.select(null);
     byId("flag").setAttribute("aria-pressed", entry.row.flag);
-    if (isOther || document.activeElement !== byId("note")) byId("note").value = entry.row.note;
+    const { key, note } = this.noted;
+    const isTyped = this.isNoting || byId("note").value.trim() !== note;
+    if (entry.row.key !== key || !isTyped) this.select(entry.row.key, entry.row.note);
+  }
+
+  /** The note that is typed from now on is for this row, though its answer may be shown later. */
+  select(key, note = "") {
+    this.noted = { key, note };
+    byId("note").value = note;
+  }
+
+  /** The row of the note has another key, since something was decided on some of its mentions. */
+  rename(key) {
+    this.noted.key = key;
+  }
+
+  /** Whether somebody is at the note: what comes late selects no other row meanwhile. */
+  get isNoting() {
+    return document.activeElement === byId("note");
   }
 
   /** What the file says of mentions, and of how many where others are beside them. */
@@ -126,17 +142,34 @@ export class Groups {
 
   flag() {
     if (!this.entry) return announce("Select a mention first.");
-    const flagged = this.entry.row.flag;
-    return this.remark("flag", flagged ? "" : "1", flagged ? "The flag is gone." : "Flagged.");
+    const { key, flag } = this.entry.row;
+    const words = flag ? "The flag is gone." : "Flagged.";
+    return this.remark({ key, kind: "flag", value: flag ? "" : "1" }, words);
   }
 
-  async remark(kind, value, words) {
-    const { row } = this.entry;
+  keepNote() {
+    const { noted } = this;
+    const value = byId("note").value.trim();
+    return this.act(async () => {
+      const remark = { key: noted.key, kind: "note", value, before: noted.note };
+      try {
+        if (await this.remark(remark, "The note is kept.")) noted.note = value;
+      } catch (error) {
+        if (error.answer?.where !== "before") throw error;
+        noted.note = error.answer.now; // which is known now; what was typed stays
+        error.message += " Change what you typed, or put it in the place of that by trying again.";
+        throw error;
+      }
+    });
+  }
+
+  /** Keep a remark, and say so; whether it was kept. */
+  async remark(remark, words) {
     const reviewer = await who();
-    if (!reviewer) return;
-    const body = { ...reviewer, key: row.key, kind, value };
-    await this.changed(await postJson(`${this.address}/remarks`, body));
+    if (!reviewer) return false;
+    await this.changed(await postJson(`${this.address}/remarks`, { ...reviewer, ...remark }));
     announce(words);
+    return true;
   }
 }
 

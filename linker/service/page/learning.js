@@ -7,10 +7,13 @@ const EVERY = 1000; // milliseconds between two looks at a training that runs
 const SOON = 1500; // milliseconds after a decision until the decisions are counted again
 const LATER = 5000; // milliseconds until a service that does not answer is asked again
 const IN_BULK = "Answers that were accepted in bulk are not learnt: nobody looked at them.";
+const NOTHING =
+  "There is nothing to learn yet: a training needs at least one accepted answer that holds everywhere.";
 const CHANCE = 0.05; // the probability from which on a difference may well be chance
 
 let asked = {}; // what the page gave
 let timer = null;
+let isSoon = false; // whether they are counted soon: who decides fast does not put that off
 
 /** Show the button. `reviewer` gives {reviewer}, or null; `taken` is told of a new model. */
 export function listen(given) {
@@ -24,10 +27,11 @@ export function listen(given) {
 
 /** Count the decisions again, soon. */
 export function lookAgain() {
-  if (asked.reviewer) wait(SOON);
+  if (asked.reviewer && !isSoon) wait(SOON, true);
 }
 
 async function look() {
+  isSoon = false;
   try {
     show(await getJson("training"));
   } catch {
@@ -35,9 +39,10 @@ async function look() {
   }
 }
 
-function wait(milliseconds) {
+function wait(milliseconds, soon = false) {
   clearTimeout(timer);
   timer = setTimeout(look, milliseconds);
+  isSoon = soon;
 }
 
 /** Do something about the training; what goes wrong is said in the dialog. */
@@ -110,13 +115,20 @@ const VIEWS = {
   taken: () => [make("p", { role: "status" }, "The new model answers from now on.")],
 };
 
-function asking({ learnable, learnt }) {
-  if (!learnable)
-    return [make("p", "There is nothing to learn yet: accept some answers that hold everywhere.")];
+/** How many documents are complete, and what a training learns from them. */
+export const completeIn = ({ complete, complete_needed: needed }) =>
+  `${plural(complete, "document")} ${complete === 1 ? "is" : "are"} complete. Where mentions are is ` +
+  `learnt from ${needed} on, unless the model has learnt it from more.`;
+
+function asking(state) {
+  const { learnable, learnt, complete } = state;
+  const ofDocuments = complete > 0 && make("p.note", completeIn(state));
+  if (!learnable) return [make("p", NOTHING), ofDocuments];
   const count = plural(learnable, "accepted mention");
   return [
     make("p", `A new model learns ${count}, and is measured on decisions that it has not learnt.`),
     make("p.note", IN_BULK),
+    ofDocuments,
     make("p", "The present model answers until you use the new one."),
     learnt && make("p.note", `The present model has learnt ${plural(learnt, "decision")}.`),
     make("p", button("Train", start, { class: "main" })),
@@ -125,6 +137,7 @@ function asking({ learnable, learnt }) {
 
 function compared(state) {
   const { decisions, held_out: heldOut, old, better, worse, p } = state;
+  const isWorse = heldOut && state.new.right < old.right;
   const row = (name, of) => [
     make("th", { scope: "row" }, name),
     `${of.right} of ${of.mentions}`,
@@ -143,8 +156,8 @@ function compared(state) {
     make("p", { role: "status" }, `A new model has learnt ${plural(decisions, "decision")}.`),
     ...figures,
     make("p.buttons", [
-      button("Use the new model", take, { class: "main" }),
-      button("Throw it away", cancel),
+      button("Use the new model", take, { class: isWorse ? "" : "main" }),
+      button("Keep the present model", cancel, { class: isWorse ? "main" : "" }),
     ]),
   ];
 }

@@ -21,8 +21,9 @@ export function show(summary) {
   const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
   byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
-  byId("project-problem").textContent = problem ?? "";
+  byId("problem-words").textContent = problem ?? "";
   byId("project-problem").hidden = !problem;
+  byId("relink").hidden = !summary.outdated;
   byId("show-document").hidden = kind !== "documents";
   const number = disagreements > 0 && ` (${count(disagreements)})`;
   fill(byId("show-disagreements"), "Disagreements", number);
@@ -47,6 +48,11 @@ export function showFigures({ total, mentions, expected_wrong: wrong }) {
 export function wrongOf(number) {
   if (number < 0.5) return "hardly any wrong";
   return number < 1.5 ? "about one wrong" : `some ${count(Math.round(number))} wrong`;
+}
+
+/** Say that the rows of the queue are not those of its filter, which could not be read. */
+export function showNoFigures() {
+  byId("queue-summary").textContent = "These are the rows of the filter before.";
 }
 
 /** Save the project in the chosen format, under the name that the service gives. */

@@ -25,7 +25,7 @@ const OPTIONS = ["read-as", "document-id", "scope", "format"]; // kept with what
 const view = { model: null, session: null, entries: [], current: -1, running: null, files: null };
 let writing = null; // the timer of keeping what is typed
 const idsOfTexts = new Map(); // the ids of the documents that were linked, by their texts
-const panel = new Panel({ decide, withdraw });
+const panel = new Panel({ act: (action) => action(), decide, withdraw });
 const mentionsView = new MentionsView((number) => select(number, { toAnswer: true }));
 const decisions = new Decisions(changed);
 

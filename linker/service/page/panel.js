@@ -12,26 +12,30 @@ import { MOST, answersOf, isSame, longForm, requestOf, scopeOf } from "./session
 import { showDecisions } from "./verdicts.js";
 
 export class Panel {
-  /** `page` has {decide, withdraw}: `decide` is called with an entry, a decision {ids, accepted,
-   * predicate, asWritten, isHere} on it, and the decision in words; `withdraw` with a decision.
+  /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
+   * entry, a decision {ids, accepted, predicate, asWritten, isHere} on it, and the decision in
+   * words; `withdraw` with a decision.
    */
   constructor(page) {
     this.page = page;
     this.canDecide = false; // whether the service keeps decisions
     this.isCleared = false; // whether what was typed is gone already for what is shown next
     this.isLong = false; // whether somebody asked for more candidates of what is shown
-    const choose = (id) => this.choose(id);
+    const choose = (id) => this.onShown(() => this.choose(id));
     const about = (id) => this.about(id);
     this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
     this.candidateActions = {
       about,
       choose,
-      chooseReading: (ids) => this.decide({ ids, asWritten: true }),
-      reject: (id) => this.reject(id),
+      chooseReading: (ids) => this.onShown(() => this.decide({ ids, asWritten: true })),
+      reject: (id) => this.onShown(() => this.reject(id)),
       more: () => attempt(() => this.more()),
     };
     this.view = new AnswerView(this.candidateActions);
-    this.search = new SearchBox(byId("query"), byId("found"), { about, choose });
+    this.search = new SearchBox(byId("query"), byId("found"), {
+      about,
+      choose: (id) => page.act(() => this.choose(id)), // what is found is for the selected row
+    });
     this.proposals = new Proposals();
     this.listen();
   }
@@ -39,10 +43,12 @@ export class Panel {
   listen() {
     offerKinds();
     const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-    for (const name of ["accept", "reject", "none"]) on(name, "click", () => this.actions[name]());
-    on("reasons", "toggle", ({ target }) => {
+    for (const name of ["accept", "reject", "none"])
+      on(name, "click", () => this.page.act(this.actions[name]));
+    on("reasons", "toggle", async ({ target }) => {
       if (target.open && this.entry && !byId("reasons-body").hasChildNodes())
-        showReasons(this.entry);
+        await showReasons(this.entry);
+      if (target.open) target.scrollIntoView({ block: "nearest" });
     });
   }
 
@@ -111,8 +117,19 @@ export class Panel {
     announce("");
   }
 
+  /** Do what a button of a concept does that is shown, unless that is gone with its row by then. */
+  onShown(action) {
+    const { entry } = this;
+    return this.page.act(() =>
+      isSame(entry, this.entry) ? action() : announce("Nothing was done: another row was selected."),
+    );
+  }
+
   about(id) {
-    showConcept(id, this.conceptActions);
+    const { about, choose, whyNot } = this.conceptActions;
+    const answers = this.entry ? answersOf(this.entry.prediction) : [];
+    const isAnswer = answers.some((answer) => answer?.concept_id === id);
+    showConcept(id, { about, choose, whyNot: isAnswer ? null : whyNot });
   }
 
   whyNot(id) {

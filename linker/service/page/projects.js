@@ -70,10 +70,12 @@ export function listen(limits) {
   const asked = () => ({
     name: byId("new-name").value,
     type: byId("new-type").value,
-    encoding: byId("new-encoding").value,
   });
   const make = (sources) => attempt(() => openNew(sources, { ...asked(), limits }));
-  files.listen((chosen) => make(chosen.map((file) => ({ file: file.name, content: file }))));
+  files.listen((chosen) => {
+    const encoding = byId("new-encoding").value.trim();
+    make(chosen.map((file) => ({ file: file.name, content: file, encoding })));
+  });
   byId("paste").addEventListener("click", () => {
     const content = byId("new-text").value;
     if (!content.trim()) return announce("The box is empty: paste names or a text first.");
@@ -132,15 +134,16 @@ export function showNotesOfNew() {
   tab.set(NOTES, null);
 }
 
-/** Send a source to an address that takes files, and ask for the column of a table where it must
- * be named; what the service answers, or undefined where no column or reviewer was given.
+/** Send a source to an address that takes files, and ask for the column of a table, or the encoding
+ * of a text, where it must be named; what the service answers, or undefined where none of these or
+ * no reviewer was given.
  */
-export async function sendSource(path, { file, content, column }, options) {
-  const { name = "", type = "", encoding = "", limits } = options;
+export async function sendSource(path, { file, content, column, encoding }, options) {
+  const { name = "", type = "", limits } = options;
   files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
   const whose = await reviewer();
   if (!whose) return undefined;
-  const asked = { name: name.trim(), type: type.trim(), encoding: encoding.trim() };
+  const asked = { name: name.trim(), type: type.trim(), encoding };
   const all = { file, column, ...asked, reviewer: whose };
   const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   announce(`Reading ${file} …`);
@@ -148,9 +151,13 @@ export async function sendSource(path, { file, content, column }, options) {
   try {
     return await (await send(`${path}?${query}`, request)).json();
   } catch (error) {
-    if (!error.answer?.columns) throw error;
-    const chosen = await files.askColumn(file, error.answer);
-    if (chosen) return sendSource(path, { file, content, column: chosen }, options);
-    return void announce("Nothing was kept: no column was chosen.");
+    const { columns, where } = error.answer ?? {};
+    if (!columns && where !== "encoding") throw error;
+    const chosen = columns
+      ? { column: await files.askColumn(file, error.answer) }
+      : { encoding: await files.askEncoding(file, error.message) };
+    if (chosen.column || chosen.encoding)
+      return sendSource(path, { file, content, column, ...chosen }, options);
+    return void announce(`Nothing was kept: no ${columns ? "column" : "encoding"} was chosen.`);
   }
 }

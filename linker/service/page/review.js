@@ -5,7 +5,7 @@
 import { getJson } from "./api.js";
 import { showDisagreements } from "./disagreements.js";
 import { DocumentView } from "./documents.js";
-import { announce, attempt, byId, fill, make } from "./elements.js";
+import { announce, attempt, byId, fill, make, showProblem } from "./elements.js";
 import * as files from "./files.js";
 import { Filters } from "./filters.js";
 import { Groups } from "./group.js";
@@ -35,9 +35,17 @@ const steps = new Steps(address, {
   place: () => queue.placeAfter(0),
   row: () => queue.rowAt(queue.current),
   key: () => view.key,
+  isNoting: () => groups.isNoting,
 });
-const panel = new Panel({ decide, withdraw: (decision) => steps.withdraw(decision) });
-const groups = new Groups({ address, changed, openDocument, about: (id) => panel.about(id) });
+const panel = new Panel({
+  ...{ decide, act: onSelected },
+  withdraw: (decision) => steps.withdraw(decision),
+});
+const groups = new Groups({
+  ...{ address, changed, openDocument },
+  act: (action) => steps.act(action),
+  about: (id) => panel.about(id),
+});
 const documents = new DocumentView({ address, who, select: chosen, changed: marked });
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
@@ -56,9 +64,10 @@ function asked(page) {
 async function openProject() {
   byId("project").hidden = byId("review").hidden = false;
   projects.showNotesOfNew();
-  await filters.takeUp(query);
+  const problem = await filters.takeUp(query);
   showSummary(await getJson(address));
   await openQueue(view.key);
+  if (problem) showProblem({ message: problem });
   const text = query.get("text");
   if (text) await openDocument(/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 1, view.key);
   poll();
@@ -66,9 +75,12 @@ async function openProject() {
 
 /** Read the queue of the filter, and select the row of a key, or the first. */
 async function openQueue(key) {
-  const answer = await queue.open(key);
+  const answer = await queue.open(key).catch((error) => {
+    overview.showNoFigures();
+    throw error;
+  });
   if (!answer) return;
-  view.key = key;
+  take(key);
   overview.showFigures(answer);
   if (key) await showGroup(key);
   else if (queue.total) await select(0, { quietly: true });
@@ -81,7 +93,7 @@ async function openQueue(key) {
 async function refresh() {
   groups.forget();
   const isText = view.shows === "document";
-  if (isText) view.key = await documents.refresh();
+  if (isText) groups.rename((view.key = await documents.refresh()));
   const answer = await queue.refresh(view.key);
   if (!answer) return;
   overview.showFigures(answer);
@@ -95,6 +107,7 @@ async function refresh() {
 function showSummary(summary) {
   if (summary.version !== view.version) learning.lookAgain();
   Object.assign(view, { summary, version: summary.version });
+  documents.total = summary.documents;
   overview.show(summary);
   filters.offer(summary);
 }
@@ -126,6 +139,12 @@ async function poll() {
 
 // what is selected
 
+/** Take up which row is selected: a note that is typed from now on is for that one. */
+function take(key) {
+  if (key !== view.key) groups.select(key, queue.rowAt(queue.placeOf(key))?.note);
+  view.key = key;
+}
+
 const isOneColumn = () => byId("back").offsetParent !== null;
 
 /** Select a row; keys that decide wait until it is shown. */
@@ -138,7 +157,7 @@ async function arrive(place, { quietly = false } = {}) {
   const row = await queue.rowOf(place);
   if (!row) return;
   if (row.key !== view.key) panel.clear();
-  view.key = row.key;
+  take(row.key);
   queue.select(place);
   keepAddress();
   const isBeside = view.shows === "queue" && !isOneColumn();
@@ -200,9 +219,9 @@ function decide(entry, decision, words) {
 
 /** Go on to what somebody has to decide on next; whether there is something. */
 async function goOn(place) {
-  if (view.shows === "document") return documents.goOn();
+  if (view.shows === "document") return groups.isNoting || documents.goOn();
   const next = await queue.nextUndecided(place);
-  if (next >= 0) await select(next);
+  if (next >= 0 && !groups.isNoting) await select(next);
   return next >= 0;
 }
 
@@ -228,7 +247,7 @@ async function countQueue() {
 async function goTo(key) {
   const place = view.shows === "document" ? -1 : queue.placeOf(key);
   if (place >= 0) return select(place);
-  view.key = key;
+  take(key);
   await refresh();
   return keepAddress();
 }
@@ -242,8 +261,6 @@ function turn(shows) {
     byId(`show-${name}`).setAttribute("aria-pressed", name === shows);
   }
   if (shows === "queue") queue.draw();
-  if (shows === "document" && !documents.number)
-    attempt(() => openDocument(groups.entry?.places[0].document ?? 1, view.key));
   keepAddress();
   if (shows === "disagreements") attempt(showOthers);
 }
@@ -259,11 +276,20 @@ function showOthers() {
 async function openDocument(number, key) {
   await documents.open(number, key);
   turn("document");
+  documents.see();
+}
+
+/** Show the selected row in the document that was open, or in the first one in which it stands. */
+async function toDocument() {
+  const { key } = view;
+  if (documents.has(key)) return openDocument(documents.number, key);
+  const entry = key && (await groups.get(key));
+  return openDocument(entry?.places[0].document ?? documents.number ?? 1, key);
 }
 
 /** A mention of the document was chosen, on which what is pressed next acts; null: none is. */
 function chosen(mention) {
-  view.key = mention?.key ?? null;
+  take(mention?.key ?? null);
   keepAddress();
   return steps.act(() => (view.key ? showGroup(view.key) : showEntry(null)));
 }
@@ -277,21 +303,25 @@ async function marked() {
 
 // keys and buttons
 
-/** What a key decides, on the row that was selected before it was pressed. */
-async function onSelected(name, key) {
-  await Promise.resolve(view.arriving).catch(() => {}); // whoever selected it says why not
-  return panel.actions[name](key);
+/** Do in its turn what a key or a button does, on the row that is selected, once it is shown. */
+function onSelected(action) {
+  return steps.act(async () => {
+    const { key } = view;
+    await Promise.resolve(view.arriving).catch(() => {}); // whoever selected it says why not
+    if (key === (groups.entry?.row.key ?? null)) return action();
+    return announce("Nothing was done: the selected row was not shown yet.");
+  });
 }
 
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => steps.act(() => onSelected(name, key))];
+const inTurn = (name) => [name, (key) => onSelected(() => panel.actions[name](key))];
 const actions = {
   ...panel.actions,
   ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
   next: () => move(1),
   previous: () => move(-1),
   undo: () => steps.undo(),
-  flag: () => steps.act(() => groups.flag()),
+  flag: () => onSelected(() => groups.flag()),
   note: () => byId("note").focus(),
   bulk: () => steps.acceptAll(filters),
   conflict: () => turn("disagreements"),
@@ -304,7 +334,8 @@ const actions = {
   ends: () => false, // by keys that the text itself takes
   turn: () => {
     const isText = view.shows === "queue" && view.summary.kind === "documents";
-    turn(isText ? "document" : "queue");
+    if (isText) attempt(toDocument);
+    else turn("queue");
   },
   help: () => byId("help").showModal(),
   back: () => {
@@ -341,12 +372,15 @@ const KEEPS_NONE = "This service keeps no projects; start it with linker serve -
 
 if (project) {
   keyboard.listen(actions);
-  for (const name of VIEWS) on(`show-${name}`, "click", () => turn(name));
+  on("show-document", "click", () => attempt(toDocument));
+  for (const name of ["queue", "disagreements"]) on(`show-${name}`, "click", () => turn(name));
   byId("advance").checked = !browser.get(STAY);
   on("advance", "change", ({ target }) => browser.set(STAY, target.checked ? null : "1"));
   on("above", "input", () => attempt(() => filters.count()));
   on("accept-all", "click", actions.bulk);
   on("undo", "click", actions.undo);
+  on("flag", "click", actions.flag);
+  on("relink", "click", () => steps.relink().then(() => queue.focus())); // the button is gone
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
   on("download", "click", () => attempt(() => overview.download(address)));

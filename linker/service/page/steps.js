@@ -21,6 +21,7 @@ export class Steps {
    * - `place` tells the place of the selected row, `row` which it is, and `key` its key.
    * - `goOn` selects the next undecided row behind a place, and tells whether there is one.
    * - `goTo` selects the row of a key.
+   * - `isNoting` tells whether somebody is at the note of the selected row, which then stays.
    */
   constructor(address, page) {
     Object.assign(this, { address, page, acting: Promise.resolve(), busy: false });
@@ -92,7 +93,7 @@ export class Steps {
       if (!undone) return reviewer && announce("There is nothing to undo.");
       await this.page.changed(undone);
       const { rows, words } = undone;
-      if (rows.length && rows.length <= FEW) await this.page.goTo(rows[0].key);
+      if (rows.length && rows.length <= FEW && !this.page.isNoting()) await this.page.goTo(rows[0].key);
       else await this.page.refresh();
       return announce(`Taken back: ${words}`);
     });
@@ -133,6 +134,15 @@ export class Steps {
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
       announce("Settled.");
+    });
+  }
+
+  /** Link the project anew, by the present model. */
+  relink() {
+    return this.act(async () => {
+      this.page.showSummary(await this.send("relink", {}));
+      await this.page.refresh();
+      announce("The project is being linked anew; decisions stay.");
     });
   }
 
