@@ -475,6 +475,18 @@ def test_the_selected_mention_is_in_sight_in_its_document(
     is_in_sight("leukaemia")
 
 
+def test_a_file_of_what_is_not_yet_linked_says_so(make: Make, show: Open, address: str) -> None:
+    project = make()
+    page = show(project)
+    summary = asked(address + project)
+    half = summary | {"linked": 0.5, "version": summary["version"] + 1}
+    page.route(f"**/{project}", lambda route: route.fulfill(json=half))
+    expect(page.locator("#linking-words")).to_have_text("Being linked: 50%")
+    with page.expect_download():
+        page.click("#download")
+    status(page, "50% is linked so far; the rest has no answer in it.")
+
+
 def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
     page = show(make(), sort="document")
     page.keyboard.press("a")

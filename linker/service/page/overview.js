@@ -55,12 +55,14 @@ export function showNoFigures() {
   byId("queue-summary").textContent = "These are the rows of the filter before.";
 }
 
-/** Save the project in the chosen format, under the name that the service gives. */
-export async function download(address) {
+/** Save the project in the chosen format, under the name that the service gives; `linked` is the
+ * share of its mentions that have an answer. */
+export async function download(address, linked) {
   announce("Writing the file …");
   const response = await send(`${address}/export?format=${byId("format").value}`);
   const [, given] = /filename\*=UTF-8''([^;]+)/.exec(response.headers.get("Content-Disposition"));
   const name = decodeURIComponent(given);
   save(await response.blob(), name);
-  announce(`Saved as ${name}.`);
+  const rest = linked < 1 && ` ${percent(linked)} is linked so far; the rest has no answer in it.`;
+  announce(`Saved as ${name}.${rest || ""}`);
 }

@@ -383,7 +383,7 @@ if (project) {
   on("relink", "click", () => steps.relink().then(() => queue.focus())); // the button is gone
   on("add", "click", () => byId("file").click());
   on("back", "click", actions.back);
-  on("download", "click", () => attempt(() => overview.download(address)));
+  on("download", "click", () => attempt(() => overview.download(address, view.summary.linked)));
   on("note", "keydown", ({ key }) => key === "Enter" && queue.focus()); // which keeps the note
   on("rows", "keydown", (event) => {
     if (event.key !== "Enter") return;
