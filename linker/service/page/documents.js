@@ -21,9 +21,11 @@ export class DocumentView {
    * - `who`: gives {reviewer, role}, or null where nobody is named.
    * - `select`: is called with a mention that was chosen, or with null.
    * - `changed`: is called after mentions were changed.
+   * - `act`: does what changes the document in its turn, and gives what that gives.
+   * - `show`: as `select`, of what is done in its turn.
    */
-  constructor({ address, who, select, changed }) {
-    Object.assign(this, { address, who, chosen: select, changed });
+  constructor({ address, who, select, changed, act = attempt, show = select }) {
+    Object.assign(this, { address, who, chosen: select, changed, act, showChosen: show });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
     this.total = null; // how many documents there are, where the page knows it
     this.latest = null; // the mention that was selected last, also where it was removed since
@@ -300,9 +302,13 @@ export class DocumentView {
 
   /** Send marks, whose spans are in units; select the mention at `then`, and say what was done.
    *
-   * Gives what was said; null where nobody marks.
+   * Gives what was said; null where nobody marks, undefined where it failed.
    */
-  async send(marks, then, words) {
+  send(marks, then, words) {
+    return this.act(() => this.sendNow(marks, then, words));
+  }
+
+  async sendNow(marks, then, words) {
     const who = await this.who();
     if (!who) return null;
     const places = (spans) => spans.map((span) => span.map(this.characters));
@@ -323,7 +329,7 @@ export class DocumentView {
     this.draw();
     await this.changed();
     const mention = this.mentions[this.current] ?? null;
-    await this.chosen(mention);
+    await this.showChosen(mention);
     this.focus();
     const isOne = mention && marks.length === 1 && marks[0].spans;
     const other = isOne && this.overlapped(mention);
