@@ -78,6 +78,12 @@ export class DocumentView {
     else this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
   }
 
+  /** Show another document; no key decides any more on the mention that was selected before. */
+  async openAnother(number) {
+    await this.open(number);
+    await this.chosen(null);
+  }
+
   /** Whether a mention of a group is in the document that is shown. */
   has(key) {
     return this.mentions.some((mention) => mention.key === key);
@@ -292,7 +298,7 @@ export class DocumentView {
     const other = this.listed[place + by];
     if (!other) return announce(by > 0 ? "The last document." : "The first document.");
     return attempt(async () => {
-      await this.open(other.number);
+      await this.openAnother(other.number);
       this.title.focus();
       announce(`Document ${other.id}: ${plural(this.mentions.length, "mention")}.`);
     });
@@ -393,7 +399,7 @@ export class DocumentView {
 
   opener({ number, id }) {
     const isOpen = number === this.number;
-    const open = () => attempt(() => this.open(number));
+    const open = () => attempt(() => this.openAnother(number));
     return make(
       "button.quiet",
       { type: "button", onclick: open, "aria-current": isOpen && "true" },
