@@ -17,7 +17,16 @@ playwright = pytest.importorskip("playwright.sync_api", reason="the extra test i
 
 from starlette.responses import HTMLResponse, Response  # noqa: E402
 
-from .browser import BROWSER, SWITCHES, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+from .browser import (  # noqa: E402
+    BROWSER,
+    SWITCHES,
+    held_back,
+    is_too_wide,
+    needs_browser,
+    opened,
+    problems,
+    serving,
+)
 from .test_marks import ABSTRACT, TITLE, Documents  # noqa: E402
 
 pytestmark = needs_browser
@@ -316,6 +325,24 @@ def test_marking_and_deciding_go_together(context: Any, address: str, documents:
         assert problems(page) == ""
         page.keyboard.press("v")
         expect(page.locator("#rows .row")).to_have_count(2)
+
+
+def test_undo_takes_back_what_was_marked_just_before(
+    context: Any, address: str, documents: Documents
+) -> None:
+    with opened(context, address, "review?project=1&text=1") as page:
+        page.fill("#reviewer", "Ada")
+        page.locator("a.mention", has_text="Ataxia").click()
+        expect(page.locator("#answer")).to_contain_text("Ataxia")
+        page.keyboard.press("n")
+        expect(page.locator("#progress-words")).to_contain_text("1 of 3 decided")
+        select(page, "leukaemia")
+        expect(page.locator(".picking")).to_have_text("“leukaemia”")
+        with held_back(page, "**/marks"):
+            page.keyboard.press("+")
+            page.keyboard.press("u")
+        status(page, "Taken back: marked “leukaemia”")
+        assert [m["state"] for m in documents.get()["mentions"]].count("no concept") == 1
 
 
 def test_what_an_undo_brings_back_is_selected(

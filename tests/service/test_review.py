@@ -362,6 +362,12 @@ def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:
     status(page, "b.txt was added.")
     following.click()
     expect(page.get_by_role("heading", name="Document b")).to_be_focused()
+    status(page, "Document b: 1 mention.")
+    expect(page.locator("#answer")).to_have_text("No mention is selected")
+    page.keyboard.press("n")  # on no mention of the document before
+    status(page, "Select a mention first.")
+    page.keyboard.press("j")
+    heading(page, "Lymphoma")
 
 
 def test_what_differs_from_the_file(make: Make, show: Open) -> None:

@@ -21,9 +21,11 @@ export class DocumentView {
    * - `who`: gives {reviewer, role}, or null where nobody is named.
    * - `select`: is called with a mention that was chosen, or with null.
    * - `changed`: is called after mentions were changed.
+   * - `act`: does what changes the document in its turn, and gives what that gives.
+   * - `show`: as `select`, of what is done in its turn.
    */
-  constructor({ address, who, select, changed }) {
-    Object.assign(this, { address, who, chosen: select, changed });
+  constructor({ address, who, select, changed, act = attempt, show = select }) {
+    Object.assign(this, { address, who, chosen: select, changed, act, showChosen: show });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
     this.total = null; // how many documents there are, where the page knows it
     this.latest = null; // the mention that was selected last, also where it was removed since
@@ -74,6 +76,12 @@ export class DocumentView {
     if (key === null) this.draw();
     else if (selected?.key === key) this.turnTo(this.numberOf(selected));
     else this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
+  }
+
+  /** Show another document; no key decides any more on the mention that was selected before. */
+  async openAnother(number) {
+    await this.open(number);
+    await this.chosen(null);
   }
 
   /** Whether a mention of a group is in the document that is shown. */
@@ -290,7 +298,7 @@ export class DocumentView {
     const other = this.listed[place + by];
     if (!other) return announce(by > 0 ? "The last document." : "The first document.");
     return attempt(async () => {
-      await this.open(other.number);
+      await this.openAnother(other.number);
       this.title.focus();
       announce(`Document ${other.id}: ${plural(this.mentions.length, "mention")}.`);
     });
@@ -300,9 +308,13 @@ export class DocumentView {
 
   /** Send marks, whose spans are in units; select the mention at `then`, and say what was done.
    *
-   * Gives what was said; null where nobody marks.
+   * Gives what was said; null where nobody marks, undefined where it failed.
    */
-  async send(marks, then, words) {
+  send(marks, then, words) {
+    return this.act(() => this.sendNow(marks, then, words));
+  }
+
+  async sendNow(marks, then, words) {
     const who = await this.who();
     if (!who) return null;
     const places = (spans) => spans.map((span) => span.map(this.characters));
@@ -323,7 +335,7 @@ export class DocumentView {
     this.draw();
     await this.changed();
     const mention = this.mentions[this.current] ?? null;
-    await this.chosen(mention);
+    await this.showChosen(mention);
     this.focus();
     const isOne = mention && marks.length === 1 && marks[0].spans;
     const other = isOne && this.overlapped(mention);
@@ -387,7 +399,7 @@ export class DocumentView {
 
   opener({ number, id }) {
     const isOpen = number === this.number;
-    const open = () => attempt(() => this.open(number));
+    const open = () => attempt(() => this.openAnother(number));
     return make(
       "button.quiet",
       { type: "button", onclick: open, "aria-current": isOpen && "true" },

@@ -1,7 +1,7 @@
 /* Marking mentions in a text: by the mouse or a finger, and by the keyboard alone. What is picked is
    the selection of the browser, widened to whole words. */
 
-import { announce, attempt, button, fill, make } from "./elements.js";
+import { announce, button, fill, make } from "./elements.js";
 import { lineBehind, placeAt, selectedOf, showSelected } from "./places.js";
 import { joined, spansOfParts, wholeWordsOf, wordsOf } from "./text.js";
 
@@ -257,7 +257,7 @@ export class Marking {
       this.show();
       return void announce(ACROSS);
     }
-    return attempt(() => this.view.send(marks, then, words));
+    return this.view.send(marks, then, words);
   }
 
   sendChange(mention, spans, type, words) {

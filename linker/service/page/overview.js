@@ -21,7 +21,7 @@ export function show(summary) {
   const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
   byId("progress-words").textContent = words;
   byId("linking-words").textContent = linked < 1 ? `Being linked: ${percent(linked)}` : "";
-  byId("problem-words").textContent = problem ?? "";
+  byId("problem-words").textContent = problem ? sentence(problem) : "";
   byId("project-problem").hidden = !problem;
   byId("relink").hidden = !summary.outdated;
   byId("show-document").hidden = kind !== "documents";
@@ -33,9 +33,10 @@ export function show(summary) {
 
 /** Show what was odd about files that came in, each in a sentence. */
 export function showNotes(notes) {
-  const sentence = (note) => make("p", `${note[0].toUpperCase()}${note.slice(1)}.`);
-  fill(byId("project-notes"), notes.map(sentence));
+  fill(byId("project-notes"), notes.map((note) => make("p", sentence(note))));
 }
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 /** Show how much the queue holds. */
 export function showFigures({ total, mentions, expected_wrong: wrong }) {

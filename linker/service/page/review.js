@@ -46,7 +46,10 @@ const groups = new Groups({
   act: (action) => steps.act(action),
   about: (id) => panel.about(id),
 });
-const documents = new DocumentView({ address, who, select: chosen, changed: marked });
+const documents = new DocumentView({
+  ...{ address, who, select: chosen, changed: marked, show: showChosen },
+  act: (action) => steps.act(action),
+});
 const filters = new Filters({ address, changed: () => attempt(() => openQueue(null)) });
 const queue = new Queue({
   ask: (page) => getJson(`${address}/queue?${asked(page)}`),
@@ -291,8 +294,16 @@ async function toDocument() {
 function chosen(mention) {
   take(mention?.key ?? null);
   keepAddress();
-  return steps.act(() => (view.key ? showGroup(view.key) : showEntry(null)));
+  return steps.act(showSelected);
 }
+
+function showChosen(mention) {
+  take(mention?.key ?? null);
+  keepAddress();
+  return showSelected();
+}
+
+const showSelected = () => (view.key ? showGroup(view.key) : showEntry(null));
 
 /** Mentions of the document were changed. */
 async function marked() {

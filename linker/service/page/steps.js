@@ -27,12 +27,13 @@ export class Steps {
     Object.assign(this, { address, page, acting: Promise.resolve(), busy: false });
   }
 
-  /** Do what changes the project, one after the other, however fast the keys come. */
+  /** Do what changes the project, one after the other, however fast the keys come; what it gives. */
   act(action) {
     this.acting = this.acting.then(async () => {
       this.busy = true;
-      await attempt(action);
+      const done = await attempt(action);
       this.busy = false;
+      return done;
     });
     return this.acting;
   }
