@@ -43,8 +43,8 @@ def decide(options: SimpleNamespace) -> None:
     concept is to the mention), reviewer, role (adjudicator, or empty), time.
 
     What linker link wrote is taken, too, as a table, SSSOM, PubTator, BioC or JSON lines: the
-    decisions that stand in it, and in a table those of rows whose state a person set to accepted,
-    rejected or "no concept". Of mappings (SSSOM), those that a person curated are taken.
+    decisions that stand in it, and where a person set the state to accepted, rejected or
+    "no concept" (not in JSON lines). Of mappings (SSSOM), those that a person curated are taken.
     """
     from linker.decisions import exchange, records
     from linker.decisions.store import DecisionStore

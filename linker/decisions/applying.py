@@ -162,10 +162,10 @@ class Decided:
         said, gone = defaultdict[Place, list[Decision]](list), set[int | None]()
         for decision in changes.withdrawn:
             gone.add(decision.id)
-            said[self._place(decision)] += []
+            said[self._place(decision.mention, decision.scope)] += []
         for decision in changes.decisions:
             if decision.id not in gone:  # it was withdrawn while the changes were read
-                said[self._place(decision)].append(decision)
+                said[self._place(decision.mention, decision.scope)].append(decision)
         for place, new in said.items():
             kept = [d for d in self._said.get(place, ()) if d.id not in gone]
             self._judge(place, [*kept, *new])
@@ -242,18 +242,14 @@ class Decided:
         with DecisionStore(path, read_only=True) as store:
             return cls.checked(store, linker)
 
-    def form(self, mention: str) -> str:
-        return form_in(self._linker, mention)
-
-    def _place(self, decision: Decision) -> Place:
+    def _place(self, mention: str, scope: str) -> Place:
         """Where a decision stands; everywhere, on the long form that its mention itself gives."""
-        if decision.scope:
-            return self.form(decision.mention), decision.scope
-        return form_everywhere(self._linker, decision.mention), ""
+        form = form_in if scope else form_everywhere
+        return form(self._linker, mention), scope
 
     def on(self, mention: str, scope: str) -> Sequence[Decision]:
         """The decisions in force on a mention in a document; with an empty scope, everywhere."""
-        return self.places.get(self._place(Decision(mention, "", scope=scope)), [])
+        return self.places.get(self._place(mention, scope), [])
 
     def ruling(self, mention: str, scope: str, long_form: str | None = None) -> Ruling:
         """What the decisions say of a mention in a document.
@@ -274,7 +270,7 @@ class Decided:
 
     def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
         """Where decisions on a mention stand, the nearest first."""
-        forms = [self.form(text) for text in (mention, long_form) if text is not None]
+        forms = [form_in(self._linker, text) for text in (mention, long_form) if text is not None]
         if scope:
             yield from ((form, scope) for form in dict.fromkeys(forms))
         yield forms[-1], ""

@@ -1,9 +1,10 @@
 """Decisions out of what linker wrote, also after a person went through it: answers and mappings.
 
 Linker writes the decisions that it applied beside each answer, as JSON: these are read back. A
-person who reviews a table changes the cell `state`: to `accepted` (the ids in `concept_id` are
-right), `no concept`, or `rejected` (the id in `concept_id`, or in `rejected`, is wrong). Answers
-that nobody touched are no decisions, and `accepted in bulk` is what linker alone writes.
+person who reviews a table changes the cell `state`, and in PubTator and BioC the state beside the
+ids: to `accepted` (the ids in `concept_id` are right), `no concept`, or `rejected` (the id in
+`concept_id`, or in `rejected`, is wrong). Answers that nobody touched are no decisions, and
+`accepted in bulk` is what linker alone writes.
 
 Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
 decisions: the mention is the label of a subject without an id.
@@ -44,7 +45,11 @@ FORMATS = ("pubtator", "bioc", "jsonl")
 """Formats of answers that are no tables."""
 
 # the state in the seventh column of PubTator, behind which the decisions stand
-_STATE = re.compile(r"(?:\A| )(?:accepted(?: in bulk)?|rejected|open|no concept|disputed) ")
+_STATE = re.compile(
+    r"(?:\A| )(?:accepted(?: in bulk)?|rejected|open|no concept|disputed) ", re.IGNORECASE
+)
+# the infon of BioC, which another program may have, too
+_CONFIDENCES = re.compile(r"(?:[01]\.\d{4}|-)(?:\|(?:[01]\.\d{4}|-))*")
 _MOST_STATES = 20  # words of parts of a mention that look like a state
 _OF_SOME = "the state of some parts of the mention is set; set that of all parts"
 _NOT_WRITTEN = "the state is accepted in bulk, which linker alone writes; expected accepted"
@@ -124,9 +129,9 @@ def answer_of(mention: Mention) -> tuple[str, str]:
     metadata = mention.metadata
     if "pubtator:parts" in metadata:
         return pubtator.state_of(metadata["pubtator:parts"]), metadata["pubtator:id"]
-    is_answer = "confidence" in metadata or "decisions" in metadata
-    key = bioc.identifier_key(metadata)
-    return metadata.get("state", "") if is_answer else "", metadata[key] if key else ""
+    state, key = metadata.get("state", "").lower(), bioc.identifier_key(metadata)
+    is_ours = "decisions" in metadata or _CONFIDENCES.fullmatch(metadata.get("confidence", ""))
+    return state if is_ours and state in get_args(State) else "", metadata[key] if key else ""
 
 
 def _behind_state(column: str) -> str:

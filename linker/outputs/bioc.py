@@ -145,7 +145,7 @@ def _answer(prediction: Prediction) -> dict[str, str]:
     infons = {
         key: _clean("|".join(value or "-" for value in of_parts))
         for key, of_parts in values.items()
-        if any(of_parts)
+        if any(of_parts) or key == "confidence"  # by which readers know an answer of linker
     }
     infons["state"] = prediction.state
     if prediction.decisions:

@@ -136,7 +136,7 @@ def undo(
             return step, []
         for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
-            marks.check_undone(connection, step, document, stored.document)
+            marks.check_undone(connection, project, document, stored.document)
             marks.refresh(connection, project, document, stored.document)
         ((about,),) = connection.execute(_ABOUT, {"step": step.id})
         return step, json.loads(about)

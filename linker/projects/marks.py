@@ -328,20 +328,23 @@ def of_step(connection: sqlite3.Connection, step: int) -> list[int]:
 
 
 def check_undone(
-    connection: sqlite3.Connection, step: Step, number: int, document: Document
+    connection: sqlite3.Connection, project: int, number: int, document: Document
 ) -> None:
-    """Check that nobody else went on from marks on a document that were undone.
+    """Check that no mention goes that somebody marked, when marks were undone, before `refresh`.
 
     Raises:
-        Outdated: somebody did.
+        Outdated: somebody went on from what was undone.
     """
-    mentions = _Mentions(document)
-    for mark in of_document(connection, step.project or 0, number):
-        if mentions.problem(mark) is None:
-            mentions.apply(mark)
-        elif mark.by != step.reviewer:
+    statement = "SELECT spans, type FROM mentions WHERE project = ? AND document = ?"
+    before = {
+        Place(_spans(s), kind) for s, kind in connection.execute(statement, [project, number])
+    }
+    left = of_document(connection, project, number)
+    gone = before - {Place.of(mention) for mention in marked(document, left).mentions}
+    for mark in left:
+        if mark.after in gone:
             who = mark.by or "somebody"
-            raise Outdated(f"{who} has gone on from {shorten(mark.text)!r} since; mark it anew")
+            raise Outdated(f"{who} has gone on from this: it is {shorten(mark.text)!r} now")
 
 
 def refresh(connection: sqlite3.Connection, project: int, number: int, document: Document) -> None:

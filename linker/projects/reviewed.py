@@ -63,7 +63,8 @@ class Reviewed:
         decisions, remarks, foreign = list[Decision](), list[Remark](), dict[str, None]()
         for decision in self.decisions:
             is_there = not decision.scope or decision.scope in documents
-            if is_there and form_in(linker, decision.mention) in forms:
+            form = form_in if decision.scope else form_everywhere
+            if is_there and form(linker, decision.mention) in forms:
                 decisions.append(decision)
             else:
                 foreign[decision.mention] = None

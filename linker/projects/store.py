@@ -404,34 +404,47 @@ def to_add(
         if not is_reviewed:
             raise Taken(_there(file, *there))
         return None, []
-    if file.format == "jsonl" and not is_reviewed and b'"parts"' in file.content.split(b"\n", 1)[0]:
-        raise Taken(f"{file.name or 'the file'}: holds answers of linker, and nobody decided in it")
-    told = []
-    new = tuple(_without_known(connection, project, file.documents))
-    if known := len(file.documents) - len(new):
-        told = [f"documents that the project has already, which were not added: {known:,}"]
-        if not new and not is_reviewed:
-            name = file.name or "the file"
-            raise Taken(f"{name}: the project has all its documents; nobody decided in the file")
-        file = replace(file, documents=new)
-    if known and not new:
-        return None, told
-    file, further = beside(connection, file)
-    return file, [*told, *further]
+    name = file.name or "the file"
+    if file.format == "jsonl" and not is_reviewed and _holds_answers(file.content):
+        raise Taken(f"{name}: holds answers of linker, and nobody decided in it")
+    new = tuple(_without_known(connection, project, file.documents, is_reviewed))
+    if not (known := len(file.documents) - len(new)):
+        return beside(connection, file)
+    told = [f"documents that the project has already, which were not added: {known:,}"]
+    if new:
+        file, further = beside(connection, replace(file, documents=new))
+        return file, [*told, *further]
+    if not is_reviewed:
+        raise Taken(f"{name}: the project has all its documents; nobody decided in the file")
+    return None, told
+
+
+def _holds_answers(content: bytes) -> bool:
+    """Whether the first line of JSON lines is an answer that linker wrote."""
+    first = json.loads(content.split(b"\n", 1)[0])
+    return isinstance(first, dict) and {"schema", "parts"} <= first.keys()
 
 
 def _without_known(
-    connection: sqlite3.Connection, project: Project, documents: Sequence[Document]
+    connection: sqlite3.Connection,
+    project: Project,
+    documents: Sequence[Document],
+    is_reviewed: bool,
 ) -> Iterator[Document]:
-    """The documents that a project does not have: none of this id has this text."""
+    """The documents that a project does not have: none of this id has this text, apart from line
+    ends, which PubTator does not keep; of a reviewed file, none has this id."""
+
+    def known_by(document: Document) -> tuple[str, str]:
+        return document.id, "" if is_reviewed else " ".join(document.text.split())
+
     ids = json.dumps([document.id for document in documents])
     there = connection.execute(
         "SELECT record FROM documents WHERE project = ? AND id IN (SELECT value FROM json_each(?))",
         [project.id, ids],
     )
     stored = (_RECORD.validate_json(record).document for (record,) in there)
-    known = {(document.id, document.text) for document in stored}
-    return (document for document in documents if (document.id, document.text) not in known)
+    known = set(map(known_by, stored))
+    return (document for document in documents if known_by(document) not in known)
 
 
 def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
@@ -471,7 +484,7 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             values = ((number, source, None, r.place, r.text, "[]", r.type) for r in batch)
             connection.executemany(_MENTIONS, values)
             _add_cells(connection, source, ((r.place, r.cells) for r in batch if r.cells))
-            connection.execute(_STILL, [now().encode(), source])
+            _write_still(connection, source, now().encode())
         done += len(batch)
         yield done
     texts = iter(file.documents)
@@ -481,17 +494,27 @@ def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
             for of, document in enumerate(documents, last + 1):
                 kept = Kept(document, (None,) * len(document.mentions))
                 add_document(connection, number, source, of, kept, is_marked)
-            connection.execute(_STILL, [now().encode(), source])
+            _write_still(connection, source, now().encode())
         done += len(documents)
         yield done
     with store.transaction() as connection:
         there = connection.execute(_SAME, [number, file.packed]).fetchone()
         if not there:
-            connection.execute(_STILL, [file.packed, source])
+            _write_still(connection, source, file.packed)
     if there:  # it came twice at the same time
         yield from removed(store, source)
         raise Taken(_there(file, *there))
     yield done
+
+
+def _write_still(connection: sqlite3.Connection, source: int, content: bytes) -> None:
+    """Write how far a file is stored; see `_STILL`.
+
+    Raises:
+        Missing: it was removed, since nothing of it was stored for long.
+    """
+    if connection.execute(_STILL, [content, source]).rowcount != 1:
+        raise Missing("the file was removed while it was stored; add it again")
 
 
 def _there(file: Content, name: str) -> str:

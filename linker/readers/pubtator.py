@@ -27,7 +27,8 @@ _KINDS = {"t": "title", "a": "abstract"}
 # the seventh column that linker writes beside an answer: confidences, state and decisions
 _ANSWER = re.compile(
     r"(?:[01]\.\d{4}|.* \((?:[01]\.\d{4}|-)\))?"
-    rf"(?: ?\b({'|'.join(get_args(State))})(?: \[.*)?)?"
+    rf"(?: ?\b({'|'.join(get_args(State))})(?: \[.*)?)?",
+    re.IGNORECASE,
 )
 _START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
@@ -199,7 +200,7 @@ def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
 def state_of(column: str) -> str:
     """The state in a seventh column that linker wrote beside an answer; empty for another one."""
     answer = _ANSWER.fullmatch(column) if column else None
-    return (answer[1] or "model") if answer else ""  # earlier versions left out the state model
+    return (answer[1] or "model").lower() if answer else ""  # earlier versions left out model
 
 
 def _relation(columns: list[str]) -> Relation:

@@ -135,7 +135,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     ) -> dict[str, Any]:
         """Add a further file to a project; of one that linker wrote, the decisions are taken.
 
-        Documents that linker wrote are added, too, where the project has none of them.
+        Of documents, those are added that the project does not have.
         Such a table needs no column, which the project knows. `imported` is how many decisions are
         new.
         """

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
-from linker.decisions.applying import form_in
+from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.records import Place, identified, releases, replaced
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
@@ -188,7 +188,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         for document in marked:
             await workbench.link_document(number, document)
         few = about if len(about) <= FEW else []
-        forms = [form_in(service.linker, text) for text in few]
+        forms = [form(service.linker, text) for text in few for form in (form_in, form_everywhere)]
         return await answered(number, forms, {"words": step.words})
 
     @routes.post("/{number}/remarks", status_code=201)

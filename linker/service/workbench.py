@@ -257,14 +257,14 @@ class Workbench:
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""
-        with contextlib.suppress(Failure):
+        with contextlib.suppress(Failure, LinkerError):
             for number in await self.read(rows.leftovers):
                 await self.write_all(rows.deleted(self.store, number))
         asyncio.get_running_loop().call_later(rows.SILENT.total_seconds() + 1, self._work.set)
         while True:
             await self._work.wait()
             self._work.clear()
-            with contextlib.suppress(Failure):
+            with contextlib.suppress(Failure, LinkerError):
                 for source in await self.read(rows.unfinished):
                     await self.write_all(rows.removed(self.store, source))
             waiting = [project.id for project in await self.read(rows.projects)]

@@ -166,3 +166,38 @@ def test_decisions_of_nobody_stay_so(tmp_path: Path) -> None:
     header = ["mention", "matched_name", "concept_id", "state", "decisions"]
     nobody = json.dumps([json.loads(decisions_text([ANN]))[0] | {"reviewer": ""}])
     assert read(tmp_path, header, ["x", "x", "A", "accepted", nobody]) == {("x", "A", True, "", "")}
+
+
+def bioc(**infons: str) -> str:
+    said = "".join(f'<infon key="{key}">{value}</infon>' for key, value in infons.items())
+    place = '<location offset="0" length="4"/><text>Gout</text>'
+    annotation = f'<annotation id="1">{said}{place}</annotation>'
+    text = f"<passage><offset>0</offset><text>Gout</text>{annotation}</passage>"
+    return f"<collection><document><id>7</id>{text}</document></collection>"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (bioc(identifier="A", confidence="0.9000", state="model"), None),
+        (bioc(identifier="A", confidence="0.9000", state="Accepted"), ("A", True)),
+        (bioc(identifier="A", confidence="-", state="accepted"), ("A", True)),  # it had no answer
+        (bioc(identifier="-", confidence="-", state="no concept"), ("", True)),
+        (bioc(identifier="A", confidence="0.9000", state="rejected"), ("A", False)),
+        (bioc(identifier="A", state="accepted"), None),  # another program's
+        (bioc(identifier="A", confidence="0.9", state="accepted"), None),
+        (bioc(identifier="A", confidence="0.9000", state="active"), None),
+        ("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\tA\t0.9000 model\n", None),
+        ("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\tA\t0.9000 Accepted\n", ("A", True)),
+        ("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\tA\t0.9\n", None),
+    ],
+)
+def test_states_in_documents(
+    tmp_path: Path, content: str, expected: tuple[str, bool] | None
+) -> None:
+    (tmp_path / "t").write_text(content, "utf-8")
+    said = [
+        (d.mention, d.concept_id, d.accepted, d.scope, d.reviewer)
+        for d in exchange.read(tmp_path / "t", reviewer="eve")
+    ]
+    assert said == ([("Gout", *expected, "7", "eve")] if expected else [])

@@ -53,7 +53,7 @@ def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
     linked = [Prediction(m, (Part("x"),)) for m in again.mentions if m.text == ovarian.text]
     (third,) = read_back(tmp_path, written("bioc", (again, linked)))
     infons = {m.text: dict(m.metadata) for m in third.mentions}
-    assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, None, None]
+    assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, "-", None]
 
 
 def test_predictions_are_infons_that_the_library_reads() -> None:
@@ -71,13 +71,14 @@ def test_predictions_are_infons_that_the_library_reads() -> None:
     (document,) = collection.documents
     title, abstract = document.passages
     annotations = [*title.annotations, *(a for s in abstract.sentences for a in s.annotations)]
-    kept, guess = {"type": "Disease", "MESH": "D001943", "note": "split"}, {"state": "model"}
+    kept = {"type": "Disease", "MESH": "D001943", "note": "split"}
+    guess, both = {"confidence": "-", "state": "model"}, {"confidence": "-|-", "state": "model"}
     assert [annotation.infons for annotation in annotations] == [
-        kept | {"identifier": "MESH:D001943|-1", "score": "0.9300|-", "source": "d.obo|-"} | guess,
+        kept | {"identifier": "MESH:D001943|-1", "score": "0.9300|-", "source": "d.obo|-"} | both,
         {"type": "Disease", "identifier": "-1"} | guess,
         {"type": "Disease", "identifier": "MESH:D006073", "score": "1.0000"} | guess,
         {"type": "Disease", "identifier": "MESH:D017086|MESH:D000740", "score": "0.5000|0.2500"}
-        | guess,
+        | both,
     ]
     assert [(loc.offset, loc.length) for loc in title.annotations[0].locations] == [(0, 6), (19, 6)]
     assert document.annotations[0].infons == {"type": "Topic", "concept_id": "D006073"}

@@ -64,6 +64,18 @@ def test_a_file_that_comes_twice_at_the_same_time_is_there_once(store: DecisionS
     assert (len(documents(store)), mentions(store)) == (61, 61)
 
 
+def test_a_file_that_was_removed_is_not_stored_further(store: DecisionStore) -> None:
+    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
+    going = rows.added(store, 1, texts(100))
+    next(going), next(going)
+    with store.reading() as connection:
+        (whole,) = rows.sources(connection, 1)
+    list(rows.removed(store, whole.id + 1))
+    with pytest.raises(rows.Missing, match="was removed while it was stored"):
+        list(going)
+    assert mentions(store) == 1
+
+
 def test_a_file_that_was_not_stored_to_its_end_is_removed(
     store: DecisionStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,7 @@ def test_an_undo_does_not_take_what_others_went_on_from(documents: Documents) ->
     before = shown(documents.get())
     refused = documents.client.post(f"{documents.path}/undo", json={"reviewer": "Ada"})
     assert refused.status_code == 409
-    assert "Bob has gone on from 'leukaemia" in refused.json()["error"]
+    assert "Bob has gone on from this: it is 'leukaemia" in refused.json()["error"]
     assert shown(documents.get()) == before
 
 

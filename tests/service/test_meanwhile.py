@@ -85,6 +85,26 @@ def test_a_late_answer_does_not_move_who_went_elsewhere(make: Make, show: Open) 
     heading(page, "Ataxia Telangiectasia")
 
 
+def test_what_waits_behind_a_decision_that_fails_is_done_on_no_other_row(
+    make: Make, show: Open, address: str
+) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    held: list[Any] = []
+    page.route("**/decisions", lambda r: r.continue_() if held else held.append(r))
+    page.keyboard.press("a")
+    heading(page, "breast cancers")
+    page.keyboard.press("n")
+    while not held:
+        page.wait_for_timeout(20)
+    held[0].abort()
+    expect(page.locator("#problem")).to_contain_text("does not answer")
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("f")
+    status(page, "Flagged.")
+    assert asked(f"{address}decisions")["decisions"] == []
+
+
 def test_a_row_on_which_nothing_was_kept_is_shown_again(make: Make, show: Open) -> None:
     page = show(make(), sort="alphabet")
     heading(page, "Ataxia Telangiectasia")

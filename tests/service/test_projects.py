@@ -967,6 +967,17 @@ def test_documents_that_a_project_has_are_not_added_again(client: Any) -> None:
     ]
 
 
+def test_a_text_of_several_lines_is_given_back_as_pubtator(client: Any) -> None:
+    text = "He has leukaemia, as his father had.\nThe son has lymphoma, too."
+    project = create(client, text, "note.txt")["id"]
+    row, *_ = queue(client, project)["rows"]
+    decide(client, project, row["key"], None)
+    content = export(client, project, "pubtator").content
+    query = {"file": "back.txt", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    assert (said["documents"], said["imported"]) == (1, 0)
+
+
 def test_a_list_of_codes_is_given_back(client: Any) -> None:
     project = create(client, "T2DM\nDM2\nB12\n", "codes.txt")["id"]
     row, *_ = queue(client, project)["rows"]

@@ -24,12 +24,14 @@ export class Steps {
    * - `isNoting` tells whether somebody is at the note of the selected row, which then stays.
    */
   constructor(address, page) {
-    Object.assign(this, { address, page, acting: Promise.resolve(), busy: false });
+    Object.assign(this, { address, page, acting: Promise.resolve(), busy: false, failed: 0 });
   }
 
   /** Do what changes the project, one after the other, however fast the keys come; what it gives. */
   act(action) {
+    const { failed } = this;
     this.acting = this.acting.then(async () => {
+      if (failed !== this.failed) return undefined; // another row was selected when it was asked for
       this.busy = true;
       const done = await attempt(action);
       this.busy = false;
@@ -61,6 +63,7 @@ export class Steps {
     const answer = await this.send("decisions", body).catch(async (error) => {
       const [, key] = await going.catch(() => [false, null]);
       if (this.page.key() === key) await this.page.goTo(entry.row.key); // nothing is decided there
+      this.failed += 1;
       throw error;
     });
     let [hasNext, key] = await going;
