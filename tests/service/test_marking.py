@@ -375,10 +375,9 @@ def test_what_an_undo_brings_back_is_selected(
         is_back()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
 def test_everybody_can_use_it(
-    browser: Any, address: str, documents: Documents, scheme: str, width: int
+    browser: Any, address: str, documents: Documents, width: int, scheme: str
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     with opened(context, address, "marking-test") as page:
