@@ -175,12 +175,18 @@ def _small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
 
+_FULL_DISK = {  # a compiled module would be cut off, too, and stay so
+    "preexec_fn": _small_files,
+    "env": os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+}
+
+
 def test_a_full_disk_leaves_the_old_file(process: Run, trained: Path, tmp_path: Path) -> None:
     (tmp_path / "m.txt").write_text("".join(f"cancer {number}\n" for number in range(2000)))
     (tmp_path / "out.tsv").write_text("old\n")
     before = contents(tmp_path)
     link = ("link", "m.txt", "--model", trained, "-o", "out.tsv")
-    result = process(*link, cwd=tmp_path, preexec_fn=_small_files)
+    result = process(*link, cwd=tmp_path, **_FULL_DISK)
     remedy = "File too large; free space or name another output with -o"
     assert result == (1, "", f"linker: out.tsv: cannot be written: {remedy}\n")
     assert contents(tmp_path) == before
@@ -191,7 +197,7 @@ def test_a_full_disk_leaves_the_old_model(
 ) -> None:
     before = contents(tmp_path)
     train = ("train", "--dict", sample, *typed("--encoder tfidf -o model"))
-    result = process(*train, cwd=tmp_path, preexec_fn=_small_files)
+    result = process(*train, cwd=tmp_path, **_FULL_DISK)
     assert result.code == 1
     last = result.err.splitlines()[-1]
     assert re.match(r"linker: (/.*/)?model: cannot be written: ", last)
