@@ -106,7 +106,7 @@ def is_linked(project: Project, kind: str) -> bool:
 
 
 def _fits(kind: str, wanted: str) -> bool:
-    """Whether mentions of a type are linked where one is wanted; empty: they have none, or all."""
+    """Whether a mention is linked: it is of the wanted type, has none, or all types are wanted."""
     return not (wanted and kind) or readers.of_type(wanted)(Mention("", type=kind))
 
 

@@ -6,6 +6,7 @@ its last one, the project has no time at which it was made, and nobody sees it.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import sqlite3
@@ -22,6 +23,7 @@ from pydantic import TypeAdapter
 from linker.decisions.database import now
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
+from linker.files import parse_json
 from linker.linking.requests import FoundSpan
 from linker.projects.sources import Content, Kind
 from linker.types import Document
@@ -421,8 +423,10 @@ def to_add(
 
 def _holds_answers(content: bytes) -> bool:
     """Whether the first line of JSON lines is an answer that linker wrote."""
-    first = json.loads(content.split(b"\n", 1)[0])
-    return isinstance(first, dict) and {"schema", "parts"} <= first.keys()
+    with contextlib.suppress(ValueError):  # in another encoding it is none
+        first = parse_json(content.split(b"\n", 1)[0].decode("utf-8-sig"))
+        return isinstance(first, dict) and {"schema", "parts"} <= first.keys()
+    return False
 
 
 def _without_known(

@@ -1096,6 +1096,11 @@ def test_answers_of_a_list_are_not_added_to_it(client: Any) -> None:
     refused = client.post(f"/projects/{project}/sources", params=query, content=content)
     assert refused.status_code == 409
     assert "holds answers of linker, and nobody decided in it" in refused.json()["error"]
+    query = {"file": "west.jsonl", "encoding": "windows-1252"}
+    other = '{"mention": "leukämie"}\n'.encode("windows-1252")
+    added = client.post(f"/projects/{project}/sources", params=query, content=other)
+    assert added.status_code == 201, added.text
+    assert linked(client, project)["mentions"] == 2
 
 
 def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
