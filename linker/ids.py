@@ -20,7 +20,7 @@ NO_CONCEPT = frozenset(
 )  # how files write that there is none, in lower case
 
 _PREFIXES = {text.lower(): known.prefix for known in VOCABULARIES for text in known.spellings}
-_REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
+_REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?!\s)(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
     (re.compile(r"C\d{6}(\d{3})?"), "MESH"),

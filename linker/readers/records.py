@@ -54,7 +54,7 @@ def parse_each(
             parsed = parse(number, record)
         except ValueError as error:
             if not isinstance(error, RecordError):
-                value = record if isinstance(record, str) else None
+                value = str(record) if isinstance(record, str) else None  # of rdflib, too
                 error = RecordError(str(error), value, expected=expected, remedy=remedy)
             on_error(error.at(path, number))
         else:

@@ -37,17 +37,16 @@ USED = frozenset((*NAMES, *_LISTS, *_DEFINITIONS, "deprecated"))
 
 _ABBREVIATION = re.compile("abbreviation|OMO_00030(00|12)", re.IGNORECASE)
 _IRI = re.compile(r"https?://(.+?)[/#]([^/#]+)")
-_LAST = re.compile(r"[^/#]*\Z")
 # namespaces in which the prefix is a part of the local name, as in obo/DOID_4
 _UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
 # where the last part of a namespace is the prefix
 _REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
 _DECLARED = re.compile(
-    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*=?\s*<)([^"\'>]+)'
+    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*(?:=\s*)?<)([^"\'>]+)'
 )
 _VERSION = re.compile(
     r"(?<!#)(?:version(?:IRI|Info)|\bdc\w*:(?:modified|issued))\b"
-    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]*["<>]\s*([^"<>]+)'
+    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]{0,200}["<>]\s*([^"<>]+)'
 )
 XML = re.compile(r"\s*<(?:\?xml|!|\w+:RDF\b|Ontology\b)")
 """How a file of XML begins."""
@@ -81,8 +80,7 @@ def concept(identifier: str, statements: Iterable[Statement], languages: Languag
 
 def local_name(iri: str) -> str:
     """The part of an IRI behind its last slash or hash sign."""
-    match = _LAST.search(iri)
-    return match[0] if match else iri
+    return iri[max(iri.rfind("/"), iri.rfind("#")) + 1 :]
 
 
 def value_of(predicate: str, text: str, declared: Mapping[str, str]) -> str:
