@@ -10,7 +10,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, RecordError
 from linker.files import Pathlike, check_whole, head, read_text
-from linker.ids import normalized
+from linker.ids import normalized, spelled_as
 from linker.readers.languages import Languages
 from linker.types import Concept, Name, NameKind
 from linker.vocabularies import of_address
@@ -75,6 +75,9 @@ def concept(identifier: str, statements: Iterable[Statement], languages: Languag
         elif predicate == "deprecated" and value.lower() in ("true", "1"):
             status = "obsolete"
     fields = {name: tuple(values) for name, values in lists.items()}
+    fields["replaced_by"] = tuple(  # HPO has had HP_1 for HP:1 there
+        spelled_as(identifier, other) for other in lists["replaced_by"]
+    )
     return languages.concept(identifier, names, definitions, status=status, **fields)
 
 
