@@ -13,6 +13,7 @@ from linker.version import install_hint
 
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
 _LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
+_LONGEST_START, _LONGEST_END = 1_500, 500  # of a whole message
 # how Python writes the bytes of a file name that it cannot decode
 _BYTES = re.compile("[\udc80-\udcff]+")
 
@@ -20,7 +21,15 @@ logger = logging.getLogger(__name__)
 
 
 class LinkerError(Exception):
-    """A failure that the user can mend; its text is the whole message (exit code 1)."""
+    """A failure that the user can mend; its text is the whole message (exit code 1).
+
+    Of a message that repeats a long input the middle is left out: it ends with what to do.
+    """
+
+    def __init__(self, message: str) -> None:
+        if len(message) > _LONGEST_START + _LONGEST_END:
+            message = f"{message[:_LONGEST_START]} … {message[-_LONGEST_END:]}"
+        super().__init__(message)
 
 
 @contextlib.contextmanager

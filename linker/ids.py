@@ -20,7 +20,7 @@ NO_CONCEPT = frozenset(
 )  # how files write that there is none, in lower case
 
 _PREFIXES = {text.lower(): known.prefix for known in VOCABULARIES for text in known.spellings}
-_REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
+_REPEATED = re.compile(r"\A(?:(?:[dD][oO]|DOID):\s*)+(?!\s)(?=[^:]*:)")  # "DO:" of "DO:DOID:1"
 _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UMLS concepts 7
     (re.compile(r"D\d{6}(\d{3})?"), "MESH"),
     (re.compile(r"C\d{6}(\d{3})?"), "MESH"),
@@ -28,6 +28,7 @@ _BARE = (  # order matters: MeSH supplements have 6 or 9 digits behind the C, UM
     (re.compile(r"\d{6}"), "OMIM"),
     (re.compile(r"PS\d{6}"), "OMIM"),
 )
+_UNDERSCORED = re.compile(r"(?:([A-Za-z]\w*)_)?(\d+)")
 _BARS, _COMMAS, _PLUSES = (  # between ids; an escaped sign is matched with its backslash
     re.compile(rf"(?s)\\.|{sign}") for sign in (r"\|", "[,;]", r"(?!\A)\+(?=\s*[^+\s])")
 )
@@ -150,6 +151,17 @@ def escaped(identifier: str) -> str:
 def join_ids(parts: Iterable[Sequence[str]]) -> str:
     """Write the ids of each part as `split_ids` reads them; -1 for a part without a concept."""
     return "|".join("+".join(map(escaped, part)) or "-1" for part in parts) or "-1"
+
+
+def spelled_as(own: str, text: str) -> str:
+    """Write the id of another concept of a file with the prefix and the colon that its ids have.
+
+    >>> spelled_as("HP:0040316", "HP_0030261"), spelled_as("HP:0040316", "0030261")
+    ('HP:0030261', 'HP:0030261')
+    """
+    prefix, colon, _ = own.partition(":")
+    match = _UNDERSCORED.fullmatch(text) if colon else None
+    return f"{match[1] or prefix}:{match[2]}" if match else text
 
 
 def parse_gold(

@@ -110,27 +110,31 @@ class Web:
         self.kind = "application/octet-stream"
         self.breaks_after: int | None = None  # bytes of a body, where the connection ends
         self.pause = 0  # seconds before each answer
+        self.status = 200  # of a page that is there
+        self.careless = False  # sends the rest of a file without a look at which file was begun
+        self.says: dict[str, str | None] = {}  # headers in place of the right ones; None: not sent
         self.seen: list[tuple[str, int, int]] = []  # path, status and bytes of each answer
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         asked = handler.headers
         time.sleep(self.pause)
         body = self.pages.get(handler.path, b"")
-        status, tag = 200 if body else 404, f'"{zlib.crc32(body):x}"'
+        status, tag = self.status if body else 404, f'"{zlib.crc32(body):x}"'
         if body and asked["If-None-Match"] == tag:
             status, body = 304, b""
-        elif asked["Range"] and asked["If-Range"] == tag:
-            rest = body[int(asked["Range"][6:-1]) :]
-            status, body = (206, rest) if rest else (416, b"")
+        start, size = 0, len(body)
+        if asked["Range"] and (self.careless or asked["If-Range"] == tag):
+            start = int(asked["Range"][6:-1])
+            status, body = (206, rest) if (rest := body[start:]) else (416, b"")
         sent = body[: self.breaks_after]
         self.seen.append((handler.path, status, len(sent)))
         handler.send_response(status)
-        for name, value in {
-            "ETag": tag,
-            "Content-Type": self.kind,
-            "Content-Length": len(body),
-        }.items():
-            handler.send_header(name, str(value))
+        headers = {"ETag": tag, "Content-Type": self.kind, "Content-Length": str(len(body))}
+        if status == 206:
+            headers["Content-Range"] = f"bytes {start}-{size - 1}/{size}"
+        for name, value in (headers | self.says).items():
+            if value is not None:
+                handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(sent)
 

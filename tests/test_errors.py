@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, shown
+from linker.errors import InputError, LinkerError, UsageError, shown
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,13 @@ def test_whatever_is_shown_can_be_written_and_shown_again(text: str) -> None:
 def test_a_clause_that_quotes_a_file_at_length_is_cut() -> None:
     text = str(InputError("a.tsv", "p" * 5000, line=3, value="v" * 5000, expected="e" * 5000))
     assert text == f"a.tsv, line 3: {'p' * 500}…: {'v' * 80 + '…'!r}; expected {'e' * 500}…"
+
+
+def test_a_message_that_repeats_a_long_input_keeps_its_start_and_its_end() -> None:
+    message = f"{'a' * 100_000} is unknown; give another one"
+    text = str(LinkerError(message))
+    assert text == f"{'a' * 1_500} … {message[-500:]}"
+    assert str(UsageError(message[-2_000:])) == message[-2_000:]
 
 
 def test_an_input_error_shows_its_path() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from linker.errors import LinkerError, shown
+from linker.errors import LinkerError, shorten, shown
 from linker.version import VERSION
 
 _COMMANDS = {  # each command is a function of this name, in the module that is named
@@ -141,7 +141,7 @@ def run() -> int:
         if isinstance(error, MemoryError):
             return _say("out of memory; link fewer names, or take a machine with more", 1)
         return _say(
-            f"a bug in linker: {type(error).__name__}: {error}; "
+            f"a bug in linker: {type(error).__name__}: {shorten(str(error), 500)}; "
             "run again with --debug and report what it prints",
             1,
         )

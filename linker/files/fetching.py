@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 16  # bytes written at a time
 _WAIT = 30  # seconds for the next bytes of a server
+_BEGUN = re.compile("([0-9]+) (.+)")  # beside a part: the bytes of the whole file, and its state
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +116,37 @@ def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mappi
     import requests
 
     part, state = wanted.beside("part"), wanted.beside("part.state")
-    tag = state.read_text() if state.is_file() and part.is_file() else ""
-    wishes = {"Accept-Encoding": "identity"}
-    if tag:
-        wishes |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": tag}
+    begun = part.is_file() and state.is_file() and _BEGUN.fullmatch(state.read_text())
+    wishes, start, rest = {"Accept-Encoding": "identity"}, 0, ""
+    if begun:
+        start, size = part.stat().st_size, int(begun[1])
+        wishes |= {"Range": f"bytes={start}-", "If-Range": begun[2]}
+        rest = f"bytes {start}-{size - 1}/{size}"
     elif before:
         states = {"If-None-Match": before.etag, "If-Modified-Since": before.last_modified}
         wishes |= {name: value for name, value in states.items() if value}
     try:
         with requests.get(wanted.address, headers=wishes, stream=True, timeout=_WAIT) as answer:
-            if tag and answer.status_code == requests.codes.range_not_satisfiable:
-                state.unlink()  # the part has all bytes, or too many: begin anew
+            headers, goes_on = answer.headers, answer.status_code == 206
+            came = headers.get("Content-Range"), _state(headers)
+            if begun and (answer.status_code == 416 or (goes_on and came != (rest, begun[2]))):
+                state.unlink()  # no rest of this file, or not from this byte on: begin anew
                 return _download(wanted, before, progress)
-            if answer.status_code == requests.codes.not_modified:
+            if before and answer.status_code == 304:
                 return {}
-            if not answer.ok:
+            length = headers.get("Content-Length", "")
+            if answer.status_code != (206 if begun and goes_on else 200):
                 why = f"the server answers {answer.status_code} {answer.reason}"
-            elif "html" in answer.headers.get("Content-Type", ""):
+            elif "html" in headers.get("Content-Type", ""):
                 why = "a page of HTML comes in its place, as where a network wants a log-in"
+            elif not (goes_on or length.isdecimal() or answer.raw.chunked):
+                why = "the server does not say how long the file is"
             else:
-                _save(answer, wanted, part, state, progress)
-                return answer.headers
+                if not goes_on:  # the length is of the file, unless it is packed on the way
+                    is_size = length.isdecimal() and "Content-Encoding" not in headers
+                    start, size = 0, int(length) if is_size else 0
+                _save(answer, wanted, start, size, progress)
+                return headers
     except requests.RequestException as error:
         why = f"the connection fails ({type(error).__name__})"
         if part.is_file() and (size := part.stat().st_size):
@@ -142,31 +154,38 @@ def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mappi
     raise LinkerError(f"{wanted.address}: {why}; {wanted.remedy}")
 
 
-def _save(answer: Any, wanted: Download, part: Path, state: Path, progress: bool) -> None:
-    """Write what comes to `part`, and to `state` what the server calls it."""
+def _state(headers: Mapping[str, str]) -> str:
+    """What the server calls the state of a file; empty where it does not say."""
+    return headers.get("ETag") or headers.get("Last-Modified", "")
+
+
+def _save(answer: Any, wanted: Download, start: int, size: int, progress: bool) -> None:
+    """Write what comes to the part, and beside it how long the file is and its state.
+
+    Args:
+        answer: of the server.
+        wanted: the file.
+        start: the bytes of the part that stay, to which those that come are added.
+        size: the bytes of the whole file; 0 where that is not known.
+        progress: whether to show a bar.
+    """
     import requests
     from tqdm import tqdm
 
-    headers, goes_on = answer.headers, answer.status_code == requests.codes.partial_content
-    start = part.stat().st_size if goes_on else 0
-    # of the file, unless it comes in another encoding
-    length = "" if "Content-Encoding" in headers else headers.get("Content-Length", "")
-    size = start + int(length) if length else 0
+    part, state = wanted.beside("part"), wanted.beside("part.state")
     told = f"{size:,} bytes" if size else "size not stated"
     logger.warning("%s; fetching it (%s) from %s", wanted.title, told, wanted.address)
     if size - start > (free := shutil.disk_usage(part.parent).free):
         want = f"{size - start:,} bytes are to come, and {free:,} are free"
         raise LinkerError(f"{part.parent}: {want}; set LINKER_CACHE to a folder with more")
     bar = tqdm(total=size or None, initial=start, unit="B", unit_scale=True, disable=not progress)
-    with open(part, "ab" if goes_on else "wb") as file, bar:
-        if not goes_on:  # after the old part is gone
-            state.write_text(
-                headers.get("ETag") or headers.get("Last-Modified", "") if size else ""
-            )
+    with open(part, "ab" if start else "wb") as file, bar:
+        if not start:  # after the old part is gone
+            state.write_text(f"{size} {_state(answer.headers)}" if size else "")
         for block in answer.iter_content(_BLOCK):
             file.write(block)
             bar.update(len(block))
-    if size and part.stat().st_size < size:
+    if size and part.stat().st_size != size:
         raise requests.ConnectionError
 
 

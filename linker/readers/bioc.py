@@ -15,7 +15,10 @@ or an annotation are lists with commas: the `Selection` that it is linked within
 from __future__ import annotations
 
 import json
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -34,8 +37,10 @@ from linker.files import (
     too_large,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
-from linker.readers.records import check_spans, is_guess, parse_selection
+from linker.readers.records import check_spans, is_guess, parse_selection, pieces_at
 from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
+
+logger = logging.getLogger(__name__)
 
 # infons of ids; the first that is there counts
 _IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")
@@ -44,20 +49,30 @@ _NO_BIOC = (
     *(AttributeError, KeyError, TypeError, ValueError, RecursionError),
     etree.XMLSyntaxError,
 )
+_NO_JSON = (ValueError, RecursionError)
 _BLOCK = 1 << 16  # bytes read at a time
+_DOCUMENTS = ("documents", "PubTator3")  # the lists of a collection, and of an export of PubTator
+_NESTED = ("passages", "sentences", "annotations", "relations")
+# what PubTator leaves out, or writes as null, where it is empty
+_EMPTY = dict.fromkeys((*_NESTED, "locations", "nodes"), ()) | {"id": "", "text": "", "infons": {}}
 _EXPECTED = (
     "BioC: a document with an id, passages with offsets, "
     "annotations with an id, a text and locations"
 )
 
-_RawDocument = tuple[str, int | None, dict[str, str], Callable[[], Any]]
-"""A document: its name for messages, line, fields of its collection, and what parses it."""
+_RawDocument = tuple[str, int | None, dict[str, str], Callable[[], Any], bool]
+"""A document: its name for messages, line, fields of its collection, what parses it, and whether
+PubTator exported it."""
 
 
 def read(
     path: Pathlike, *, on_error: OnError = stop, identify: Identify = not_known
 ) -> Iterator[Document]:
-    """Yield the documents of a BioC collection; XML is read document by document, JSON at once.
+    """Yield the documents of BioC; XML is read document by document, a collection in JSON at once.
+
+    An export of PubTator is read, too: `{"PubTator3": […]}`, or a document a line. It normalises
+    the texts of annotations (TNF-a for TNF-α), so that the text at their offsets counts; a warning
+    counts those that differ.
 
     Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a
     mention is not annotated, nor is one whose ids linker wrote and no person confirmed, see
@@ -72,9 +87,12 @@ def read(
     if not first:
         return
     is_json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-    for name, line, collection, parse in (_json if is_json else _xml)(path, chain([first], blocks)):
+    form = partial(_json, on_error=on_error) if is_json else _xml
+    counts: Counter[str] = Counter()  # of annotations of PubTator
+    for name, line, collection, parse, is_export in form(path, chain([first], blocks)):
         try:
-            document = _document(path, line, parse(), collection, on_error, identify)
+            counted = counts if is_export else None
+            document = _document(path, line, parse(), collection, on_error, identify, counted)
         except _NO_BIOC as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             problem = f"document {name} is not BioC ({reason})"
@@ -82,6 +100,9 @@ def read(
             on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy=remedy))
         else:
             yield document
+    if counts["other"]:
+        told = f"the texts of {counts['other']:,} of {counts['all']:,} annotations differ from"
+        logger.warning("%s: %s that of the document at their offsets, which counts", path, told)
 
 
 def _blocks(path: Pathlike) -> Iterator[bytes]:
@@ -108,7 +129,7 @@ def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_RawDocument]:
                 fields = {key: parent.findtext(key) for key in _FIELDS}
                 infons = {infon.get("key"): infon.text or "" for infon in parent.findall("infon")}
                 collection = _collection(fields, infons)
-                yield name, element.sourceline, collection, partial(_from_xml, element)
+                yield name, element.sourceline, collection, partial(_from_xml, element), False
                 element.clear()
                 while (old := element.getprevious()) is not None and old.tag == "document":
                     parent.remove(old)
@@ -149,28 +170,86 @@ def _from_xml(element: Any) -> Any:
     return biocxml.loads(f"<collection>{text}</collection>").documents[0]
 
 
-def _json(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_RawDocument]:
-    content = bytearray()
-    for block in blocks:
-        content += block
-        check_whole(path, len(content))
+def _json(path: Pathlike, blocks: Iterator[bytes], on_error: OnError) -> Iterator[_RawDocument]:
+    for line, value in _objects(path, blocks, on_error):
+        name = next((name for name in _DOCUMENTS if name in value), "")
+        documents = value.get(name, [value] if "passages" in value else None)
+        if not isinstance(documents, list):
+            problem, remedy = "the JSON is no BioC: it has no list of documents", "name its format"
+            on_error(InputError(path, problem, line=line, expected="BioC JSON", remedy=remedy))
+            continue
+        is_export, infons = name != "documents", value.get("infons")
+        kept = _collection(value, _infons(infons) if isinstance(infons, dict) else {})
+        for number, document in enumerate(documents, 1):
+            parse = partial(_from_export if is_export else _from_json, document)
+            yield str(number), line, {} if is_export else kept, parse, is_export
+
+
+def _objects(
+    path: Pathlike, blocks: Iterator[bytes], on_error: OnError
+) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """Yield the object that is the file, or the one of each line, with the number of the line."""
+    lines = _lines(path, blocks)
+    start, first = next((n, line) for n, line in enumerate(lines, 1) if line.strip())
     try:
-        collection = json.loads(content)
-        check_unicode({key: value for key, value in collection.items() if key != "documents"})
-    except (ValueError, RecursionError) as error:
-        raise _broken(path, "JSON", error, getattr(error, "lineno", None)) from None
-    if not isinstance(collection.get("documents"), list):
-        problem = "the JSON is no BioC: it has no list of documents"
-        raise InputError(path, problem, expected="BioC JSON", remedy="name its format")
-    infons = collection.get("infons")
-    kept = _collection(collection, _infons(infons) if isinstance(infons, dict) else {})
-    for number, document in enumerate(collection["documents"], 1):
-        yield str(number), None, kept, partial(_from_json, document)
+        value = _object(first)
+    except _NO_JSON:
+        content = bytearray(b"\n" * (start - 1) + first)
+        for line in lines:
+            content += line
+            check_whole(path, len(content))
+        try:
+            value = _object(content)
+        except _NO_JSON as error:
+            raise _broken(path, "JSON", error, getattr(error, "lineno", None)) from None
+        yield None, value
+        return
+    yield start, value
+    for number, line in enumerate(lines, start + 1):
+        if line.strip():
+            try:
+                value = _object(line)
+            except _NO_JSON as error:
+                on_error(_broken(path, "JSON", error, number))
+            else:
+                yield number, value
+
+
+def _lines(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The lines of a file with their ends."""
+    line = bytearray()
+    for block in blocks:
+        first, *others = block.split(b"\n")
+        line += first
+        for other in others:
+            yield bytes(line) + b"\n"
+            line = bytearray(other)
+        check_whole(path, len(line))
+    yield bytes(line)
+
+
+def _object(content: bytes | bytearray) -> dict[str, Any]:
+    value = json.loads(content)
+    if not isinstance(value, dict):
+        raise ValueError("it is no object")
+    check_unicode({key: part for key, part in value.items() if key not in _DOCUMENTS})
+    return value
 
 
 def _from_json(document: Any) -> Any:
     check_unicode(document)
     return biocjson.fromJSON(document, "BioCDocument")
+
+
+def _from_export(document: Any) -> Any:
+    identifier = document.get("id") or document.get("pmid") or document.get("_id", "")
+    return _from_json(_filled(document) | {"id": str(identifier).partition("|")[0]})
+
+
+def _filled(value: dict[str, Any]) -> dict[str, Any]:
+    """An object of an export with all that BioC has."""
+    filled = {**_EMPTY, **{key: part for key, part in value.items() if part is not None}}
+    return filled | {key: [_filled(inner) for inner in filled[key]] for key in _NESTED}
 
 
 def _document(
@@ -180,6 +259,7 @@ def _document(
     collection: dict[str, str],
     on_error: OnError,
     identify: Identify,
+    counts: Counter[str] | None,
 ) -> Document:
     if not raw.id:
         raise ValueError("it has no id")
@@ -193,6 +273,11 @@ def _document(
         relations += [_relation(relation, place) for relation in holder.relations]
         for annotation in holder.annotations:
             mention = _mention(annotation, place, owner.id, text, identify)
+            if counts is not None and (pieces := pieces_at(mention.spans, text)):
+                written, there = mention.text, " ".join(pieces)
+                counts["all"] += 1
+                counts["other"] += written.split() != there.split()
+                mention = replace(mention, text=there)
             try:
                 if mention.spans:
                     check_spans(mention.text, mention.spans, text, owner=owner.id)

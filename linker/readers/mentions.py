@@ -20,7 +20,9 @@ from linker.types import Document, Mention
 # of NCBI Disease
 _DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
 _HEAD = 1 << 16  # bytes that the format is detected by
-_BIOC = re.compile(r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"documents"\s*:')
+_BIOC = re.compile(
+    r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"(?:documents|PubTator3|passages)"\s*:'
+)
 # of a csv with this column
 _HEADER = re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')
 _SIGNS = (  # order matters

@@ -9,8 +9,9 @@ from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, read_lines
-from linker.ids import normalized
+from linker.ids import normalized, spelled_as
 from linker.readers.records import make_concept, parse_each
+from linker.readers.terms import curie
 from linker.types import Concept, NameKind
 
 Stanza = list[tuple[int, str]]  # lines with their numbers
@@ -130,16 +131,21 @@ def _concept(number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -
             text, kind = _synonym(value, scope, abbreviations)
             if text:
                 synonyms.setdefault(text, kind)
+
+    def own(values: Iterable[str]) -> tuple[str, ...]:  # OBO files also have HP_1 and IRIs for HP:1
+        ids = (spelled_as(identifier, curie(text, {})) for text in _identifiers(values))
+        return tuple(dict.fromkeys(ids))
+
     return make_concept(
         identifier,
         name,
         synonyms,
-        parents=_identifiers(tags.get("is_a", ())),
-        alt_ids=_identifiers(tags.get("alt_id", ())),
+        parents=own(tags.get("is_a", ())),
+        alt_ids=own(tags.get("alt_id", ())),
         definition=_plain(_quoted(tags["def"][0])[1]) if "def" in tags else "",
         types=tuple(tags.get("subset", ())),
         status="obsolete" if obsolete else "current",
-        replaced_by=_identifiers(tags.get("replaced_by", ())),
+        replaced_by=own(tags.get("replaced_by", ())),
         xrefs=_identifiers(tags.get("xref", ())),
         line=number,
     )

@@ -19,10 +19,10 @@ logger = logging.getLogger(__name__)
 
 OPTIONS = ("languages",)
 _OWL = re.compile(r"<owl:Ontology\b|<Ontology\b|^Ontology\(|2002/07/owl#Ontology\"", re.MULTILINE)
-_FUNCTIONAL = re.compile(r"\s*(?:#.*\s+)*(?:Prefix|Ontology)\(")
+_FUNCTIONAL = re.compile(r"\s*(?:#.*\n\s*)*(?:Prefix|Ontology)\(")
 _OWL_XML = re.compile(r"<Ontology\b")
 # texts and IRIs, in which a bracket is a character, and brackets
-_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>\s]*>|[()]')
+_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"?|<[^<>\s]*>|[()]')
 _DEEPEST = 256
 _PLACE = re.compile(r"line_col: Pos\(\((\d+), ")  # in messages of horned-owl
 _THING = "http://www.w3.org/2002/07/owl#Thing"

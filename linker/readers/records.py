@@ -54,7 +54,7 @@ def parse_each(
             parsed = parse(number, record)
         except ValueError as error:
             if not isinstance(error, RecordError):
-                value = record if isinstance(record, str) else None
+                value = str(record) if isinstance(record, str) else None  # of rdflib, too
                 error = RecordError(str(error), value, expected=expected, remedy=remedy)
             on_error(error.at(path, number))
         else:
@@ -240,13 +240,11 @@ def check_spans(text: str, spans: Sequence[Span], whole: str, *, owner: str) -> 
     Raises:
         RecordError: the texts differ, or a span is empty or lies outside the text.
     """
-    inside = all(0 <= start < end <= len(whole) for start, end in spans)
-    if inside and sum(end - start for start, end in spans) <= len(whole):
-        pieces = [whole[start:end] for start, end in spans]
-        if len(pieces) == 1 and pieces[0].split() == text.split():
-            return
-        if len(pieces) > 1 and _letters("".join(pieces)) == _letters(text):
-            return
+    pieces = pieces_at(spans, whole)
+    if len(pieces) == 1 and pieces[0].split() == text.split():
+        return
+    if len(pieces) > 1 and _letters("".join(pieces)) == _letters(text):
+        return
     where = shorten(", ".join(f"{start}-{end}" for start, end in spans))
     there = " … ".join(shorten(whole[start:end]) for start, end in spans)
     raise RecordError(
@@ -256,6 +254,15 @@ def check_spans(text: str, spans: Sequence[Span], whole: str, *, owner: str) -> 
         "one for the break after the title",
         remedy="mend the offsets, or skip such mentions with --on-error skip",
     )
+
+
+def pieces_at(spans: Sequence[Span], whole: str) -> list[str]:
+    """The pieces of a text at spans; none where one is empty or outside, or all are longer."""
+    if not all(0 <= start < end <= len(whole) for start, end in spans):
+        return []
+    if sum(end - start for start, end in spans) > len(whole):
+        return []
+    return [whole[start:end] for start, end in spans]
 
 
 def parse_selection(lists: Mapping[str, Any]) -> Selection | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from linker.errors import InputError, OnError, needing, stop
-from linker.files import Pathlike
+from linker.files import Pathlike, check_unicode
 from linker.readers import terms
 from linker.readers.languages import Languages
 from linker.readers.records import parse_each
@@ -55,12 +55,14 @@ def read(
     def of_iri(_: None, subject: Any) -> Concept:
         said = [(terms.local_name(p), o) for p, o in graph.predicate_objects(subject)]
         said += [("broader", other) for other in broader.get(subject, ())]
-        statements = (
+        statements = [
             (name, terms.value_of(name, str(o), declared), getattr(o, "language", None) or "")
             for name, o in said
             if name in terms.USED and not isinstance(o, BNode)
-        )
-        return terms.concept(terms.curie(str(subject), declared), statements, chosen)
+        ]
+        identifier = terms.curie(str(subject), declared)
+        check_unicode([identifier, statements])  # escapes of Turtle can write half a pair
+        return terms.concept(identifier, statements, chosen)
 
     subjects = graph.subjects(RDF.type, SKOS.Concept)
     concepts = ((None, subject) for subject in subjects if not isinstance(subject, BNode))

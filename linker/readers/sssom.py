@@ -1,12 +1,14 @@
 """Mappings between vocabularies in SSSOM's TSV format: which id means the same as which other.
 
 A comment of metadata may stand above the header. The columns `subject_id`, `predicate_id` and
-`object_id` are needed; `subject_label`, `object_label`, `predicate_modifier`, `subject_type` and
-`object_type` are read where they are there, in any order, and other columns are passed over.
+`object_id` are needed, unless a type says that texts stand there, which have no id;
+`subject_label`, `object_label`, `predicate_modifier`, `subject_type` and `object_type` are read
+where they are there, in any order, and other columns are passed over.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from itertools import dropwhile
 from urllib.parse import unquote
@@ -17,6 +19,8 @@ from linker.files.rows import TableRow, read_rows, titles_of
 from linker.ids import normalized
 from linker.readers.records import by_column, comments, numbered, parse_each
 from linker.types import IdMapping
+
+logger = logging.getLogger(__name__)
 
 _NEEDED = ("subject_id", "predicate_id", "object_id")
 _METADATA = ("curie_map:", "mapping_set_id:")  # keys that every comment of metadata has
@@ -43,7 +47,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     """Yield the mappings of a file, in its order.
 
     Rows that say that two ids do not match, that there is no match, or what a text without an id
-    matches, are passed over.
+    matches, are passed over. So are rows without an id that do not call it a text, which a warning
+    counts.
 
     Raises:
         InputError: there is no header with the columns that are needed, or what `on_error` raises.
@@ -53,7 +58,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     rows = read_rows(path, table, "\t", on_error)
     header = next(rows, None)
     columns = [cell.strip() for cell in header.cells] if header else []
-    if not set(_NEEDED) <= set(columns) or len(set(columns)) < len(columns):
+    absent = {name.replace("_id", "_type") for name in _NEEDED if name not in columns}
+    if not absent <= set(columns) or len(set(columns)) < len(columns):
         raise InputError(
             path,
             "no line names the columns of mappings",
@@ -63,10 +69,24 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
             remedy="name a file of mappings in SSSOM's TSV format",
         )
 
+    without: list[int] = []  # lines without an id
+
     def parse(number: int, row: TableRow) -> IdMapping | None:
-        return _mapping(number, row, columns)
+        mapping = _mapping(number, row, columns)
+        if mapping and not (mapping.subject_id and mapping.object_id):
+            without.append(number)
+            return None
+        return mapping
 
     yield from parse_each(path, numbered(rows), parse, on_error)
+    if without:
+        count = f"{len(without):,}"
+        logger.warning(
+            "%s: rows that lack an id map nothing (%s, the first in line %s)",
+            path,
+            count,
+            without[0],
+        )
 
 
 def concept_id(cell: str) -> str:
@@ -82,21 +102,22 @@ def _mapping(number: int, row: TableRow, columns: list[str]) -> IdMapping | None
     types = cells["subject_type"].lower(), cells["object_type"].lower()
     if cells["predicate_modifier"].lower() == "not" or _LITERAL in types:
         return None
-    for name in _NEEDED:
-        if not cells[name] or cells[name].endswith(":"):
-            raise RecordError(
-                f"the column {name!r} is empty",
-                row.line,
-                expected="an identifier such as MESH:D001260",
-                remedy="give one or remove the line",
-            )
+    if not cells["predicate_id"]:
+        problem, expected = "the column 'predicate_id' is empty", "such as skos:exactMatch"
+        raise RecordError(
+            problem, row.line, expected=expected, remedy="give one or remove the line"
+        )
     if _NOTHING in (cells["subject_id"].lower(), cells["object_id"].lower()):
         return None
     return IdMapping(
-        normalized(cells["subject_id"]),
+        _id(cells["subject_id"]),
         cells["subject_label"],
         cells["predicate_id"],
-        normalized(cells["object_id"]),
+        _id(cells["object_id"]),
         cells["object_label"],
         number,
     )
+
+
+def _id(cell: str) -> str:
+    return "" if cell.endswith(":") else normalized(cell)

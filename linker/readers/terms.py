@@ -10,7 +10,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, RecordError
 from linker.files import Pathlike, check_whole, head, read_text
-from linker.ids import normalized
+from linker.ids import normalized, spelled_as
 from linker.readers.languages import Languages
 from linker.types import Concept, Name, NameKind
 from linker.vocabularies import of_address
@@ -37,17 +37,16 @@ USED = frozenset((*NAMES, *_LISTS, *_DEFINITIONS, "deprecated"))
 
 _ABBREVIATION = re.compile("abbreviation|OMO_00030(00|12)", re.IGNORECASE)
 _IRI = re.compile(r"https?://(.+?)[/#]([^/#]+)")
-_LAST = re.compile(r"[^/#]*\Z")
 # namespaces in which the prefix is a part of the local name, as in obo/DOID_4
 _UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
 # where the last part of a namespace is the prefix
 _REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
 _DECLARED = re.compile(
-    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*=?\s*<)([^"\'>]+)'
+    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*(?:=\s*)?<)([^"\'>]+)'
 )
 _VERSION = re.compile(
     r"(?<!#)(?:version(?:IRI|Info)|\bdc\w*:(?:modified|issued))\b"
-    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]*["<>]\s*([^"<>]+)'
+    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]{0,200}["<>]\s*([^"<>]+)'
 )
 XML = re.compile(r"\s*<(?:\?xml|!|\w+:RDF\b|Ontology\b)")
 """How a file of XML begins."""
@@ -76,13 +75,15 @@ def concept(identifier: str, statements: Iterable[Statement], languages: Languag
         elif predicate == "deprecated" and value.lower() in ("true", "1"):
             status = "obsolete"
     fields = {name: tuple(values) for name, values in lists.items()}
+    fields["replaced_by"] = tuple(  # HPO has had HP_1 for HP:1 there
+        spelled_as(identifier, other) for other in lists["replaced_by"]
+    )
     return languages.concept(identifier, names, definitions, status=status, **fields)
 
 
 def local_name(iri: str) -> str:
     """The part of an IRI behind its last slash or hash sign."""
-    match = _LAST.search(iri)
-    return match[0] if match else iri
+    return iri[max(iri.rfind("/"), iri.rfind("#")) + 1 :]
 
 
 def value_of(predicate: str, text: str, declared: Mapping[str, str]) -> str:

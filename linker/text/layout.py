@@ -156,7 +156,7 @@ def _starts(
         form: letters and digits of the short form.
         stop: words that need no letter.
     """
-    for piece in PIECE.finditer(token):
+    for piece in PIECE.finditer(token, 0, _LONGEST_WORD):
         if piece.group()[0].lower() != form[0] and form[0] not in _NUMBERS:
             continue
         opened = token[piece.start() :].lower()

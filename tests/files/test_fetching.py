@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import zipfile
@@ -81,6 +82,81 @@ def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.D
     assert fetching.fetch(wanted)[1].release == "049998"
     assert wanted.path.read_bytes() == TEXT[:-7]
     assert web.seen[-1][1:] == (200, 349_993)
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        (TEXT.replace(b"1", b"2"), {}),
+        (TEXT.replace(b"1", b"2"), {"ETag": None}),
+        (TEXT[7:], {"ETag": "the same"}),
+        (TEXT, {"ETag": "the same", "Content-Range": None}),
+        (TEXT, {"ETag": "the same", "Content-Range": "bytes 0-349999/350000"}),
+        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-99999/350000"}),
+        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-349999/*"}),
+        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-349999/350001"}),
+    ],
+    ids=["changed", "unnamed", "shorter", "no range", "offset", "end", "no total", "total"],
+)
+def test_a_rest_that_does_not_go_on_where_the_part_ends_begins_anew(
+    web: Any, wanted: fetching.Download, page: bytes, says: dict[str, str | None]
+) -> None:
+    if says.get("ETag"):
+        web.says = {"ETag": "the same"}
+    web.breaks_after = 100_000
+    with pytest.raises(LinkerError):
+        fetching.fetch(wanted)
+    web.breaks_after, web.pages["/numbers"], web.careless, web.says = None, page, True, says
+    _, now = fetching.fetch(wanted)
+    assert wanted.path.read_bytes() == page
+    assert (now.size, now.sha256) == (len(page), hashlib.sha256(page).hexdigest())
+    assert [status for _, status, _ in web.seen] == [200, 206, 200]
+
+
+@pytest.mark.parametrize("says", [{"Content-Length": None}, {"Content-Length": "abc"}])
+def test_a_file_of_which_nobody_can_tell_whether_it_is_whole_is_refused(
+    web: Any, wanted: fetching.Download, says: dict[str, str | None]
+) -> None:
+    """Its end is the end of the connection."""
+    web.says = says
+    with pytest.raises(LinkerError, match="does not say how long the file is; give its path"):
+        fetching.fetch(wanted)
+    assert fetching.record(wanted.path) is None
+
+
+@pytest.mark.parametrize("cut", [0, 3, 1_000, 350_006], ids=str)
+def test_a_file_in_chunks_is_whole_with_its_last_chunk(
+    web: Any, wanted: fetching.Download, cut: int
+) -> None:
+    web.says = {"Content-Length": None, "Transfer-Encoding": "chunked"}
+    chunks = b"%x\r\n%b\r\n" % (len(TEXT), TEXT)
+    web.pages["/numbers"] = (chunks + b"0\r\n\r\n")[: cut or None]
+    if not cut:
+        assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
+        return
+    with pytest.raises(LinkerError, match="the connection fails"):
+        fetching.fetch(wanted)
+    assert fetching.record(wanted.path) is None
+
+
+def test_a_file_that_is_packed_on_the_way_is_whole_with_its_last_byte(
+    web: Any, wanted: fetching.Download
+) -> None:
+    web.says, web.pages["/numbers"] = {"Content-Encoding": "gzip"}, gzip.compress(TEXT)
+    web.breaks_after = len(web.pages["/numbers"]) - 8  # all but its checksum
+    with pytest.raises(LinkerError, match="the connection fails"):
+        fetching.fetch(wanted)
+    web.breaks_after = None
+    assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
+    assert [status for _, status, _ in web.seen] == [200, 200]
+
+
+def test_a_part_of_a_file_that_nobody_asked_for_is_refused(
+    web: Any, wanted: fetching.Download
+) -> None:
+    web.pages["/numbers"], web.status = TEXT[:700], 206
+    with pytest.raises(LinkerError, match="the server answers 206 Partial Content; give its path"):
+        fetching.fetch(wanted)
 
 
 def test_a_new_file_replaces_the_old_one_and_both_records_are_told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import tracemalloc
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError, Skip
-from linker.readers import bioc
+from linker.readers import bioc, mentions
 from linker.types import Document, GoldGroup, Relation, Selection
 
 from .conftest import refused
@@ -94,6 +95,61 @@ def test_json() -> None:
     (mention,) = document.mentions
     assert (mention.text, mention.annotation_id) == ("Gout", "7")
     assert mention.gold == (GoldGroup(("D006073",)), GoldGroup(("D015210",)))
+
+
+def exported(path: Path, form: str) -> Path:
+    """The export of PubTator in one of the forms that it has."""
+    objects = json.loads((DATA / "pubtator3.json").read_text())["PubTator3"]
+    lines = (json.dumps(value, ensure_ascii=False) for value in objects)
+    batches = (json.dumps({"PubTator3": [value]}) for value in objects)
+    texts = {
+        "whole": (DATA / "pubtator3.json").read_text(),
+        "indented": json.dumps({"PubTator3": objects}, indent=1),
+        "lines": "\n".join(lines) + "\n\n",
+        "batches": "\n".join(batches),
+    }
+    path.write_text(texts[form])
+    return path
+
+
+@pytest.mark.parametrize("form", ["whole", "indented", "lines", "batches"])
+def test_an_export_of_pubtator(tmp_path: Path, caplog: pytest.LogCaptureFixture, form: str) -> None:
+    path = exported(tmp_path / "x.json", form)
+    assert mentions.detect(path) == "bioc"
+    first, second = bioc.read(path)
+    assert [(m.text, m.spans, m.gold) for m in first.mentions] == [
+        ("SARS‐CoV‐2 pneumonia", ((0, 20),), (GoldGroup(("MESH:D000086382",)),)),
+        ("gout", ((25, 29),), (GoldGroup(("MESH:D006073",)),)),
+        ("TNF-α", ((31, 36),), (GoldGroup(("7124",)),)),
+        ("ache", ((51, 55),), ()),
+        ("patients", ((59, 67),), ()),
+    ]
+    assert [m.type for m in first.mentions] == ["Disease", "Disease", "Gene", "Disease", "Species"]
+    assert [relation.arguments for relation in first.relations] == [(("1,0", "0"),), ()]
+    assert first.passages[1].offset == 31
+    assert (second.id, second.text) == ("900002", "Breast cancer.")
+    assert [mention.text for mention in second.mentions] == ["Breast cancer"]
+    assert "the texts of 3 of 6 annotations differ" in caplog.text  # two normalised, one capital
+    assert len(caplog.records) == 1
+
+
+def test_an_annotation_of_pubtator_outside_its_document(tmp_path: Path) -> None:
+    text = exported(tmp_path / "x.json", "lines").read_text()
+    (tmp_path / "x.json").write_text(
+        text.replace('"offset": 59, "length": 8', '"offset": 69, "length": 8')
+    )
+    message = ", line 1: the text of document 900001 at 69-77 is '', not the mention: 'patients'"
+    assert [len(d.mentions) for d in refused(bioc.read, tmp_path / "x.json", message)] == [4, 1]
+
+
+def test_a_broken_line_of_an_export_is_skipped(tmp_path: Path) -> None:
+    path = exported(tmp_path / "x.json", "lines")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[1][:-9], lines[1]]))
+    assert [d.id for d in refused(bioc.read, path, ", line 2: the JSON is broken")] == [
+        "900001",
+        "900002",
+    ]
 
 
 @pytest.mark.parametrize("name", ["mini.bioc.xml", "mini.bioc.json"])

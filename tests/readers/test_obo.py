@@ -121,3 +121,20 @@ def test_the_real_ontologies(
     assert sum(len(c.parents) for c in found) == parents
     assert sum(len(c.names) - 1 for c in found) == synonyms
     assert obo.release(path) == release
+
+
+@pytest.mark.parametrize("written", ["X:2", "X_2", "2", "http://purl.obolibrary.org/obo/X_2"])
+def test_ids_of_other_terms_as_obo_files_write_them(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "ids.obo"
+    old = f"[Term]\nid: X:1\nis_obsolete: true\nreplaced_by: {written}\n"
+    child = f"[Term]\nid: X:3\nname: heat\nis_a: {written} ! fever\nalt_id: Y_4\n"
+    path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: X:2\nname: fever\n\n{child}")
+    assert concept("X:1", path).replaced_by == ("X:2",)
+    assert (concept("X:3", path).parents, concept("X:3", path).alt_ids) == (("X:2",), ("Y:4",))
+
+
+def test_ids_without_a_prefix_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "bare.obo"
+    old = "[Term]\nid: term_1\nis_obsolete: true\nreplaced_by: term_2\n"
+    path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: term_2\nname: fever\n")
+    assert concept("term_1", path).replaced_by == ("term_2",)

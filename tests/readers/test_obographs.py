@@ -10,7 +10,8 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import InputError
-from linker.readers import dictionaries, obographs
+from linker.readers import dictionaries, obographs, terms
+from linker.readers.languages import Languages
 from linker.types import Concept, Name
 
 from .conftest import refused
@@ -151,3 +152,10 @@ def test_an_id_twice_and_a_parent_that_is_missing(tmp_path: Path) -> None:
         Dictionary.read(saved(tmp_path / "x.json", twice))
     with pytest.raises(InputError, match="a parent is not there: 'X:0000001'"):
         Dictionary.read(saved(tmp_path / "y.json", {**GRAPH, "nodes": [FEVER]}))
+
+
+def test_what_replaced_a_node_may_be_a_text() -> None:
+    """HPO has had HP_0030261 there, where other files have an IRI."""
+    said = [("IAO_0100001", "X_2", ""), ("deprecated", "true", "")]
+    old = terms.concept("X:1", said, Languages(()))
+    assert (old.status, old.replaced_by) == ("obsolete", ("X:2",))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.errors import InputError
+from linker.errors import InputError, Skip
 from linker.readers import dictionaries, skos
 from linker.readers.languages import Languages
 from linker.types import Concept, Name
@@ -91,6 +91,21 @@ def test_an_id_that_is_no_iri(tmp_path: Path) -> None:
     assert (
         len(refused(skos.read, path, ": the id is neither a CURIE nor an IRI: 'file:///a'; ")) == 4
     )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        r'x:9 a skos:Concept ; skos:prefLabel "half a \uD800"@en .',
+        r'<http://example.org/x/\uD8009> a skos:Concept ; skos:prefLabel "fever"@en .',
+    ],
+)
+def test_half_a_surrogate_pair(tmp_path: Path, statement: str) -> None:
+    path = saved(tmp_path / "x.ttl", TURTLE + statement)
+    with pytest.raises(InputError, match="half a surrogate pair") as caught:
+        list(skos.read(path))
+    str(caught.value).encode()
+    assert len(list(skos.read(path, on_error=Skip()))) == 4
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,10 @@ def test_rows_that_map_nothing_are_passed_over(tmp_path: Path) -> None:
         ("# a\nid\tname\n", "m.tsv, line 2: no line names the columns of mappings: 'id"),
         (COLUMNS.replace("comment", "object_id"), "line 1: no line names the columns"),
         (COLUMNS + "X:1\tskos:exactMatch\n", "line 2: 2 columns: .* expected 6, as in the"),
-        (COLUMNS + ROW.replace("MONDO:1", ""), "line 2: the column 'subject_id' is empty"),
-        (COLUMNS + ROW.replace("D900001", ""), "line 2: the column 'object_id' is empty"),
+        (
+            COLUMNS + ROW.replace("skos:exactMatch", ""),
+            "line 2: the column 'predicate_id' is empty",
+        ),
     ],
 )
 def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str, message: str) -> None:
@@ -76,6 +78,25 @@ def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str, messag
     if text.startswith(COLUMNS):  # a bad row can be skipped
         path.write_text(text + ROW)
         assert list(sssom.read(path, on_error=Skip())) == [FEVER]
+
+
+def test_rows_without_an_id_map_nothing_and_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = ROW.replace("MONDO:1", "") + ROW + ROW.replace("D900001", "")
+    path = saved(tmp_path / "m.tsv", COLUMNS + rows)
+    assert list(sssom.read(path)) == [FEVER]
+    (record,) = caplog.records
+    assert "rows that lack an id map nothing (2, the first in line 2)" in record.getMessage()
+
+
+def test_mappings_of_texts_need_no_column_of_their_ids(tmp_path: Path) -> None:
+    columns = "subject_label\tpredicate_id\tobject_id\tsubject_type\n"
+    row = "fever\tskos:exactMatch\tX:1\trdfs literal\n"
+    assert list(sssom.read(saved(tmp_path / "m.tsv", columns + row))) == []
+    path = saved(tmp_path / "m.tsv", columns.replace("subject_type", "comment") + row)
+    with pytest.raises(InputError, match="line 1: no line names the columns of mappings"):
+        list(sssom.read(path))
 
 
 def test_dictionaries_are_not_taken_for_mappings(sample: Path) -> None:
