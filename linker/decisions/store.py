@@ -10,6 +10,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -410,10 +411,21 @@ class DecisionStore:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes; its changes are written together or not at all."""
-        with self._reporting(), self._writing, self._writer:
-            self._writer.execute("BEGIN IMMEDIATE")
-            yield self._writer
+        """The connection that writes; its changes are written together or not at all.
+
+        Raises:
+            LinkerError: threads and processes had it for longer than the patience, together.
+        """
+        deadline = time.monotonic() + self._patience
+        with self._reporting(), contextlib.ExitStack() as held:
+            if not self._writing.acquire(timeout=self._patience):
+                raise sqlite3.OperationalError("database is locked")
+            held.callback(self._writing.release)
+            left = max(0.0, deadline - time.monotonic())
+            self._writer.execute(f"PRAGMA busy_timeout = {1000 * left:.0f}")
+            with self._writer:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
