@@ -22,6 +22,7 @@ from linker.decisions.records import checked, conflicts, form_of, in_force, stan
 from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
+from linker.text.people import person
 from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
@@ -339,7 +340,7 @@ class DecisionStore:
             replace(p, is_in_force=p.decision.id in ids, is_overruled=p.decision.id in ids - stand)
             for p in past
             if scope in (None, p.decision.scope)
-            and reviewer in (None, p.decision.reviewer)
+            and (reviewer is None or person(reviewer) == person(p.decision.reviewer))
             and form in (None, form_of(p.decision.mention))
         ]
 
