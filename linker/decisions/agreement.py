@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linker.decisions.records import concepts_of, parts_of
+from linker.text.people import person
 from linker.types import Decision
 
 
@@ -57,11 +58,13 @@ def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
         places: the decisions in force on each mention, in a scope; see `records.in_force`.
     """
     categories = defaultdict[tuple[str, str], list[tuple[object, object]]](list)
+    names: dict[str, str] = {}  # as each is written first
     for decisions in places:
         said = defaultdict[str, list[Decision]](list)
         for decision in decisions:
             if not (decision.role or decision.others):
-                said[decision.reviewer].append(decision)
+                name = names.setdefault(person(decision.reviewer), decision.reviewer)
+                said[name].append(decision)
         for one, other in itertools.combinations(sorted(said), 2):
             categories[one, other].append((_category(said[one]), _category(said[other])))
     return Agreement([_pair(who, categories[who]) for who in sorted(categories)])

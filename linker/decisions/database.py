@@ -8,6 +8,8 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from linker.text.people import person
+
 DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
 
 
@@ -24,6 +26,7 @@ def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA trusted_schema = OFF")  # of a file that somebody else may have made
     connection.execute("PRAGMA cell_size_check = ON")
+    connection.create_function("person", 1, person, deterministic=True)
     connection.text_factory = _text
     return connection
 

@@ -13,6 +13,7 @@ from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
+from linker.text.people import person
 from linker.types import PREDICATES, ROLES, Decision, Predicate, Role
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def voice(decision: Decision) -> _Voice:
 
     What was accepted in bulk, at which nobody looked, replaces nothing that somebody said.
     """
-    return decision.role, "" if decision.role else decision.reviewer, bool(decision.others)
+    return decision.role, "" if decision.role else person(decision.reviewer), bool(decision.others)
 
 
 def in_force(

@@ -17,8 +17,8 @@ _ADD_STEP = (
     "VALUES (:project, :reviewer, :role, :time, :words)"
 )
 _LAST_STEP = (
-    "SELECT * FROM steps WHERE project IS :project AND reviewer = :reviewer AND undone = '' "
-    "AND id = coalesce(:of, id) ORDER BY id DESC LIMIT 1"
+    "SELECT * FROM steps WHERE project IS :project AND undone = '' "
+    "AND id = coalesce(:of, id) AND person(reviewer) = person(:reviewer) ORDER BY id DESC LIMIT 1"
 )
 _WITHDRAW_STEP = (
     "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, :undone_by, :undone "

@@ -10,6 +10,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from linker.decisions.records import checked, conflicts, form_of, in_force, stan
 from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike
+from linker.text.people import person
 from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
@@ -338,7 +340,7 @@ class DecisionStore:
             replace(p, is_in_force=p.decision.id in ids, is_overruled=p.decision.id in ids - stand)
             for p in past
             if scope in (None, p.decision.scope)
-            and reviewer in (None, p.decision.reviewer)
+            and (reviewer is None or person(reviewer) == person(p.decision.reviewer))
             and form in (None, form_of(p.decision.mention))
         ]
 
@@ -410,10 +412,21 @@ class DecisionStore:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes; its changes are written together or not at all."""
-        with self._reporting(), self._writing, self._writer:
-            self._writer.execute("BEGIN IMMEDIATE")
-            yield self._writer
+        """The connection that writes; its changes are written together or not at all.
+
+        Raises:
+            LinkerError: threads and processes had it for longer than the patience, together.
+        """
+        deadline = time.monotonic() + self._patience
+        with self._reporting(), contextlib.ExitStack() as held:
+            if not self._writing.acquire(timeout=self._patience):
+                raise sqlite3.OperationalError("database is locked")
+            held.callback(self._writing.release)
+            left = max(0.0, deadline - time.monotonic())
+            self._writer.execute(f"PRAGMA busy_timeout = {1000 * left:.0f}")
+            with self._writer:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

@@ -34,13 +34,15 @@ from linker.files.rows import TableRow
 from linker.files.tables import Added, header_place
 
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet
+_FREE = 100  # of these columns, which answers may need
+_MOST_CELLS = 10_000_000  # of a sheet, with the blank ones before the last of each row
 _NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HELD = ("xl/styles.xml", "xl/workbook.xml", "[content_types].xml")  # as objects of openpyxl
 _MOST_TAGS = 500_000  # of such a part
 _MOST_OTHER_TAGS = 20_000_000  # of another one, such as that of the texts of all cells
 _BLOCK = 1 << 20  # bytes that are copied together
-_ROWS = 1024  # that are read together
+_ROWS = 64  # that are read together
 
 _Result = TypeVar("_Result")
 
@@ -72,14 +74,22 @@ class Workbook:
             for name in {*archive.namelist()} - {*sheets.values()}:
                 if name.endswith((".xml", ".rels")):
                     _checked(archive, name)
-            self._columns = {
-                entry: _Shape(archive.read(entry)).columns for entry in sheets.values()
-            }
+            shapes = {entry: _Shape(archive.read(entry)) for entry in sheets.values()}
+            sizes = {entry: (shape.columns, shape.cells) for entry, shape in shapes.items()}
         self.sheet, place = self._chosen(list(sheets), wanted)
         self._entry, self.header_line = sheets[self.sheet], place + 1
+        self._columns, cells = sizes[self._entry]
+        if self._columns > _MOST_COLUMNS - _FREE or cells > _MOST_CELLS:
+            raise InputError(
+                path,
+                f"the sheet {self.sheet!r} has {self._columns:,} columns, and {cells:,} cells with "
+                "the blank ones between them",
+                expected=f"at most {_MOST_COLUMNS - _FREE:,} columns, and {_MOST_CELLS:,} cells",
+                remedy="delete the columns behind the table, or save it as csv",
+            )
         self.sheets: Sequence[str] = [self.sheet, *(name for name in sheets if name != self.sheet)]
         first = next(itertools.islice(self._values(), place, None), [])
-        self.header = [*first, *[""] * (self._columns[self._entry] - len(first))]
+        self.header = [*first, *[""] * (self._columns - len(first))]
 
     def _stored(self) -> Any:
         """What stands for the file: its path, or its bytes."""
@@ -99,14 +109,18 @@ class Workbook:
                 yield TableRow(number, cells)
 
     def _values(self) -> Iterator[list[str]]:
-        """The cells of each row as texts; of formulas the values that were computed last."""
+        """The cells of each row as texts, without blank ones at its end; of formulas the values
+        that were computed last."""
         with self._reading(), contextlib.closing(_quietly(self._book)) as book:
             sheet = book[self.sheet]
             sheet.reset_dimensions()
             rows = sheet.iter_rows(values_only=True)
             while block := _quietly(lambda: list(itertools.islice(rows, _ROWS))):
                 for cells in block:
-                    yield list(map(_text, cells))
+                    texts = list(map(_text, cells))
+                    while texts and not texts[-1]:
+                        texts.pop()
+                    yield texts
 
     def _book(self) -> Any:
         stored = self._stored()
@@ -142,14 +156,7 @@ class Workbook:
 
         What is added are texts, whatever they begin with, and confidences, which are numbers.
         """
-        first = self._columns[self._entry]
-        if first + len(names) > _MOST_COLUMNS:
-            raise InputError(
-                self.path,
-                f"the sheet {self.sheet!r} has {first:,} columns, and {len(names)} are added",
-                expected=f"at most {_MOST_COLUMNS:,} together",
-                remedy="take out columns, or save it as csv",
-            )
+        first = self._columns
         cells = {self.header_line: names} | {
             row.number: texts for row, texts in added if any(texts)
         }
@@ -209,7 +216,7 @@ def _checked(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 class _Shape:
-    """The rows and columns of a sheet, and where new cells are put.
+    """The rows, columns and cells of a sheet, and where new cells are put.
 
     Args:
         data: its XML.
@@ -220,7 +227,7 @@ class _Shape:
     def __init__(
         self, data: bytes, first: int = 0, cells: Mapping[int, Sequence[str]] = MappingProxyType({})
     ) -> None:
-        self.row = self.columns = self._column = 0
+        self.row = self.columns = self.cells = self._column = 0
         self._is_inside = False  # the element of the cells; drawings have rows, too
         self._data, self._first, self._cells = data, first, cells
         self._new: list[tuple[int, bytes]] = []  # bytes that are put in, and where
@@ -244,12 +251,14 @@ class _Shape:
                 raise ValueError(f"row {number} behind row {self.row}")
             self.row, self._column = number, 0
         elif kind == "c":
+            before = self._column
             row, self._column = (
                 coordinate_to_tuple(place) if place else (self.row, self._column + 1)
             )
             if not 0 < self._column <= _MOST_COLUMNS or row != self.row:
                 raise ValueError(f"the cell {place} in row {self.row}")
             self.columns = max(self.columns, self._column)
+            self.cells += self._column - before
 
     def _end(self, tag: str) -> None:
         prefix, _, kind = tag.rpartition(":")

@@ -15,7 +15,7 @@ from typing import IO, Any, Literal, TextIO
 
 from linker import files, outputs
 from linker.decisions import exchange, log
-from linker.decisions.applying import Decided
+from linker.decisions.applying import Decided, form_in
 from linker.decisions.records import predicate_in
 from linker.decisions.store import DecisionStore
 from linker.files import encodings, tables
@@ -27,10 +27,11 @@ from linker.linking.linker import Linker
 from linker.outputs import Predicted, tsv
 from linker.projects import linking, marks, sources
 from linker.projects import store as rows
-from linker.projects.groups import Row
+from linker.projects.groups import DECIDED
 from linker.projects.queue import Queue
 from linker.projects.store import Project, Source
-from linker.types import Decision, Mention, Prediction, parse_spans
+from linker.text.mentions import Definitions, definitions_of
+from linker.types import Decision, Document, Mention, Prediction, parse_spans
 
 Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
 """`own`: as what came in."""
@@ -43,7 +44,7 @@ _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-valu
 _ZIP = "application/zip"
 _REMARKS = ("flag", "note")
 _ANSWERS = (
-    "SELECT mentions.id, place, text, spans, type, prediction FROM mentions "
+    "SELECT place, text, spans, type, form, prediction FROM mentions "
     "LEFT JOIN answers ON answers.id = answer"
 )
 
@@ -61,26 +62,24 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The rows of a project as they are at a time."""
+    """What people said in a project up to a time."""
 
     project: Project
-    rows: Mapping[int, Row]  # by the numbers of their mentions
     remarks: Mapping[tuple[str, str], str]  # by form and kind
     said: Sequence[Sequence[Decision]]  # those in force on its mentions, of each form and scope
 
     @classmethod
     def of(cls, queue: Queue) -> Snapshot:
-        """The rows of a queue as they are now."""
-        of_mentions = {member[0]: row for row in queue.rows() for member in row.members}
+        """What a queue has now."""
         remarks = {place: value for place, value in queue.remarks.items() if value}
-        return cls(queue.project, of_mentions, remarks, queue.said())
+        return cls(queue.project, remarks, queue.said())
 
 
 class Exporter:
     """Writes a project.
 
     Args:
-        snapshot: its rows.
+        snapshot: what people said in it.
         connection: to the file.
         store: of the file.
         decided: the decisions in force.
@@ -97,8 +96,7 @@ class Exporter:
     ) -> None:
         self._project, self._connection = snapshot.project, connection
         self._store, self._decided, self._linker = store, decided, linker
-        self._rows, self._remarks = snapshot.rows, snapshot.remarks
-        self._said = snapshot.said
+        self._remarks, self._said = snapshot.remarks, snapshot.said
         self._sources = rows.sources(connection, self._project.id)
 
     def described(self, form: AnyForm) -> Export:
@@ -172,8 +170,8 @@ class Exporter:
         with _text(file) as text:
             write_row = tsv.row_writer(text)
             write_row(("mention", *self._columns))
-            for _, number, mention, prediction in self._answers(where, [source.id]):
-                write_row((mention.text, *self._cells(number, prediction)))
+            for _, form, mention, prediction in self._answers(where, [source.id]):
+                write_row((mention.text, *self._cells(form, prediction)))
 
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
         has_documents = self._project.kind == "documents"
@@ -199,15 +197,16 @@ class Exporter:
                 continue
             document = marks.marked(stored.document, marked.get(stored.number, ()))
             values = [self._project.id, stored.number]
-            known: dict[tuple[Any, str], tuple[int, bytes | None]] = {}
-            for number, _, _, spans, kind, packed in self._connection.execute(where, values):
-                known[parse_spans(json.loads(spans)), kind] = number, packed
+            known: dict[tuple[Any, str], bytes | None] = {}
+            for _, _, spans, kind, _, packed in self._connection.execute(where, values):
+                known[parse_spans(json.loads(spans)), kind] = packed
+            definitions = definitions_of(document, self._linker.options.text)
             predictions = []
             for mention in document.mentions:
-                number, packed = known.get((mention.spans, mention.type), (0, None))
-                if packed is None or number not in self._rows:
+                packed = known.get((mention.spans, mention.type))
+                prediction = self._prediction(packed, mention, document, definitions)
+                if prediction is None:
                     continue
-                prediction = self._prediction(number, packed, mention)
                 is_guess = prediction.state in ("model", "accepted in bulk")
                 if not (keeps_ids and mention.gold is not None and is_guess):
                     predictions.append(prediction)
@@ -223,40 +222,41 @@ class Exporter:
 
     def _answers(
         self, statement: str, values: Sequence[Any]
-    ) -> Iterator[tuple[int, int, Mention, Prediction | None]]:
-        """Yield the place, the number and the answer of mentions; None for one without answer."""
-        for number, place, text, _, kind, packed in self._connection.execute(statement, values):
+    ) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
+        """Yield the place, the form and the answer of mentions; None for one without answer."""
+        for place, text, _, kind, form, packed in self._connection.execute(statement, values):
             mention = Mention(text, type=kind)
-            is_known = packed is not None and number in self._rows
-            yield (
-                place,
-                number,
-                mention,
-                (self._prediction(number, packed, mention) if is_known else None),
-            )
+            form = form or form_in(self._linker, text)
+            yield place, form, mention, self._prediction(packed, mention, None, Definitions())
 
-    def _prediction(self, number: int, packed: bytes, mention: Mention) -> Prediction:
-        """The answer for a mention, with decisions applied."""
-        prediction, row = linking.unpacked(packed, mention), self._rows[number]
-        if row.verdict is None:
-            return prediction
-        ruling = self._decided.ruling(mention.text, row.scope, row.group.expanded or None)
-        return self._decided.apply(prediction, ruling, self._linker.linkable, k=linking.CANDIDATES)
+    def _prediction(
+        self,
+        packed: bytes | None,
+        mention: Mention,
+        document: Document | None,
+        definitions: Definitions,
+    ) -> Prediction | None:
+        """The answer for a mention, with decisions applied; None: nobody decided, and it is not
+        linked, since it waits or is of another type."""
+        prediction = linking.unpacked(packed, mention)
+        ruling = self._decided.on_mention(mention, document, definitions)
+        if ruling.by:
+            linkable, k = self._linker.linkable, linking.CANDIDATES
+            prediction = self._decided.apply(prediction, ruling, linkable, k=k)
+        return None if packed is None and prediction.state not in DECIDED else prediction
 
     @property
     def _columns(self) -> Sequence[str]:
         """The columns that are added to tables."""
         return [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
 
-    def _cells(self, number: int, prediction: Prediction | None) -> Sequence[str]:
-        """The cells of the columns that are added, for a mention."""
+    def _cells(self, form: str, prediction: Prediction | None) -> Sequence[str]:
+        """The cells of the columns that are added, for a mention of a form."""
         width = len(linked_tables.columns(sources=True, decisions=True))
         cells = list(linked_tables.cells(prediction))[:width]
         said = prediction.decisions if prediction and prediction.state == "accepted" else ()
         predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")
-        row = self._rows.get(number)
-        form = row.group.form if row else ""
         return [*cells, *(self._remarks.get((form, kind), "") for kind in _REMARKS)]
 
 
@@ -295,7 +295,7 @@ def _apart(project: Project, there: Sequence[Source]) -> Iterator[tuple[str, Sou
 
 def _beside(
     table: Iterable[TableRow],
-    answers: Iterator[tuple[int, int, Mention, Prediction | None]],
+    answers: Iterator[tuple[int, str, Mention, Prediction | None]],
     width: int,
     cells: Any,
 ) -> Iterator[tuple[TableRow, Sequence[str]]]:
@@ -305,8 +305,8 @@ def _beside(
         if following is None or following[0] != row.number:
             yield row, [""] * width
             continue
-        _, number, _, prediction = following
-        yield row, cells(number, prediction)
+        _, form, _, prediction = following
+        yield row, cells(form, prediction)
         following = next(answers, None)
 
 

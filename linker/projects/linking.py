@@ -27,7 +27,7 @@ from linker.projects.sources import Content
 from linker.projects.store import Kept, Project, StoredDocument
 from linker.readers import mentions as readers
 from linker.text.mentions import definitions_of, expanded
-from linker.types import Mention, Prediction, parse_spans
+from linker.types import Mention, Part, Prediction, parse_spans
 
 _MENTIONS = 256  # of tables and lists that are linked together
 _DOCUMENTS = 4
@@ -223,8 +223,10 @@ def _packed(prediction: Prediction) -> Answer:
     return Answer(packed, joined_ids(prediction), json.dumps(shown(prediction)), confidence)
 
 
-def unpacked(packed: bytes, mention: Mention) -> Prediction:
-    """The prediction for a mention that an answer was made of."""
+def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
+    """The prediction for a mention that an answer was made of; None: it is not linked."""
+    if packed is None:
+        return Prediction(mention, (Part(mention.text, spans=mention.spans, nil=True),))
     record = parse_json(zlib.decompress(packed).decode())
     spans = [list(span) for span in mention.spans] or None
     place = {"schema": 1, "mention": mention.text, "document_id": None, "spans": spans}

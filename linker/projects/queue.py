@@ -207,7 +207,8 @@ class Queue:
         is_elsewhere = self._steps.isdisjoint(steps)
         predicate = predicate_in(ruling.by) or ""
         said = reviewers, predicate, is_adjudicated, is_elsewhere
-        if len(ruling.parts) == 1 and self._can_answer(ruling.parts):
+        is_answered = bool(ruling.parts) and self._can_answer(ruling.parts)
+        if len(ruling.parts) == 1 and is_answered:
             (identifier,) = ruling.parts
             ids = join_ids([[identifier]])
             if ruling.is_in_bulk:
@@ -221,13 +222,13 @@ class Queue:
                 name = dictionary.preferred_name(dictionary.rows(identifier)[0])
                 answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
                 return Verdict(ruling.state, ids, answers, None, *said)
-        if not group.answer:
+        if not (group.answer or is_answered):
             return None
         prediction = self.prediction(connection, row)
         if prediction.state == "model":
             return None
-        is_answered = all(part.best for part in prediction.parts)
-        confidence = prediction.confidence if is_answered else None
+        has_concepts = all(part.best for part in prediction.parts)
+        confidence = prediction.confidence if has_concepts else None
         ids = joined_ids(prediction)
         shown = linking.shown(prediction)
         return Verdict(prediction.state, ids, shown, confidence, *said)
@@ -247,21 +248,22 @@ class Queue:
             plain: whether the decisions are not applied.
 
         Raises:
-            Missing: it is not linked.
+            Missing: its mention is gone.
         """
         number, group = row.members[0][0], row.group
         found = connection.execute(
-            "SELECT prediction, spans FROM mentions JOIN answers ON answers.id = answer "
+            "SELECT prediction, spans FROM mentions LEFT JOIN answers ON answers.id = answer "
             "WHERE mentions.id = ?",
             [number],
         ).fetchone()
         if found is None:
-            raise Missing(f"{group.mention!r} is not linked: its type is {group.type!r}")
+            raise Missing(f"{group.mention!r} is gone; load the queue again")
+        packed, spans = found
         document = self.documents.get(row.members[0][1])
         mention = Mention(
-            group.mention, parse_spans(json.loads(found[1])), type=group.type, document_id=document
+            group.mention, parse_spans(json.loads(spans)), type=group.type, document_id=document
         )
-        prediction = linking.unpacked(found[0], mention)
+        prediction = linking.unpacked(packed, mention)
         if plain:
             return prediction
         linkable, ruling = self._linker.linkable, self._on(row)

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from linker.errors import shorten
 from linker.service.errors import Failure
 from linker.service.settings import Key
+from linker.text.people import person
 from linker.types import Decision, Role
 
 
@@ -21,15 +22,17 @@ class Caller:
     reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
     role: Role = ""  # in which it acts where it does not say
     may_adjudicate: bool = True  # as nobody may whose key does not say so, where keys have names
-    others: frozenset[str] = frozenset()  # who have keys of their own
+    others: frozenset[str] = frozenset()  # who have keys of their own, see `text.people`
 
     @classmethod
     def of(cls, key: Key | None, keys: tuple[Key, ...]) -> Caller:
         """Who has a key, of all keys of a service; None: the service asks for none."""
-        names = frozenset(key.reviewer for key in keys if key.reviewer)
+        names = frozenset(person(key.reviewer) for key in keys if key.reviewer)
         if key is None or not names:
             return cls()
-        return cls(key.reviewer, key.role, key.role == "adjudicator", names - {key.reviewer})
+        return cls(
+            key.reviewer, key.role, key.role == "adjudicator", names - {person(key.reviewer)}
+        )
 
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)
@@ -44,15 +47,16 @@ def checked_name(name: str) -> str:
         Failure: its key is that of another, or another has a key.
     """
     caller, name = present(), name.strip()
-    if caller.reviewer and name not in ("", caller.reviewer):
+    if caller.reviewer and person(name) not in ("", person(caller.reviewer)):
         raise Failure(
             403,
             f"the key is that of {caller.reviewer}, and the request is in the name of "
             f"{shorten(name)}; leave the reviewer out",
             "reviewer",
         )
-    if name in caller.others:
-        raise Failure(403, f"{name} has a key; send that one to act as {name}", "reviewer")
+    if person(name) in caller.others:
+        who = shorten(name)
+        raise Failure(403, f"{who} has a key; send that one to act as {who}", "reviewer")
     return caller.reviewer or name
 
 
@@ -61,8 +65,9 @@ def may_say(decision: Decision) -> bool:
     caller = present()
     if decision.role == "adjudicator" and not caller.may_adjudicate:
         return False
-    is_free = not caller.reviewer and decision.reviewer not in caller.others
-    return is_free or decision.reviewer == caller.reviewer
+    who = person(decision.reviewer)
+    is_free = not caller.reviewer and who not in caller.others
+    return is_free or who == person(caller.reviewer)
 
 
 def _checked_role(role: Any) -> Any:

@@ -31,8 +31,10 @@ CLOSE = {"Connection": "close"}  # for a request whose body was not read to its 
 _OPEN = ("/", "/review", "/docs", "/health")  # paths that need no key
 _OPEN_BELOW = ("/static/", "/swagger/")
 _LISTS = 20  # lists and objects of JSON for each mention that a request may have
-_WRITING = ("/decisions", "/projects", "/proposals", "/training")  # how their paths begin
-_UNTIMED = ("/reload", "/training/take")  # take as long as a model takes to load
+_WRITING = ("/decisions", "/projects", "/proposals", "/training", "/label-studio", "/reload")
+"""How the paths begin below which POST and DELETE take as long as they take, so that nothing is
+written that was answered with an error. Where they wait for others, they do so for a limited time.
+"""
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
@@ -94,14 +96,12 @@ class Gate:
 
     async def _error(self, scope: Scope, body: _LimitedBody, answer: _Answer) -> Response | None:
         """Let the application answer a request; an answer in its place where it fails."""
-        limits = self._service.limits
+        is_writing = scope["method"] in _CHANGING and scope["path"].startswith(_WRITING)
+        seconds = None if is_writing else self._service.limits.seconds
         try:
-            seconds = None if scope["path"] in _UNTIMED else limits.seconds
             await _while_awaited(self._app(scope, body, answer), body, seconds)
         except asyncio.TimeoutError:
-            # what may be written by now is not to be sent again
-            is_safe = scope["method"] == "GET" or not scope["path"].startswith(_WRITING)
-            again = {"Retry-After": "5"} if is_safe else {}
+            again = {"Retry-After": "5"}
             return _failed(503, "the answer took too long; ask for less at once", again)
         except ClientDisconnect:  # in the midst of its body
             return None

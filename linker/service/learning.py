@@ -233,10 +233,11 @@ class Training:
                 await asyncio.to_thread(self._put)
                 try:
                     await self._service.reload()
-                except LinkerError:
+                    await asyncio.to_thread(self._settle)
+                except (LinkerError, OSError):
                     await asyncio.to_thread(replacing.exchange, self._next, self._model)
+                    await self._service.reload()
                     raise
-                await asyncio.to_thread(self._settle)
             except (LinkerError, OSError) as error:
                 raise Failure(409, str(error)) from None
         await self._workbench.relink()
@@ -251,15 +252,32 @@ class Training:
         replacing.exchange(self._next, self._model)
 
     def _settle(self) -> None:
-        """Keep the model that has learnt nothing, where the new one has taken its place."""
-        is_kept = self._before.is_dir() and model_hash(str(self._before)) == self._training["base"]
-        if not is_kept and model_hash(str(self._next)) == self._training["base"]:
-            shutil.rmtree(self._before, ignore_errors=True)
-            os.replace(self._next, self._before)
-        shutil.rmtree(self._next, ignore_errors=True)
+        """Keep the model that has learnt nothing, where the new one has taken its place.
+
+        Nothing is deleted before this is written down; where it cannot be, all is as it was.
+        """
+        base = self._training["base"]
+        is_kept = self._before.is_dir() and model_hash(str(self._before)) == base
+        is_moved = not is_kept and model_hash(str(self._next)) == base
         taken = {name: self._training[name] for name in ("model", "base", "last", "decisions")}
-        self._write({"taken": taken})
+        if is_moved:
+            self._swap()
+        try:
+            self._write({"taken": taken})
+        except LinkerError:
+            if is_moved:
+                self._swap()
+            raise
         self._record = {"taken": taken}
+        shutil.rmtree(self._next, ignore_errors=True)
+
+    def _swap(self) -> None:
+        """Exchange what is named as the new model and the one kept, of which one may be missing."""
+        there = [folder for folder in (self._next, self._before) if folder.is_dir()]
+        if len(there) == 2:
+            replacing.exchange(self._next, self._before)
+        else:
+            os.replace(there[0], self._before if there[0] == self._next else self._next)
 
     def _base(self) -> tuple[Path, int, str]:
         """The model that has learnt nothing, the last decision that the one in use has learnt, and
@@ -280,7 +298,11 @@ class Training:
         return await aside(places, lambda: len(taught(places.values())))
 
     def _restore(self) -> None:
-        """Take up what an earlier service left."""
+        """Take up what an earlier service left.
+
+        Raises:
+            LinkerError: a model that was taken could not be kept; the disk is full, perhaps.
+        """
         if not self._file.is_file():
             return
         try:
@@ -288,19 +310,24 @@ class Training:
             if self._training["state"] == "running":
                 self._record["training"] |= {"state": "failed", "error": _CUT_OFF}
             is_done = self._training["state"] == "done" and self._model.is_dir()
-            if is_done and model_hash(str(self._model)) == self._training["model"]:
-                self._settle()  # it was taken, and the service was ended before it was loaded
+            is_taken = is_done and model_hash(str(self._model)) == self._training["model"]
         except (LinkerError, OSError, ValueError, TypeError, LookupError) as error:
             logger.warning("%s: is not as linker writes it (%s); it is left out", self._file, error)
-            self._record = {}
+            self._record, is_taken = {}, False
+        if is_taken:  # and the service was ended before it was loaded
+            self._settle()
 
     async def _keep(self, training: State | None) -> None:
-        """Remember how the training stands, also for a service that is started later."""
+        """Remember how the training stands; also for a service that is started later, unless that
+        cannot be written."""
         record = {name: value for name, value in self._record.items() if name != "training"}
         if training is not None:
             record["training"] = training
-        await asyncio.to_thread(self._write, record)
         self._record = record
+        try:
+            await asyncio.to_thread(self._write, record)
+        except LinkerError as error:
+            logger.warning("%s", error)
 
     def _write(self, record: State) -> None:
         with files.write_aside(self._file) as file:

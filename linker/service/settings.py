@@ -12,6 +12,7 @@ from linker import files
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
+from linker.text.people import person
 from linker.types import Role
 
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
@@ -69,16 +70,23 @@ def read_keys(path: str) -> tuple[Key, ...]:
 
     Raises:
         LinkerError: the file cannot be read, a key is short or cannot be sent in a header, or what
-            stands behind it is no name.
+            stands behind it is no name, or that of another key in another spelling.
     """
     lines = [line.strip() for line in files.read_text(path).splitlines()]
     keys = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
     if not keys:
         raise LinkerError(f"{path}: holds no key; write one a line")
-    return tuple(
-        Key(_secret(key, f"{path}: key {number}"), *_owner(owner, f"{path}: key {number}"))
-        for number, (key, *owner) in enumerate(keys, 1)
-    )
+    made, spelled = list[Key](), dict[str, str]()
+    for number, (key, *owner) in enumerate(keys, 1):
+        where = f"{path}: key {number}"
+        made.append(Key(_secret(key, where), *_owner(owner, where)))
+        name = made[-1].reviewer
+        if (known := spelled.setdefault(person(name), name)) != name:
+            raise LinkerError(
+                f"{where}: {name!r} is a spelling of {known!r}, who has a key before it; write "
+                "the name of a person in one way"
+            )
+    return tuple(made)
 
 
 def _secret(key: str, where: str) -> bytes:

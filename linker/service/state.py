@@ -7,6 +7,7 @@ import dataclasses
 import gc
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -157,9 +158,19 @@ class Service:
         return reading.result() if reading.done() else self.model.decided
 
     async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what writes decisions, in threads of its own, so that others do not wait for it."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writers, partial(function, *args))
+        """Call what writes decisions, in threads of its own, so that others do not wait for it.
+
+        Raises:
+            LinkerError: others wrote, or waited to write, for too long; then it is not called.
+        """
+        deadline = time.monotonic() + _PATIENCE * self.limits.seconds
+
+        def call() -> _Result:
+            if time.monotonic() > deadline:
+                raise LinkerError("the file of decisions is busy; try again later")
+            return function(*args)
+
+        return await asyncio.get_running_loop().run_in_executor(self._writers, call)
 
     async def add(
         self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None = None
@@ -188,7 +199,8 @@ class Service:
             try:
                 added += await self.write(store.add, piece, step)
             except LinkerError as error:
-                raise Failure(503, str(error)) from None
+                stored = f"; of {len(decisions):,} decisions the first {start:,} are stored"
+                raise Failure(503, f"{error}{stored if start else ''}") from None
             if step:
                 step = dataclasses.replace(step, id=added[0].step)
             if len(decisions) > FEW:

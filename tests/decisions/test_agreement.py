@@ -56,3 +56,9 @@ def test_kappa_is_that_of_scikit_learn(pairs: Sequence[tuple[str, str]]) -> None
         assert len({*one, *other}) == 1
     else:
         assert pair.kappa == pytest.approx(cohen_kappa_score(one, other))
+
+
+def test_who_writes_a_name_otherwise_is_the_same_person() -> None:
+    places = [said(Ann="A", bob="A"), said(ann="A", bob="B")]
+    (pair,) = agreement(places).pairs
+    assert (pair.reviewers, pair.both, pair.agreed) == (("Ann", "bob"), 2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -89,7 +90,11 @@ ANN = "ann"
 def test_later_decisions_of_a_reviewer(
     decisions: Sequence[tuple[str, bool]], left: Sequence[int]
 ) -> None:
-    records = [Decision("m", concept, accepted, "", ANN) for concept, accepted in decisions]
+    names = itertools.cycle([ANN, "Ann", "ann\u200b"])  # one person
+    records = [
+        Decision("m", concept, accepted, "", name)
+        for (concept, accepted), name in zip(decisions, names, strict=False)
+    ]
     assert in_force(records) == {("m", ""): [records[place] for place in left]}
 
 

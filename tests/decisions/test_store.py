@@ -122,10 +122,10 @@ def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
         with store.transaction() as connection:
             number = add_step(connection, Step("flagged m", "ann"))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'flag', '1')", (number,))
-        flagged, accepted = undone(store, "ann"), undone(store, "ann")
+        flagged, accepted = undone(store, "Ann"), undone(store, "ann")
         assert flagged
         assert accepted
-        assert (flagged.words, flagged.id, flagged.undone_by) == ("flagged m", 3, "ann")
+        assert (flagged.words, flagged.id, flagged.undone_by) == ("flagged m", 3, "Ann")
         assert accepted.undone[-6:] == "+00:00"
         assert undone(store, "ann") is None  # a decision outside of steps is no step
         assert [p.withdrawn_by for p in store.history()] == ["", "ann", "ann", ""]

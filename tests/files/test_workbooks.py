@@ -218,10 +218,35 @@ def test_a_broken_pipe_is_no_fault_of_the_workbook(path: Path) -> None:
 
 def test_columns_that_do_not_fit(path: Path) -> None:
     wide = rewritten(path, SHEET, lambda data: data.replace(b'r="C2"', b'r="XFC2"'))
-    with pytest.raises(LinkerError, match="'Data' has 16,383 columns, and 2 are added"):
-        extended(wide, "x", "y")
-    sheet = openpyxl.load_workbook(io.BytesIO(extended(wide, "x")))["Data"]
-    assert sheet["XFD2"].value == "x"
+    with pytest.raises(LinkerError, match="'Data' has 16,383 columns"):
+        tables.read(wide, ["disease"])
+    narrower = rewritten(path, SHEET, lambda data: data.replace(b'r="C2"', b'r="XBH2"'))
+    sheet = openpyxl.load_workbook(io.BytesIO(extended(narrower, "x")))["Data"]
+    assert sheet["XBI2"].value == "x"
+
+
+def test_rows_with_a_cell_far_to_the_right_are_refused_before_they_are_read(path: Path) -> None:
+    row = b'<row r="%d"><c r="A%d"><v>1</v></c><c r="XBH%d"><v>1</v></c></row>'
+    rows = b"".join(row % (n, n, n) for n in range(5, 705))  # of 16,284 cells
+
+    def with_rows(data: bytes) -> bytes:
+        return data.replace(b"</sheetData>", rows + b"</sheetData>")
+
+    far = rewritten(path, SHEET, with_rows)
+    with pytest.raises(LinkerError, match=r"11,398,8\d\d cells with the blank ones"):
+        tables.read(far, ["disease"])
+
+
+def test_blank_cells_at_the_end_of_a_row_are_none(path: Path) -> None:
+    styled = b'<c r="D4" s="1"/><c r="XA4" s="1"/>'  # without values
+    wide = rewritten(
+        path,
+        SHEET,
+        lambda data: data.replace(b"</row></sheetData>", styled + b"</row></sheetData>"),
+    )
+    table = tables.read(wide, ["disease"])
+    assert [len(row.cells) for row in table.rows()] == [3, 3, 2]
+    assert len(table.header) == 625  # beside which answers are written
 
 
 def test_openpyxl_is_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

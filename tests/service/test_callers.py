@@ -45,6 +45,9 @@ def decide(client: TestClient, headers: dict[str, str], **said: Any) -> Any:
         (EVE, {"role": ""}, ("eve", "")),
         (NOBODY, {"reviewer": "bob"}, ("bob", "")),
         (NOBODY, {"reviewer": "ada"}, "ada has a key; send that one to act as ada"),
+        (ADA, {"reviewer": "ＡＤＡ"}, ("ada", "")),
+        (NOBODY, {"reviewer": "Ada\u200b"}, "Ada\u200b has a key"),
+        (NOBODY, {"reviewer": "EVE"}, "EVE has a key"),
         (NOBODY, {"role": "adjudicator"}, "the key is not that of an adjudicator"),
     ],
 )

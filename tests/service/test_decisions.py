@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from linker.decisions.store import DecisionStore
+from linker.service import state
 from linker.types import Decision
 
 from .conftest import Start
@@ -154,3 +158,47 @@ def test_no_concept_is_said(client: Any) -> None:
     assert client.post(
         "/decisions", json={"decisions": [{"mention": "m", "concept_id": None}]}
     ).is_success
+
+
+free: Any = {"isolation_level": None, "check_same_thread": False}
+
+
+def test_what_was_refused_while_another_process_writes_is_never_stored(start: Start) -> None:
+    client = start({"seconds": 2.0})  # a quarter of which writes wait
+    store = client.service.store
+    with contextlib.closing(sqlite3.connect(store.path, **free)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        def decide(number: int) -> Any:
+            said = {"mention": f"fever {number}", "concept_id": None, "reviewer": "Ada"}
+            return client.post("/decisions", json={"decisions": [said]})
+
+        with ThreadPoolExecutor(12) as threads:  # more than write at the same time
+            answers = [*threads.map(decide, range(12))]
+    assert {answer.status_code for answer in answers} == {503}
+    assert not any("took too long" in answer.json()["error"] for answer in answers)
+    client.portal.call(client.service.write, int)  # after all that waited
+    assert store.list() == []
+    assert decide(0).status_code == 201
+    assert len(store.list()) == 1
+
+
+def test_how_many_of_a_long_list_are_stored_is_said(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "PIECE", 2)
+    client = start({"seconds": 0.4})
+    store, add = client.service.store, client.service.store.add
+    with contextlib.closing(sqlite3.connect(store.path, **free)) as other:
+
+        def then_locked(*args: Any) -> Any:
+            added = add(*args)
+            other.execute("BEGIN IMMEDIATE")
+            return added
+
+        store.add = then_locked
+        said = [{"mention": f"fever {n}", "concept_id": None} for n in range(3)]
+        answer = client.post("/decisions", json={"decisions": said})
+    assert answer.status_code == 503
+    assert answer.json()["error"].endswith("of 3 decisions the first 2 are stored")
+    assert len(store.list()) == 2

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker
+from linker import Linker, LinkerError, files
 from linker.files import replacing
 from linker.jobs.linking import model_hash
 
@@ -169,3 +169,83 @@ def test_a_model_that_was_changed_since_the_training_stays(
     answer = client.post("/training/take")
     assert (answer.status_code, model_hash(str(own))) == (409, other)
     assert "changed since the training" in answer.json()["error"]
+
+
+class Disk:
+    """A disk that may be full, for the records of a training."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_full = False
+        write = files.write_aside
+
+        def write_aside(path: Any) -> Any:
+            if self.is_full:
+                raise LinkerError(f"{path}: cannot be written: No space left on device")
+            return write(path)
+
+        monkeypatch.setattr("linker.service.learning.files.write_aside", write_aside)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
+
+
+@pytest.mark.parametrize("has_before", [False, True])
+def test_a_model_that_cannot_be_taken_on_a_full_disk_is_not_taken(
+    start: Start, own: Path, linker: Linker, disk: Disk, has_before: bool
+) -> None:
+    record, new, before = (
+        own.with_name(f"own-model{end}") for end in (".learning.json", ".next", ".before")
+    )
+    linker.with_ranker(None).save(new)
+    if has_before:  # of an earlier dictionary
+        shutil.copytree(new, before)
+    old, made = model_hash(str(own)), model_hash(str(new))
+    done = {"state": "done", "base": old, "model": made, "last": 3, "decisions": 2}
+    record.write_text(json.dumps({"training": done}))
+    client = start(model=str(own))
+    disk.is_full = True
+    assert client.post("/training/take").status_code == 409
+    assert client.get("/training").json()["state"] == "done"
+    assert client.service.model.fingerprint == old  # which answers
+    assert [model_hash(str(folder)) for folder in (own, new)] == [old, made]
+    assert before.is_dir() == has_before
+    disk.is_full = False
+    assert client.post("/training/take").json()["state"] == "none"
+    assert client.service.model.fingerprint == made
+    assert [model_hash(str(folder)) for folder in (own, before)] == [made, old]
+    assert not new.exists()
+
+
+def test_a_service_does_not_forget_a_taken_model_on_a_full_disk(
+    start: Start, own: Path, linker: Linker, disk: Disk
+) -> None:
+    record, new = own.with_name("own-model.learning.json"), own.with_name("own-model.next")
+    linker.with_ranker(None).save(new)
+    old, made = model_hash(str(own)), model_hash(str(new))
+    done = {"state": "done", "base": old, "model": made, "last": 3, "decisions": 2}
+    record.write_text(json.dumps({"training": done}))
+    replacing.exchange(new, own)  # and there the service was ended
+    disk.is_full = True
+    with pytest.raises(LinkerError, match="No space left"):
+        start(model=str(own))
+    assert model_hash(str(new)) == old
+    disk.is_full = False
+    assert start(model=str(own)).get("/training").json()["learnt"] == 2
+    assert model_hash(str(own.with_name("own-model.before"))) == old
+
+
+def test_a_training_that_ends_on_a_full_disk_has_ended(
+    client: Any, own: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decide(client, {MALADY: ATAXIA})
+    program = own.with_name("program")
+    line = json.dumps({"what": "writing the model", "share": 0.95})
+    program.write_text(f"#!/bin/sh\necho '{line}'\necho 'linker: no space left' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(program))
+    disk.is_full = True
+    client.post("/training", json={})
+    state = ended(client)
+    assert (state["state"], state["error"], state["share"]) == ("failed", "no space left", 0.95)

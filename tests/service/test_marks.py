@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from typing import Any
@@ -47,6 +48,12 @@ class Documents:
         answer = self.client.post(f"{self.path}/documents/1/marks", json=body)
         assert answer.status_code == status, answer.text
         return answer.json()
+
+    def exported(self) -> dict[str, str]:
+        """The files of all formats."""
+        forms = ("own", "pubtator", "bioc", "jsonl", "tsv", "sssom")
+        path = f"{self.path}/export"
+        return {f: self.client.get(path, params={"format": f}).text for f in forms}
 
     def undo(self) -> Any:
         return self.client.post(f"{self.path}/undo", json={"reviewer": "Ada"}).json()
@@ -156,6 +163,51 @@ def test_a_type_filters_what_is_linked(documents: Documents) -> None:
     states = {m["text"]: m["state"] for m in marked["mentions"]}
     assert states["Breast and ovarian cancer"] == "not linked"
     assert states["𝒜"] == "model"
+
+
+@pytest.mark.parametrize("concept", ["MESH:D001943|MESH:D010051", "MESH:D009369", None])
+def test_what_is_decided_is_written_also_of_a_type_that_is_not_linked(
+    documents: Documents, concept: str | None
+) -> None:
+    chemical = BOTH | {"type": "Chemical"}
+    documents.mark({"action": "change", "before": BOTH, "after": chemical})
+    key = documents.get()["mentions"][1]["key"]
+    decision = {"key": key, "concept_id": concept}
+    body = {"reviewer": "Ada", "decisions": [decision]}
+    documents.client.post(f"{documents.path}/decisions", json=body).raise_for_status()
+    mention = documents.get()["mentions"][1]
+    state = "accepted" if concept else "no concept"
+    ids = concept.split("|") if concept else [None]
+    assert mention["state"] == state
+    assert [a and a["concept_id"] for a in mention["answers"]] == ids
+    written = documents.exported()
+    assert [
+        line.split("\t")[5] for line in written["pubtator"].splitlines() if "\t22\t47" in line
+    ] == [concept or "-1"]
+    assert written["own"] == written["pubtator"]
+    (first, _) = bioc.read(OpenFile(io.BytesIO(written["bioc"].encode()), "days.xml"))
+    assert [m.metadata.get("state") for m in first.mentions] == [None, state, None]
+    predicted = [json.loads(line) for line in written["jsonl"].splitlines()]
+    (one,) = (p for p in predicted if p["spans"] == BOTH["spans"])
+    assert one["state"] == state
+    assert [c["concept_id"] for part in one["parts"] for c in part["candidates"]] == (
+        concept.split("|") if concept else []
+    )
+    table = list(csv.DictReader(io.StringIO(written["tsv"]), delimiter="\t"))
+    assert [r["concept_id"] or None for r in table if r["spans"] == "22-47"] == ids
+    mapped = [line for line in written["sssom"].splitlines() if "\tsemapv:ManualMapping" in line]
+    assert len(mapped) == len(ids)
+
+
+def test_what_is_decided_is_written_also_while_the_rest_waits(documents: Documents) -> None:
+    key = documents.get()["mentions"][0]["key"]
+    body = {"reviewer": "Ada", "decisions": [{"key": key, "concept_id": "MESH:D009369"}]}
+    documents.client.post(f"{documents.path}/decisions", json=body).raise_for_status()
+    with documents.client.service.store.transaction() as connection:  # as it is linked anew
+        connection.execute("UPDATE mentions SET answer = NULL")
+    for form, text in documents.exported().items():
+        assert "MESH:D009369" in text, form
+        assert "MESH:D001943" not in text, form  # which nobody decided
 
 
 def test_exports_carry_marks(documents: Documents) -> None:

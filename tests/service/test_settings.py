@@ -99,6 +99,10 @@ def test_keys_may_have_names_and_roles(tmp_path: Path) -> None:
         ("0123456789äbcdef", "key 2 is no key"),
         ("0123456789abcdef Ada; judge", "key 2: 'Ada; judge' stands behind it; expected the name"),
         ("0123456789abcdef ; adjudicator", "key 2: '; adjudicator' stands behind it"),
+        (
+            "0123456789abcdef Eve\n0123456789abcdeg EVE; adjudicator",
+            "key 3: 'EVE' is a spelling of 'Eve', who has a key before it",
+        ),
     ],
 )
 def test_bad_keys(tmp_path: Path, line: str, said: str) -> None:
