@@ -334,7 +334,7 @@ class Linker:
         """Link items, each by a copy of `request`, which has no item of its own."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        self._checked(request)  # what is wrong is reported before anything is read
+        self.checked(request)  # what is wrong is reported before anything is read
         self.restricted(request.within)
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
@@ -355,7 +355,7 @@ class Linker:
             requests: items, each with its own limits.
             batch_size, wanted: as for `link_items`.
         """
-        checked = map(self._checked, requests)
+        checked = map(self.checked, requests)
         for batch in batches(checked, self.options.text, batch_size, wanted):
             for engine, answers in self._by_engine(batch):
                 engine.link(answers)
@@ -369,8 +369,12 @@ class Linker:
                 by_part.setdefault(answer.restrictions, []).append(answer)
         return [(self._part(part).engine, answers) for part, answers in by_part.items()]
 
-    def _checked(self, request: Request) -> Request:
-        """Refuse what the model cannot give: a confidence, or ids of a vocabulary."""
+    def checked(self, request: Request) -> Request:
+        """A request; what the model cannot give is refused: a confidence, or ids of a vocabulary.
+
+        Raises:
+            LinkerError: it is asked for.
+        """
         if request.threshold and self.ranker is None:
             raise LinkerError(
                 "the linker gives no confidence, so that there is no threshold on it; "
