@@ -15,6 +15,7 @@ from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
+from linker.files.columns import ColumnNeeded
 from linker.formats import FORMATS, pyarrow_for
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
@@ -272,7 +273,12 @@ def _link_file(
 ) -> int:
     """Link a file of a job; returned is the number of its mentions."""
     kind = settings.input_format
-    kind = readers.detect(file.path) if kind == "auto" else kind
+    if kind == "auto":
+        kind = readers.detect(file.path)
+        try:
+            readers.check_list(file.path, kind)
+        except ColumnNeeded as error:
+            raise LinkerError(f"{error}; link it by itself, with --column") from None
     items = file.read(kind, settings.column, on_error)
     linked = settings.link(linker, decisions)(
         selectable(items, linker, file.path, on_error=on_error)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import io
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
-from linker.errors import InputError, LinkerError, RecordError, stop
-from linker.files import OpenFile, encodings, tables
+from linker.errors import LinkerError, RecordError, stop
+from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
 from linker.formats import FORMATS, MENTIONS
-from linker.ids import NO_CONCEPT
 from linker.readers import mentions as readers
 from linker.readers import text as texts
 from linker.readers.records import check_mention
@@ -30,41 +28,8 @@ Headed = tuple[Sequence[str], str]
 TABLES = ("csv", "tsv", "xlsx")
 _GZIP = b"\x1f\x8b"
 _FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
-_COLUMNS = ("mention", "disease")  # that hold mentions, if there are
-_PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
-_LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
-_LETTER = re.compile(r"[^\W\d_]")
-_ID = re.compile(r"[^\s\d]*\d\S*")  # also a number or a date
-_LOOKED_AT = 200  # cells of a column
-_SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
 _UNPACKED = 8  # times the longest body that a workbook may unpack to
 _LONGEST_NAME, _MOST_WORDS = 120, 12  # of a line that may be a name, in characters and words
-
-
-class ColumnNeeded(LinkerError):
-    """A table of which somebody has to say which column holds the mentions.
-
-    Args:
-        file: the table, for the message.
-        columns: each with a few of its cells.
-        suggested: the name of the column that is likely; None: none is.
-        rows: how many rows the table has.
-    """
-
-    def __init__(
-        self,
-        file: files.Pathlike,
-        columns: Sequence[dict[str, Any]],
-        suggested: str | None,
-        rows: int,
-    ) -> None:
-        names = ", ".join(repr(column["name"]) for column in columns[:20])
-        super().__init__(f"{file}: name the column that holds the mentions; there are {names}")
-        self.columns, self.suggested, self.rows = columns, suggested, rows
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is to be chosen from, as an object that `json` can write."""
-        return {"columns": self.columns, "suggested": self.suggested, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +52,7 @@ class Opened:
             known: tables that it may be one of; see `read`.
         """
         names = [name for _, name in known]
-        wanted = [column] if column and not column.isdigit() else [*names, *_COLUMNS]
+        wanted = [column] if column and not column.isdigit() else [*names, *columns.COLUMNS]
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -202,7 +167,7 @@ def read(
     # packed here, so that nobody who writes waits for it
     about, file = (name or "upload", content), opened(content, name, column, encoding)
     table = file.table(column, most, known) if file.kind in TABLES else None
-    if table and (file.kind != "tsv" or column is not None or not has_ids(table)):
+    if table and (file.kind != "tsv" or column is not None or not columns.has_ids(table)):
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)
@@ -240,7 +205,7 @@ def _of_table(
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
     column = _known_column(table, lines, known) if column is None else column
-    place = column_of(table, lines) if column is None else tables.place_of(table, column)
+    place = columns.column_of(table, lines) if column is None else tables.place_of(table, column)
     rows = tuple(_rows(file.file, lines, place))
     if not rows:
         title = table.header[place].strip()
@@ -274,12 +239,6 @@ def _rows(file: files.Pathlike, lines: Sequence[TableRow], place: int) -> Iterat
             stop(error.at(file, row.number))
 
 
-def has_ids(table: Table) -> bool:
-    """Whether the first row is a mention with its ids, so that there is no header."""
-    cells = [*table.header, ""]
-    return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
-
-
 def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:
     """The column of the mentions in a table that linker wrote of one of a project's tables.
 
@@ -298,52 +257,8 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
     same = same or {column for _, column in known if titles.count(column) == 1}
     same = same or {title for title in titles[:1] if title == "mention"}  # of a list
     if len(same) > 1:
-        raise _needed(table, rows, None)
+        raise columns.needed(table, rows, None)
     return next(iter(same), None)
-
-
-def _needed(table: Table, rows: Sequence[TableRow], suggested: str | None) -> ColumnNeeded:
-    """What is to be chosen from."""
-    columns = [
-        {"name": title.strip(), "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
-        for title, cells in ((t, filled(rows, place)) for place, t in enumerate(table.header))
-    ]
-    return ColumnNeeded(table.path, columns, suggested, len(rows))
-
-
-def column_of(table: Table, rows: Sequence[TableRow]) -> int:
-    """The place of the column that holds the mentions, by its name and its cells.
-
-    Raises:
-        ColumnNeeded: several may hold them, or none does.
-    """
-    titles = [title.strip() for title in table.header]
-    if not any(titles):
-        problem = "has no column with a name"
-        raise InputError(table.path, problem, expected="a header, and rows below it")
-    cells = [filled(rows, place) for place in range(len(titles))]
-    likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
-    by_name = {titles[i].lower(): i for i in reversed(likely)}
-    known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
-    place = next((by_name[name] for name in known if name in by_name), None)
-    if place is not None:
-        return place
-    hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
-    suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
-    raise _needed(table, rows, next(iter(suggested), None))
-
-
-def filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
-    """The cells of a column that are not blank, each with the number of its row."""
-    cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
-    return [(text, number) for text, number in cells if text]
-
-
-def _are_names(cells: Sequence[tuple[str, int]]) -> bool:
-    """Whether most cells of a column are words, not ids, numbers or dates."""
-    texts = [text for text, _ in cells[:_LOOKED_AT]]
-    names = [text for text in texts if _LETTER.search(text) and not _ID.fullmatch(text)]
-    return 2 * len(names) > len(texts)
 
 
 def _is_prose(file: files.Pathlike) -> bool:

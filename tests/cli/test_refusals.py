@@ -27,6 +27,10 @@ WRONG = [  # exit code 2
     ("link {m} --engine ray", "m.txt: each file that is read becomes one in a folder; name the fo"),
     ("link {folder}", "folder: each file that is read becomes one in a folder; name the folder"),
     ("link '{folder}/*.txt' --encoding cp850 -o o", "--encoding is for a file; the files of a job"),
+    (
+        "link {t}",
+        "name the column that holds the mentions; there are 'disease' (gout), 'n' (1); add",
+    ),
     ("link {t} --column disease --format tsv", "keeps its format; leave out --format"),
     ("link {t} --column disease -k 5", "no candidates; leave out -k"),
     ("link {t} --column disease --workers 2", "by one process; leave out --workers"),
@@ -96,10 +100,12 @@ MISSING = [  # exit code 1
     ("dictionary stats {folder}", "is not a dictionary in a format that linker knows"),
     ("dictionary stats {model} --types T047", "is a saved dictionary; --types can be chosen only"),
     ("serve --port 0 --no-decisions --precision int8", "links by characters, which have no int8"),
+    ("link nowhere.txt", "nowhere.txt: there is no such file; check the path"),
+    ("link hepatitis/B", "hepatitis/B: there is no such file; check the path"),
     *(
         (f"{command} nowhere", "nowhere: there is no such file; check the path")
         for command in (
-            *("link", "annotate", "evaluate", "dictionary stats", "dictionary diff {dict}"),
+            *("link -o o", "annotate", "evaluate", "dictionary stats", "dictionary diff {dict}"),
             *("evaluate {t} --predictions", "train --dict", "train --dict {dict} --mentions"),
             *("train --dict {dict} --hierarchy", "train --dict {dict} --spelling"),
             *("train --dict {dict} --config", "words train -o w"),
