@@ -184,9 +184,9 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     from linker.jobs import linking
     from linker.jobs import tables as linked
 
-    source, on_error = options.source, options.on_error
+    source, long = options.source, list[int]()
     wanted = columns.COLUMNS if settings.column is None else [settings.column]
-    table = tables.read(source, wanted, encoding=options.encoding)
+    table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
         raise _named(columns.suggested(table, list(itertools.islice(table.rows(), columns.FIRST))))
     _check_table(table, options)
@@ -194,9 +194,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
-    rows = linked.predicted(
-        source, table.rows(), place, link_mentions, on_error, settings.batch_size
-    )
+    rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
     outcomes = Counter[str]()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
@@ -210,6 +208,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     has = has_decisions or linking.lends(linker), has_decisions, bool(settings.also)
     common.write_table(table, options.output, *linked.written(counted(), *has))
     common.say_outcomes("row", outcomes)
+    common.say_long(long)
 
 
 def _check_table(table: Table, given: SimpleNamespace) -> None:

@@ -295,7 +295,12 @@ class Linker:
         return Predictions(predictions) if isinstance(many, Collection) else predictions
 
     def link_column(
-        self, frame: Any, column: str, *, prefix: str = "", **limits: Unpack[Keywords]
+        self,
+        frame: Any,
+        column: str | tuple[Any, ...],
+        *,
+        prefix: str = "",
+        **limits: Unpack[Keywords],
     ) -> Any:
         """Link the mentions in a column of a data frame; see `linker.integrations.frames`."""
         from linker.integrations import frames

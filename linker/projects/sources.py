@@ -5,20 +5,21 @@ from __future__ import annotations
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
-from linker.errors import LinkerError, RecordError, stop
+from linker.errors import LinkerError
 from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
 from linker.formats import FORMATS, MENTIONS
+from linker.jobs.tables import mention_of
 from linker.readers import mentions as readers
 from linker.readers import text as texts
-from linker.readers.records import check_mention
+from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention
 
 Kind = Literal["table", "list", "documents"]
@@ -84,6 +85,7 @@ class Content:
     packed: bytes = b""  # the content, as it is kept
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
     blank: int = 0  # rows of a table without a mention
+    long: tuple[int, ...] = ()  # rows of a table with a cell that is too long for one
 
     @property
     def notes(self) -> list[str]:
@@ -98,7 +100,12 @@ class Content:
             formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
             told.append(
                 f"rows with an empty cell in the column of the mentions: {self.blank:,} of "
-                f"{self.blank + len(self.rows):,}{formulas}"
+                f"{self.blank + len(self.long) + len(self.rows):,}{formulas}"
+            )
+        if self.long:
+            told.append(
+                f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
+                f"{len(self.long):,}, the first in row {self.long[0]:,}"
             )
         counts = Counter(document.id for document in self.documents)
         told += [
@@ -206,14 +213,17 @@ def _of_table(
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
     column = _known_column(table, lines, known) if column is None else column
     place = columns.column_of(table, lines) if column is None else tables.place_of(table, column)
-    rows = tuple(_rows(file.file, lines, place))
+    long = list[int]()
+    mentions = [(row, mention_of(row, place, long)) for row in lines]
+    rows = tuple(Row(row.number, m.text, "", tuple(row.cells)) for row, m in mentions if m)
     if not rows:
         title = table.header[place].strip()
-        raise LinkerError(f"{file.file}: the column {title!r} is empty; name another column")
+        raise LinkerError(f"{file.file}: the column {title!r} holds no names; name another column")
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
     made = Content(*about, "table", file.kind, file.encoding, named, header, rows)
-    return replace(made, sheets=tuple(table.sheets), blank=len(lines) - len(rows))
+    blank = len(lines) - len(rows) - len(long)
+    return replace(made, sheets=tuple(table.sheets), blank=blank, long=tuple(long))
 
 
 def _name_of(table: Table, place: int) -> str:
@@ -221,22 +231,6 @@ def _name_of(table: Table, place: int) -> str:
     title = table.header[place].strip()
     is_one = sum(other.strip() == title for other in table.header) == 1
     return title if title and is_one else str(place + 1)
-
-
-def _rows(file: files.Pathlike, lines: Sequence[TableRow], place: int) -> Iterator[Row]:
-    """The rows with a mention.
-
-    Raises:
-        InputError: one is too long.
-    """
-    for row in lines:
-        text = row.cells[place] if place < len(row.cells) else ""
-        if not text.strip():
-            continue
-        try:
-            yield Row(row.number, check_mention(text), "", tuple(row.cells))
-        except RecordError as error:
-            stop(error.at(file, row.number))
 
 
 def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from linker import files
-from linker.errors import stop
 from linker.files import columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
@@ -91,12 +90,11 @@ def router(service: Service) -> APIRouter:
         content = await content_of(request)
 
         def read() -> tuple[Table, list[TableRow], list[Mention | None]]:
-            known = sources.opened(content, name, column, encoding)
-            file, table = known.file, known.table(column, limits.body)
+            table = sources.opened(content, name, column, encoding).table(column, limits.body)
             place, rows = tables.place_of(table, column), list(table.rows())
             filled = columns.filled(rows, place)
             check("mentions in the file", len(filled), limits.mentions, "body")
-            return table, rows, [linked_tables.mention_of(file, row, place, stop) for row in rows]
+            return table, rows, [linked_tables.mention_of(row, place, []) for row in rows]
 
         table, rows, mentions = await service.run(read)
         model, has_decisions = service.model, service.store is not None
@@ -168,9 +166,11 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
     except columns.ColumnNeeded as needed:
         return needed.to_dict()
     filled = columns.filled(rows, place)
-    mentions = [{"text": text, "row": number} for text, number in filled]
-    check("mentions in the file", len(mentions), limits.mentions, "body")
-    return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
+    names = [{"text": t, "row": number} for t, number in filled if len(t) <= limits.mention]
+    check("mentions in the file", len(names), limits.mentions, "body")
+    found = {"mentions": names, "column": table.header[place].strip(), "rows": len(rows)}
+    too_long = len(filled) - len(names)
+    return found | ({"too_long": too_long} if too_long else {})
 
 
 def _mention(mention: Mention) -> dict[str, Any]:
