@@ -66,6 +66,16 @@ def test_what_is_installed_is_installed_from_where_it_came(
     assert shlex.split(version.install_hint("dense")) == ["pip", "install", wanted]
 
 
+def test_what_is_installed_from_a_checkout_keeps_the_versions_that_were_tested(site: Path) -> None:
+    checkout = site / "a checkout"
+    checkout.mkdir()
+    (checkout / "constraints.txt").touch()
+    installed(site, "our-name", "linker.cli:main", {"url": checkout.as_uri(), "dir_info": {}})
+    versions = ["-c", str(checkout / "constraints.txt")]
+    command = ["pip", "install", *versions, f"our-name[dense] @ {checkout.as_uri()}"]
+    assert shlex.split(version.install_hint("dense")) == command
+
+
 def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
     assert version.install_hint("dense") == "pip install 'concept-linker[dense]'"
     assert CONFIG["metadata"]["name"] == version.NAME == "concept-linker"

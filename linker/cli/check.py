@@ -61,16 +61,17 @@ def check(options: SimpleNamespace) -> None:
     linker = Linker.load(options.model)
     ids: Sequence[str] = [options.id_column] if options.id_column else _IDS
     labels: Sequence[str] = [options.label_column] if options.label_column else _LABELS
-    table = tables.read(options.source, (*ids, *labels), encoding=options.encoding)
+    wanted, long = (*ids, *labels), list[int]()
+    table = tables.read(
+        options.source, wanted, encoding=options.encoding, on_error=options.on_error
+    )
     rows = table.rows()
     titles = [title.strip() for title in table.header]
     predicate = titles.index(_PREDICATE) if _PREDICATE in titles else None
     if predicate is not None and not (options.id_column or options.label_column):
         rows, ids, labels = _side(table, rows, linker)
     id_place, label_place = tables.first_of(table, ids), tables.first_of(table, labels)
-    linked = linking.predicted(
-        options.source, rows, label_place, linker.link_items, options.on_error
-    )
+    linked = linking.predicted(rows, label_place, linker.link_items, long)
     checker, counts = PairChecker(linker, options.threshold), Counter[str]()
 
     def checked() -> Iterator[tuple[TableRow, Checked]]:
@@ -90,6 +91,7 @@ def check(options: SimpleNamespace) -> None:
     common.write_table(table, options.output, COLUMNS, checked())
     verdicts = ", ".join(f"{counts[verdict]:,} {verdict or 'empty'}" for verdict in _VERDICTS)
     common.say(f"{common.counted(sum(counts.values()), 'row')}: {verdicts}")
+    common.say_long(long)
 
 
 def _side(

@@ -101,6 +101,15 @@ def say_outcomes(what: str, outcomes: Counter[str]) -> None:
     say(f"{counted(sum(outcomes.values()), what)}: {counts}")
 
 
+def say_long(rows: Sequence[int]) -> None:
+    """Report the rows of a table whose cells are too long for a mention."""
+    from linker.readers.records import MENTION_LIMIT
+
+    if rows:
+        cells = f"{counted(len(rows), 'cell')} of more than {MENTION_LIMIT:,} characters"
+        say(f"{cells} stayed without an answer, the first in row {rows[0]:,}")
+
+
 def say_model(linker: Linker, folder: str) -> None:
     """Say what the model holds that was written, and how well its index finds names."""
     from linker.linking import folder as model_folder

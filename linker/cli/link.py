@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
+import os
+import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -16,12 +20,15 @@ import click
 from linker import formats
 from linker.cli import common, machines
 from linker.cli import options as o
-from linker.types import Selection
+from linker.errors import UsageError
+from linker.types import Mention, Selection
 
 if TYPE_CHECKING:
+    from linker.files import Pathlike
+    from linker.files.columns import ColumnNeeded
     from linker.files.rows import TableRow
     from linker.files.tables import Table
-    from linker.jobs.linking import LinkSettings
+    from linker.jobs.linking import Item, LinkSettings
     from linker.types import Prediction
 
 
@@ -61,6 +68,8 @@ def link(options: SimpleNamespace) -> None:
 
     With --column a table (tsv, csv or xlsx) is written back with more columns.
 
+    A mention may stand in the place of INPUT, where there is no such file.
+
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
@@ -88,21 +97,26 @@ def link(options: SimpleNamespace) -> None:
 
 def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link one file, or standard input."""
-    from linker.files import encodings
+    from linker.files import OpenFile, encodings
     from linker.jobs import linking
     from linker.readers import mentions as readers
 
     source, output, on_error = options.source, options.output, options.on_error
-    linker = machines.loaded(settings, options.places)
     kind = settings.input_format
-    content, _ = encodings.as_utf8(source, options.encoding)
-    kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
-    if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        common.say(
-            f"{source}: is read as one mention a line; for a table, name the column with --column"
-        )
+    if _is_mention(options):
+        common.say(f"there is no file {source!r}; it is linked as a mention")
+        content: Pathlike = OpenFile(io.BytesIO(os.fsencode(source)), source)
+        kind = "txt"
+    else:
+        content, _ = encodings.as_utf8(source, options.encoding)
+        kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
     settings = dataclasses.replace(settings, input_format=kind)
     items = readers.read(content, kind, on_error=on_error, column=settings.column)
+    if options.input_format == "auto":
+        items = _of_list(content, settings, items)
+        if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+            common.say(f"{source}: is read as one mention a line; name a column with --column")
+    linker = machines.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
     outcomes, _ = machines.write_linked(linker, settings, chunks, (source, output), options.places)
@@ -112,6 +126,40 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
         )
     elif output not in ("-", "/dev/stdout"):
         common.say_outcomes("mention", outcomes)
+
+
+def _is_mention(options: SimpleNamespace) -> bool:
+    """Whether INPUT is a mention: there is no such file, and nothing speaks of one."""
+    source, output = options.source, options.output
+    is_name = source.strip() and Path(source).name == source != "-"
+    speaks = output != "-" or options.input_format != "auto" or re.search(r"\.\w+$", source)
+    return is_name and not speaks and not os.path.exists(source)
+
+
+def _of_list(path: Pathlike, settings: LinkSettings, items: Iterator[Item]) -> Iterator[Item]:
+    """The items of a file, unless it is a table of which a column has to be named.
+
+    A pipe is read only once, and not looked at where each of its lines is answered at once.
+    """
+    from linker.files.columns import FIRST, ColumnNeeded
+    from linker.readers import mentions as readers
+
+    read: list[Item] = []
+    lines: list[str] | None = None
+    if str(path) == "-" or Path(path).is_fifo():
+        read = list(itertools.islice(items, FIRST * (settings.batch_size > 1)))
+        lines = [item.text for item in read if isinstance(item, Mention)]
+    try:
+        readers.check_list(path, settings.input_format, lines)
+    except ColumnNeeded as error:
+        raise _named(error, "; where each line is one mention, add --input-format txt") from None
+    return itertools.chain(read, items)
+
+
+def _named(error: ColumnNeeded, otherwise: str = "") -> UsageError:
+    """The error of a table without --column, with what is to be typed."""
+    name = shlex.quote(error.suggested or "NAME")
+    return UsageError(f"{error}; add --column {name}{otherwise}")
 
 
 def _is_table(source: str, column: str | None, input_format: str) -> bool:
@@ -132,22 +180,21 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     from linker import outputs
     from linker.decisions.applying import Decided
-    from linker.files import tables
+    from linker.files import columns, tables
     from linker.jobs import linking
     from linker.jobs import tables as linked
 
+    source, long = options.source, list[int]()
+    wanted = columns.COLUMNS if settings.column is None else [settings.column]
+    table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
-        raise click.UsageError("name the column of the mentions in the workbook with --column")
-    source, on_error = options.source, options.on_error
-    table = tables.read(source, [settings.column], encoding=options.encoding)
+        raise _named(columns.suggested(table, list(itertools.islice(table.rows(), columns.FIRST))))
     _check_table(table, options)
     place = tables.place_of(table, settings.column)
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
-    rows = linked.predicted(
-        source, table.rows(), place, link_mentions, on_error, settings.batch_size
-    )
+    rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
     outcomes = Counter[str]()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
@@ -161,6 +208,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     has = has_decisions or linking.lends(linker), has_decisions, bool(settings.also)
     common.write_table(table, options.output, *linked.written(counted(), *has))
     common.say_outcomes("row", outcomes)
+    common.say_long(long)
 
 
 def _check_table(table: Table, given: SimpleNamespace) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from linker.integrations import linker_of
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Keywords, Linker
+from linker.readers.records import MENTION_LIMIT
 from linker.text.mentions import Item
 from linker.types import Document, Mention, Prediction, Predictions
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Model = Linker | str | os.PathLike[str] | None
 """See `linker.integrations.linker_of`."""
 _Frame = TypeVar("_Frame")
+logger = logging.getLogger(__name__)
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as they are written
 
 
@@ -51,7 +54,7 @@ def link(items: Any, model: Model = None, **limits: Unpack[Keywords]) -> Any:
 
 def link_column(
     frame: _Frame,
-    column: str,
+    column: str | tuple[Any, ...],
     model: Model = None,
     *,
     prefix: str = "",
@@ -63,11 +66,14 @@ def link_column(
     adds to a table, where what stands for several parts of a mention is joined by `|`; but
     `confidence` is one number, the product of those of the parts. With k above 1 there is a column
     `candidates`, too: a list of the ids of all candidates, part by part, the best first. A cell
-    that is missing or blank has missing answers. Equal texts are linked once.
+    that is missing, blank, or longer than 1,000 characters has missing answers. Equal texts are
+    linked once. Where columns have names of several levels, those of the new ones are blank below
+    the first.
 
     Args:
         frame: a data frame of pandas or polars, or a table of pyarrow.
-        column: of texts.
+        column: of texts; one of several levels is a tuple, or its first level alone where the
+            others are blank.
         model: as for `link`.
         prefix: of the names of the new columns.
         limits: as for `Linker.link`; but k is 1 unless it is given.
@@ -76,7 +82,11 @@ def link_column(
         LinkerError: the frame is none, or its rows are not there yet; it does not have the column,
             or has one of the new columns; a cell is neither a text nor missing.
     """
-    table = _table(frame, column)
+    table = _table(frame)
+    index: Any = frame.columns if table.implementation.is_pandas_like() else None  # type: ignore[attr-defined]
+    deeper = ("",) * (index.nlevels - 1 if index is not None else 0)
+    wanted: Any = (column, *deeper) if deeper and isinstance(column, str) else column
+    _check_column(table.columns, wanted)
     linker = linker_of(model)
     dtypes: dict[str, Any] = dict.fromkeys(
         tables.columns(
@@ -87,14 +97,15 @@ def link_column(
     dtypes["confidence"] = nw.Float64
     if limits.setdefault("k", 1) > 1:  # pandas has lists in columns of objects alone
         dtypes["candidates"] = None if table.implementation.is_pandas() else nw.List(nw.String)
-    if there := [prefix + name for name in dtypes if prefix + name in table.columns]:
+    names = [(prefix + name, *deeper) if deeper else prefix + name for name in dtypes]
+    if there := [name for name in names if name in table.columns]:
         raise LinkerError(
             f"the frame has a column {there[0]} already; drop it, or name the new columns "
-            f"otherwise: prefix={f'{column}_'!r}"
+            f"otherwise: prefix={f'{wanted[0] if deeper else column}_'!r}"
         )
-    texts = texts_of(table.get_column(column).to_list(), column)
+    texts = texts_of(table.get_column(wanted).to_list(), column)
     rows = {text: _row(prediction) for text, prediction in linked(linker, texts, **limits)}
-    return table.with_columns(  # type: ignore[no-any-return]
+    result = table.with_columns(
         nw.new_series(
             prefix + name,
             [rows[text][name] if text else None for text in texts],
@@ -103,10 +114,13 @@ def link_column(
         )
         for name, dtype in dtypes.items()
     ).to_native()
+    if deeper:  # which narwhals makes tuples
+        result.columns = index.append(index.from_tuples(names, names=index.names))
+    return result  # type: ignore[no-any-return]
 
 
-def _table(frame: Any, column: str) -> nw.DataFrame[Any]:
-    """The frame, in which there is the column."""
+def _table(frame: Any) -> nw.DataFrame[Any]:
+    """The frame, as a table of narwhals."""
     kind = type(frame).__name__
     try:
         table = nw.from_native(frame, pass_through=True)
@@ -122,17 +136,20 @@ def _table(frame: Any, column: str) -> nw.DataFrame[Any]:
             f"a {kind} is no data frame of pandas or polars, and no table of pyarrow; "
             "link texts by themselves with link()"
         )
-    names = table.columns
+    return table
+
+
+def _check_column(names: Sequence[Any], column: Any) -> None:
+    """Check that there is the column."""
     if column not in names:
         near = difflib.get_close_matches(str(column), map(str, names))
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         listed = shorten(", ".join(map(str, names)), 300) or "none"
         raise LinkerError(f"the frame has no column {column!r}{hint}; it has: {listed}")
-    return table
 
 
 def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:
-    """The texts in cells, None for those that are missing or blank.
+    """The texts in cells, None for those that are missing, blank, or too long, which is logged.
 
     Args:
         cells: of a column.
@@ -141,14 +158,19 @@ def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:
     Raises:
         LinkerError: a cell is something else.
     """
-    texts: list[str | None] = []
+    texts, long = list[str | None](), 0
     for place, cell in enumerate(cells):
         if not isinstance(cell, str) and str(cell) not in _MISSING:
             raise LinkerError(
                 f"column {column!r}, row {place} (from 0): {shorten(repr(cell))} is no text; "
                 "name a column of texts, or make it one"
             )
-        texts.append((cell.strip() or None) if isinstance(cell, str) else None)
+        text = cell.strip() if isinstance(cell, str) else ""
+        long += len(text) > MENTION_LIMIT
+        texts.append(text if 0 < len(text) <= MENTION_LIMIT else None)
+    if long:
+        said = "column %r: %s of more than %s characters, which have missing answers"
+        logger.warning(said, column, f"{long:,} cell{'s' * (long != 1)}", f"{MENTION_LIMIT:,}")
     return texts
 
 

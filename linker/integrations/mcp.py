@@ -16,11 +16,11 @@ from pydantic import BaseModel, Field
 
 from linker.decisions.applying import Decided
 from linker.dictionary import lookup
-from linker.errors import LinkerError, RecordError, needing
+from linker.errors import LinkerError, needing
 from linker.evaluation.pairs import PairChecker
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
-from linker.readers.records import check_mention
+from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Part, Passage, Prediction
 from linker.version import VERSION
 
@@ -120,11 +120,12 @@ class Tools:
     ) -> list[list[LinkedPart]]:
         """Link names as people write them; each is answered by a list of its parts.
 
-        "breast and ovarian cancer" has two parts, most names have one.
+        "breast and ovarian cancer" has two parts, most names have one. A blank name, and one of
+        more than 1,000 characters, has none.
         """
-        texts = map(check_mention, mentions)
-        predictions = self.linker.link(texts, k=k, threshold=threshold, decisions=self.decisions)
-        return [[_linked(part, p) for part in p.parts] for p in predictions]
+        names = map(_name, mentions)
+        predictions = self.linker.link(names, k=k, threshold=threshold, decisions=self.decisions)
+        return [[_linked(part, p) for part in p.parts if part.text] for p in predictions]
 
     def annotate_text(
         self,
@@ -190,13 +191,17 @@ class Tools:
         """Check ids with their labels, before they are written down.
 
         right: the label names the concept; obsolete: the id was replaced by current_id; mismatched:
-        the label means better_id; unsure: neither is clear; unknown: there is no such id.
+        the label means better_id; unsure: neither is clear; unknown: there is no such id. Without
+        a label, or with one of more than 1,000 characters, only obsolete or unknown is said.
         """
-        labels = [check_mention(pair.label) for pair in pairs]
+        labels = [_name(pair.label) for pair in pairs]
         checker, predictions = PairChecker(self.linker), self.linker.link(iter(labels))
         return [
-            CheckedPair(**dict(pair), **checker.check(pair.id, pair.label, prediction)._asdict())
-            for pair, prediction in zip(pairs, predictions, strict=True)
+            CheckedPair(
+                **dict(pair),
+                **checker.check(pair.id, label, prediction if label else None)._asdict(),
+            )
+            for pair, label, prediction in zip(pairs, labels, predictions, strict=True)
         ]
 
 
@@ -236,10 +241,15 @@ def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
     def refusing(*args: Any, **values: Any) -> Any:
         try:
             return tool(*args, **values)
-        except (LinkerError, RecordError) as error:
+        except LinkerError as error:
             raise ToolError(str(error)) from None
 
     return refusing
+
+
+def _name(text: str) -> str:
+    """A name without the white space around it; empty for a text that is too long for one."""
+    return name if len(name := text.strip()) <= MENTION_LIMIT else ""
 
 
 def _linked(part: Part, prediction: Prediction) -> LinkedPart:

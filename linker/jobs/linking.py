@@ -15,12 +15,13 @@ from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
+from linker.files.columns import ColumnNeeded
 from linker.formats import FORMATS, pyarrow_for
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
-from linker.linking.requests import Linked
+from linker.linking.requests import Linked, Request
 from linker.outputs import Layout
 from linker.readers import mentions as readers
 from linker.text.find import Overlaps
@@ -62,9 +63,15 @@ class LinkSettings:
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
 
     def load(self) -> Linker:
-        """Load the model, on its device, restricted to `within`."""
+        """Load the model, on its device, restricted to `within`.
+
+        Raises:
+            LinkerError: it cannot do what the settings ask for; nothing is written yet.
+        """
         linker = Linker.load(self.model)
         linker.use(self.precision, self.device)
+        linker.checked(Request("", threshold=self.threshold, also=self.also))
+        _check_form(self.form, bool(self.also))
         return linker.restricted(self.within)
 
     @property
@@ -150,13 +157,17 @@ def layout_of(
     Raises:
         LinkerError: they were, and the format has no place for them.
     """
+    _check_form(form, also)
+    vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
+    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also)
+
+
+def _check_form(form: str, also: bool) -> None:
     if also and form in FORMATS and not FORMATS[form].has_also:
         raise LinkerError(
             f"the format {form} has no place for the ids of other vocabularies (--also); "
             "leave them out, or write tsv or jsonl"
         )
-    vocabulary = linker.dictionary.vocabulary if form in ("sssom", "conceptmap") else None
-    return Layout(documents, decisions or lends(linker), decisions, vocabulary, also)
 
 
 def lends(linker: Linker) -> bool:
@@ -262,7 +273,12 @@ def _link_file(
 ) -> int:
     """Link a file of a job; returned is the number of its mentions."""
     kind = settings.input_format
-    kind = readers.detect(file.path) if kind == "auto" else kind
+    if kind == "auto":
+        kind = readers.detect(file.path)
+        try:
+            readers.check_list(file.path, kind)
+        except ColumnNeeded as error:
+            raise LinkerError(f"{error}; link it by itself, with --column") from None
     items = file.read(kind, settings.column, on_error)
     linked = settings.link(linker, decisions)(
         selectable(items, linker, file.path, on_error=on_error)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.errors import OnError, RecordError
-from linker.files import Pathlike
 from linker.files.rows import TableRow
 from linker.files.tables import Added
 from linker.linking.requests import Linked
 from linker.outputs import also_text, decimals, decision_cells, rejected_id, source_of
-from linker.readers.records import check_mention
+from linker.readers.records import MENTION_LIMIT
 from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = (
@@ -21,26 +19,24 @@ COLUMNS = (
 
 
 def predicted(
-    path: Pathlike,
     rows: Iterable[TableRow],
     column: int,
     link: Callable[[Iterable[Mention]], Iterable[Linked]],
-    on_error: OnError,
+    long: list[int],
     size: int = 1024,
 ) -> Iterator[tuple[TableRow, Prediction | None]]:
     """Yield each row with the prediction for its mention; None for a row without one.
 
     Args:
-        path: the file, for messages.
-        rows: its rows.
+        rows: those of a table.
         column: the place of the mentions.
         link: gives the predictions of mentions, in order.
-        on_error: what to do with a mention that is too long; returns to leave it out.
+        long: is given the numbers of the rows whose cells are too long for a mention.
         size: rows that are linked together.
     """
     rows = iter(rows)
     while chunk := list(itertools.islice(rows, size)):
-        mentions = [mention_of(path, row, column, on_error) for row in chunk]
+        mentions = [mention_of(row, column, long) for row in chunk]
         yield from paired(chunk, mentions, link([mention for mention in mentions if mention]))
 
 
@@ -79,16 +75,12 @@ def columns(sources: bool, decisions: bool, also: bool = False) -> Sequence[str]
     return COLUMNS[:width] + COLUMNS[-1:] * also
 
 
-def mention_of(path: Pathlike, row: TableRow, column: int, on_error: OnError) -> Mention | None:
-    """The mention of a row; None where the cell is blank or cannot be linked."""
-    text = row.cells[column] if column < len(row.cells) else ""
-    if not text.strip():
-        return None
-    try:
-        return Mention(check_mention(text))
-    except RecordError as error:
-        on_error(error.at(path, row.number))
-        return None
+def mention_of(row: TableRow, column: int, long: list[int]) -> Mention | None:
+    """The mention of a row; None where its cell is blank, or too long, which `long` is told."""
+    text = row.cells[column].strip() if column < len(row.cells) else ""
+    if len(text) > MENTION_LIMIT:
+        long.append(row.number)
+    return Mention(text) if 0 < len(text) <= MENTION_LIMIT else None
 
 
 def cells(prediction: Prediction | None) -> Sequence[str]:

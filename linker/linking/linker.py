@@ -295,7 +295,12 @@ class Linker:
         return Predictions(predictions) if isinstance(many, Collection) else predictions
 
     def link_column(
-        self, frame: Any, column: str, *, prefix: str = "", **limits: Unpack[Keywords]
+        self,
+        frame: Any,
+        column: str | tuple[Any, ...],
+        *,
+        prefix: str = "",
+        **limits: Unpack[Keywords],
     ) -> Any:
         """Link the mentions in a column of a data frame; see `linker.integrations.frames`."""
         from linker.integrations import frames
@@ -334,7 +339,7 @@ class Linker:
         """Link items, each by a copy of `request`, which has no item of its own."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        self._checked(request)  # what is wrong is reported before anything is read
+        self.checked(request)  # what is wrong is reported before anything is read
         self.restricted(request.within)
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
@@ -355,7 +360,7 @@ class Linker:
             requests: items, each with its own limits.
             batch_size, wanted: as for `link_items`.
         """
-        checked = map(self._checked, requests)
+        checked = map(self.checked, requests)
         for batch in batches(checked, self.options.text, batch_size, wanted):
             for engine, answers in self._by_engine(batch):
                 engine.link(answers)
@@ -369,8 +374,12 @@ class Linker:
                 by_part.setdefault(answer.restrictions, []).append(answer)
         return [(self._part(part).engine, answers) for part, answers in by_part.items()]
 
-    def _checked(self, request: Request) -> Request:
-        """Refuse what the model cannot give: a confidence, or ids of a vocabulary."""
+    def checked(self, request: Request) -> Request:
+        """A request; what the model cannot give is refused: a confidence, or ids of a vocabulary.
+
+        Raises:
+            LinkerError: it is asked for.
+        """
         if request.threshold and self.ranker is None:
             raise LinkerError(
                 "the linker gives no confidence, so that there is no threshold on it; "

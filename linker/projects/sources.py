@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import io
-import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
-from linker.errors import InputError, LinkerError, RecordError, stop
-from linker.files import OpenFile, encodings, tables
+from linker.errors import LinkerError
+from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
 from linker.formats import FORMATS, MENTIONS
-from linker.ids import NO_CONCEPT
+from linker.jobs.tables import mention_of
 from linker.readers import mentions as readers
 from linker.readers import text as texts
-from linker.readers.records import check_mention
+from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention
 
 Kind = Literal["table", "list", "documents"]
@@ -30,41 +29,8 @@ Headed = tuple[Sequence[str], str]
 TABLES = ("csv", "tsv", "xlsx")
 _GZIP = b"\x1f\x8b"
 _FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
-_COLUMNS = ("mention", "disease")  # that hold mentions, if there are
-_PERHAPS = ("text", "name", "label")  # which hold them where no other column has words
-_LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
-_LETTER = re.compile(r"[^\W\d_]")
-_ID = re.compile(r"[^\s\d]*\d\S*")  # also a number or a date
-_LOOKED_AT = 200  # cells of a column
-_SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
 _UNPACKED = 8  # times the longest body that a workbook may unpack to
 _LONGEST_NAME, _MOST_WORDS = 120, 12  # of a line that may be a name, in characters and words
-
-
-class ColumnNeeded(LinkerError):
-    """A table of which somebody has to say which column holds the mentions.
-
-    Args:
-        file: the table, for the message.
-        columns: each with a few of its cells.
-        suggested: the name of the column that is likely; None: none is.
-        rows: how many rows the table has.
-    """
-
-    def __init__(
-        self,
-        file: files.Pathlike,
-        columns: Sequence[dict[str, Any]],
-        suggested: str | None,
-        rows: int,
-    ) -> None:
-        names = ", ".join(repr(column["name"]) for column in columns[:20])
-        super().__init__(f"{file}: name the column that holds the mentions; there are {names}")
-        self.columns, self.suggested, self.rows = columns, suggested, rows
-
-    def to_dict(self) -> dict[str, Any]:
-        """What is to be chosen from, as an object that `json` can write."""
-        return {"columns": self.columns, "suggested": self.suggested, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +53,7 @@ class Opened:
             known: tables that it may be one of; see `read`.
         """
         names = [name for _, name in known]
-        wanted = [column] if column and not column.isdigit() else [*names, *_COLUMNS]
+        wanted = [column] if column and not column.isdigit() else [*names, *columns.COLUMNS]
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -119,6 +85,7 @@ class Content:
     packed: bytes = b""  # the content, as it is kept
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
     blank: int = 0  # rows of a table without a mention
+    long: tuple[int, ...] = ()  # rows of a table with a cell that is too long for one
 
     @property
     def notes(self) -> list[str]:
@@ -133,7 +100,12 @@ class Content:
             formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
             told.append(
                 f"rows with an empty cell in the column of the mentions: {self.blank:,} of "
-                f"{self.blank + len(self.rows):,}{formulas}"
+                f"{self.blank + len(self.long) + len(self.rows):,}{formulas}"
+            )
+        if self.long:
+            told.append(
+                f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
+                f"{len(self.long):,}, the first in row {self.long[0]:,}"
             )
         counts = Counter(document.id for document in self.documents)
         told += [
@@ -202,7 +174,7 @@ def read(
     # packed here, so that nobody who writes waits for it
     about, file = (name or "upload", content), opened(content, name, column, encoding)
     table = file.table(column, most, known) if file.kind in TABLES else None
-    if table and (file.kind != "tsv" or column is not None or not has_ids(table)):
+    if table and (file.kind != "tsv" or column is not None or not columns.has_ids(table)):
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)
@@ -240,15 +212,18 @@ def _of_table(
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
     column = _known_column(table, lines, known) if column is None else column
-    place = column_of(table, lines) if column is None else tables.place_of(table, column)
-    rows = tuple(_rows(file.file, lines, place))
+    place = columns.column_of(table, lines) if column is None else tables.place_of(table, column)
+    long = list[int]()
+    mentions = [(row, mention_of(row, place, long)) for row in lines]
+    rows = tuple(Row(row.number, m.text, "", tuple(row.cells)) for row, m in mentions if m)
     if not rows:
         title = table.header[place].strip()
-        raise LinkerError(f"{file.file}: the column {title!r} is empty; name another column")
+        raise LinkerError(f"{file.file}: the column {title!r} holds no names; name another column")
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
     made = Content(*about, "table", file.kind, file.encoding, named, header, rows)
-    return replace(made, sheets=tuple(table.sheets), blank=len(lines) - len(rows))
+    blank = len(lines) - len(rows) - len(long)
+    return replace(made, sheets=tuple(table.sheets), blank=blank, long=tuple(long))
 
 
 def _name_of(table: Table, place: int) -> str:
@@ -256,28 +231,6 @@ def _name_of(table: Table, place: int) -> str:
     title = table.header[place].strip()
     is_one = sum(other.strip() == title for other in table.header) == 1
     return title if title and is_one else str(place + 1)
-
-
-def _rows(file: files.Pathlike, lines: Sequence[TableRow], place: int) -> Iterator[Row]:
-    """The rows with a mention.
-
-    Raises:
-        InputError: one is too long.
-    """
-    for row in lines:
-        text = row.cells[place] if place < len(row.cells) else ""
-        if not text.strip():
-            continue
-        try:
-            yield Row(row.number, check_mention(text), "", tuple(row.cells))
-        except RecordError as error:
-            stop(error.at(file, row.number))
-
-
-def has_ids(table: Table) -> bool:
-    """Whether the first row is a mention with its ids, so that there is no header."""
-    cells = [*table.header, ""]
-    return len(cells) == 3 and (":" in cells[1] or cells[1].lower() in NO_CONCEPT)
 
 
 def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:
@@ -298,52 +251,8 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
     same = same or {column for _, column in known if titles.count(column) == 1}
     same = same or {title for title in titles[:1] if title == "mention"}  # of a list
     if len(same) > 1:
-        raise _needed(table, rows, None)
+        raise columns.needed(table, rows, None)
     return next(iter(same), None)
-
-
-def _needed(table: Table, rows: Sequence[TableRow], suggested: str | None) -> ColumnNeeded:
-    """What is to be chosen from."""
-    columns = [
-        {"name": title.strip(), "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
-        for title, cells in ((t, filled(rows, place)) for place, t in enumerate(table.header))
-    ]
-    return ColumnNeeded(table.path, columns, suggested, len(rows))
-
-
-def column_of(table: Table, rows: Sequence[TableRow]) -> int:
-    """The place of the column that holds the mentions, by its name and its cells.
-
-    Raises:
-        ColumnNeeded: several may hold them, or none does.
-    """
-    titles = [title.strip() for title in table.header]
-    if not any(titles):
-        problem = "has no column with a name"
-        raise InputError(table.path, problem, expected="a header, and rows below it")
-    cells = [filled(rows, place) for place in range(len(titles))]
-    likely = [place for place, texts in enumerate(cells) if _are_names(texts)]
-    by_name = {titles[i].lower(): i for i in reversed(likely)}
-    known = (*_COLUMNS, *(_PERHAPS if len(likely) == 1 else ()))
-    place = next((by_name[name] for name in known if name in by_name), None)
-    if place is not None:
-        return place
-    hinted = [titles[i] for i in likely if _LIKELY.search(titles[i])]
-    suggested = hinted or [titles[i] for i in likely if len(likely) == 1]
-    raise _needed(table, rows, next(iter(suggested), None))
-
-
-def filled(rows: Sequence[TableRow], place: int) -> list[tuple[str, int]]:
-    """The cells of a column that are not blank, each with the number of its row."""
-    cells = ((row.cells[place].strip(), row.number) for row in rows if place < len(row.cells))
-    return [(text, number) for text, number in cells if text]
-
-
-def _are_names(cells: Sequence[tuple[str, int]]) -> bool:
-    """Whether most cells of a column are words, not ids, numbers or dates."""
-    texts = [text for text, _ in cells[:_LOOKED_AT]]
-    names = [text for text in texts if _LETTER.search(text) and not _ID.fullmatch(text)]
-    return 2 * len(names) > len(texts)
 
 
 def _is_prose(file: files.Pathlike) -> bool:

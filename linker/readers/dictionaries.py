@@ -8,6 +8,7 @@ from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
+from linker.files.rows import titles_of
 from linker.formats import DICTIONARIES
 from linker.readers import sssom
 from linker.readers.languages import ENGLISH, Languages
@@ -45,13 +46,14 @@ def _detect(path: Pathlike) -> str:
     if not any(lines) and not is_folder(path):
         problem, remedy = "the file is empty", "check the path"
         raise InputError(path, problem, expected="a dictionary", remedy=remedy)
-    raise InputError(
-        path,
-        "is not a dictionary in a format that linker knows",
-        value=next(filter(str.strip, lines), None),
-        expected=f"one of {', '.join(DICTIONARIES)}",
-        remedy="name its format with --dict-format",
-    )
+    first = next(filter(str.strip, lines), "")
+    problem, value = "is not a dictionary in a format that linker knows", first or None
+    expected, remedy = f"one of {', '.join(DICTIONARIES)}", "name its format with --dict-format"
+    if len(titles := titles_of(first)) > 1 and not first.startswith("#"):
+        problem, value = f"has the columns {', '.join(map(repr, titles))}", None
+        expected = f"a table with the columns id and name, or {expected}"
+        remedy = f"rename the columns, or {remedy}"
+    raise InputError(path, problem, value=value, expected=expected, remedy=remedy)
 
 
 def read(

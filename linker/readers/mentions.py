@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from linker import files
-from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import OpenFile, Pathlike, Readable
+from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, stop
+from linker.files import OpenFile, Pathlike, Readable, columns
 from linker.formats import FORMATS, MENTIONS
 from linker.ids import Identify
+from linker.readers import tsv
 from linker.readers.concept import concept_files
 from linker.types import Document, Mention
 
@@ -121,6 +123,27 @@ def read(
     if item is None:
         remedy = "check that it is the right file, and its format"
         raise NoMentions(path, "holds no mentions or documents", remedy=remedy)
+
+
+def check_list(path: Pathlike, format: str, lines: Sequence[str] | None = None) -> None:
+    """Check that a text is no table, of which a column has to be named; see `columns.in_text`.
+
+    Args:
+        path: of the text, whose ending counts.
+        format: that was recognised.
+        lines: the first ones; None: they are read.
+
+    Raises:
+        ColumnNeeded: it is one.
+    """
+    if format not in ("txt", "tsv"):
+        return
+    lines = files.head(path, columns.FIRST, on_error=ignore) if lines is None else lines
+    with contextlib.suppress(RecordError):
+        if format == "tsv" and tsv.is_header("".join(lines[:1])):
+            return
+    if needed := columns.in_text(path, lines):
+        raise needed
 
 
 def of_type(type: str) -> Callable[[Mention], bool]:

@@ -43,7 +43,7 @@ def read(
     columns: list[str] = []  # those that the header names
 
     def parse(number: int, row: TableRow) -> Mention | None:
-        if number == 1 and _is_header(row.line):
+        if number == 1 and is_header(row.line):
             columns.extend(titles)
             return None
         return _mention(row, columns, identify)
@@ -55,7 +55,7 @@ def _titles(line: str) -> list[str]:
     return [title.lower() for title in titles_of(line)]
 
 
-def _is_header(line: str) -> bool:
+def is_header(line: str) -> bool:
     """Whether a first line names a column of mentions, and one of ids."""
     if sssom.recognises("", [line]):
         raise RecordError(

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from linker.errors import EncodingNeeded, LinkerError, shorten
+from linker.files.columns import ColumnNeeded
 from linker.projects.changes import Remarked
 from linker.projects.marks import Outdated
-from linker.projects.sources import ColumnNeeded
 from linker.projects.store import Missing, OtherKind, Taken
 from linker.service.settings import Limits
 

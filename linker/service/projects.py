@@ -18,6 +18,7 @@ from pydantic import Field
 
 from linker.decisions import exchange
 from linker.decisions.applying import Decided
+from linker.files.columns import ColumnNeeded
 from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
@@ -145,7 +146,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         about = content, file, column, encoding, most, known
         try:
             read = await asyncio.to_thread(sources.read, *about)
-        except sources.ColumnNeeded:
+        except ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
         said, linker = await said_in(read, reviewer), service.linker

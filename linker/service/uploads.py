@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from linker import files
-from linker.errors import stop
-from linker.files import encodings, tables
+from linker.files import columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
 from linker.jobs import linking
@@ -91,12 +90,11 @@ def router(service: Service) -> APIRouter:
         content = await content_of(request)
 
         def read() -> tuple[Table, list[TableRow], list[Mention | None]]:
-            known = sources.opened(content, name, column, encoding)
-            file, table = known.file, known.table(column, limits.body)
+            table = sources.opened(content, name, column, encoding).table(column, limits.body)
             place, rows = tables.place_of(table, column), list(table.rows())
-            filled = sources.filled(rows, place)
+            filled = columns.filled(rows, place)
             check("mentions in the file", len(filled), limits.mentions, "body")
-            return table, rows, [linked_tables.mention_of(file, row, place, stop) for row in rows]
+            return table, rows, [linked_tables.mention_of(row, place, []) for row in rows]
 
         table, rows, mentions = await service.run(read)
         model, has_decisions = service.model, service.store is not None
@@ -144,7 +142,7 @@ def _parsed(
         noted["encoding"] = known.encoding
     if kind in sources.TABLES:
         table = known.table(column, limits.body)
-        if kind != "tsv" or column is not None or not sources.has_ids(table):
+        if kind != "tsv" or column is not None or not columns.has_ids(table):
             return noted | _of_table(table, column, limits)
     items = []
     for item in readers.read(file, kind):
@@ -164,13 +162,15 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
     """
     rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
     try:
-        place = sources.column_of(table, rows) if column is None else tables.place_of(table, column)
-    except sources.ColumnNeeded as needed:
+        place = columns.column_of(table, rows) if column is None else tables.place_of(table, column)
+    except columns.ColumnNeeded as needed:
         return needed.to_dict()
-    filled = sources.filled(rows, place)
-    mentions = [{"text": text, "row": number} for text, number in filled]
-    check("mentions in the file", len(mentions), limits.mentions, "body")
-    return {"mentions": mentions, "column": table.header[place].strip(), "rows": len(rows)}
+    filled = columns.filled(rows, place)
+    names = [{"text": t, "row": number} for t, number in filled if len(t) <= limits.mention]
+    check("mentions in the file", len(names), limits.mentions, "body")
+    found = {"mentions": names, "column": table.header[place].strip(), "rows": len(rows)}
+    too_long = len(filled) - len(names)
+    return found | ({"too_long": too_long} if too_long else {})
 
 
 def _mention(mention: Mention) -> dict[str, Any]:

@@ -171,15 +171,32 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
 def test_options_that_a_table_follows(run: Run, trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     path.write_text("disease\tn\ngout\t1\nbreast cancer\t2\n" + "x" * 1001 + "\t3\n")
-    link = ("link", path, "--model", trained, "--column", "disease", "--on-error", "skip")
+    link = ("link", path, "--model", trained, "--column", "disease")
     plain = run(*link)
-    assert "1 bad record was skipped" in plain.err
+    told = "1 cell of more than 1,000 characters stayed without an answer, the first in row 4"
+    assert plain.err == f"3 rows: 2 linked, 0 unsure, 1 empty\n{told}\n"
+    assert plain.out.splitlines()[3] == "x" * 1001 + "\t3" + "\t" * 6
     same = ("--format", "tsv", "-k", 1, "--batch-size", 1, "--workers", 1, "--input-format", "tsv")
     assert run(*link, *same).out == plain.out
     lines = plain.out.splitlines()
     assert lines[2].split("\t")[2] == "MESH:D001943"
     for limit in (("--min-score", 2), ("--not-under", "MESH:D001943"), ("--threshold", 1)):
         assert run(*link, *limit).out.splitlines()[2].split("\t")[2] != "MESH:D001943"
+
+
+def test_rows_of_a_table_that_are_bad_are_skipped_where_that_is_asked_for(
+    run: Run, trained: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,label\nMESH:D006073,gout\nMESH:D001943,cancer, breast\n")
+    for command in (("link", path, "--column", "label"), ("check", path)):
+        options = (*command, "--model", trained, "-o", tmp_path / "o.csv")
+        assert run(*options).code == 1
+        skipped = run(*options, "--on-error", "skip")
+        assert skipped.code == 0
+        assert "t.csv, line 3" in skipped.err
+        assert skipped.err.endswith("1 bad record was skipped\n")
+        assert len((tmp_path / "o.csv").read_text().splitlines()) == 2
 
 
 def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -306,3 +306,37 @@ def test_the_input_is_not_replaced_by_the_output(link: Run, tmp_path: Path) -> N
     message = "same.txt: is read and would be replaced; name another output with -o\n"
     assert result == (1, "", f"linker: {tmp_path}/{message}")
     assert (tmp_path / "m.txt").read_text() == "asthma\n"
+
+
+def test_a_mention_in_the_place_of_a_file(
+    link: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for mention in ("breast cancer", "St. Louis encephalitis", "{"):
+        result = link(mention, "-k", "1")
+        assert result.code == 0
+        assert [row["mention"] for row in rows(result.out)] == [mention]
+        assert result.err.count("\n") == 1
+        assert mention in result.err
+    (tmp_path / "breast cancer").write_text("gout\n")
+    result = link("breast cancer", "-k", "1")
+    assert ([row["mention"] for row in rows(result.out)], result.err) == (["gout"], "")
+
+
+def test_tables_without_a_column_are_refused_in_pipes_and_jobs(
+    process: Run, link: Run, trained: Path, tmp_path: Path
+) -> None:
+    text = "id\tdiagnosis\n1\tgout\n"
+    options = ("--model", trained, "-k", "1")
+    result = process("link", "-", *options, input=text.encode())
+    assert (result.code, result.out) == (2, "")
+    assert "'id' (1), 'diagnosis' (gout); add --column diagnosis" in result.err
+    inverted = "".join(f"Neoplasms, {n}\n" for n in range(50))
+    result = process("link", "-", *options, input=inverted.encode())
+    assert [row["mention"] for row in rows(result.out)] == inverted.splitlines()
+    assert process("link", "-", *options, "--input-format", "txt", input=text.encode()).code == 0
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "t.tsv").write_text(text)
+    result = link(tmp_path / "parts", "-o", tmp_path / "out")
+    assert result.code == 1
+    assert "'id' (1), 'diagnosis' (gout); link it by itself, with --column" in result.err

@@ -27,6 +27,10 @@ WRONG = [  # exit code 2
     ("link {m} --engine ray", "m.txt: each file that is read becomes one in a folder; name the fo"),
     ("link {folder}", "folder: each file that is read becomes one in a folder; name the folder"),
     ("link '{folder}/*.txt' --encoding cp850 -o o", "--encoding is for a file; the files of a job"),
+    (
+        "link {t}",
+        "name the column that holds the mentions; there are 'disease' (gout), 'n' (1); add",
+    ),
     ("link {t} --column disease --format tsv", "keeps its format; leave out --format"),
     ("link {t} --column disease -k 5", "no candidates; leave out -k"),
     ("link {t} --column disease --workers 2", "by one process; leave out --workers"),
@@ -75,6 +79,9 @@ MISSING = [  # exit code 1
     ("link {m} --under D99", "D99 is not in the dictionary; select by the id of a concept"),
     ("link {m} --under D001943 --not-under D001943", "the selection is empty: of "),
     ("link {m} --namespaces HP", "the model has no concept with the prefix HP; it has: MESH "),
+    ("link {t} --column disease --also FOO", "no concept has a reference to 'FOO', but to "),
+    ("link '*.txt' -o out --also FOO", "no concept has a reference to 'FOO', but to "),
+    ("link '*.txt' -o out --also OMIM --format bioc", "the format bioc has no place for"),
     ("link {t} --column disease --input-format jsonl", "is jsonl; a column can be named in"),
     ("link {m} -o {m}/out.tsv", "out.tsv: cannot be written: File exists; name another output"),
     ("link {m} -o {m}", "m.txt: is read and would be replaced; name another output with -o"),
@@ -93,10 +100,12 @@ MISSING = [  # exit code 1
     ("dictionary stats {folder}", "is not a dictionary in a format that linker knows"),
     ("dictionary stats {model} --types T047", "is a saved dictionary; --types can be chosen only"),
     ("serve --port 0 --no-decisions --precision int8", "links by characters, which have no int8"),
+    ("link nowhere.txt", "nowhere.txt: there is no such file; check the path"),
+    ("link hepatitis/B", "hepatitis/B: there is no such file; check the path"),
     *(
         (f"{command} nowhere", "nowhere: there is no such file; check the path")
         for command in (
-            *("link", "annotate", "evaluate", "dictionary stats", "dictionary diff {dict}"),
+            *("link -o o", "annotate", "evaluate", "dictionary stats", "dictionary diff {dict}"),
             *("evaluate {t} --predictions", "train --dict", "train --dict {dict} --mentions"),
             *("train --dict {dict} --hierarchy", "train --dict {dict} --spelling"),
             *("train --dict {dict} --config", "words train -o w"),

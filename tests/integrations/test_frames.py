@@ -51,6 +51,33 @@ def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
     assert linked.also.isna().tolist() == [False, True]
 
 
+def test_columns_of_several_levels_keep_them(model: Linker) -> None:
+    pandas = pytest.importorskip("pandas")
+    visits = pandas.DataFrame({"diagnosis": ["gout", "gout", "asthma"], "age": [61, 33, 5]})
+    ages = visits.groupby("diagnosis").agg({"age": ["min", "max"]}).reset_index()
+    ages.columns = ages.columns.set_names(["of", "which"])
+    for column in (("diagnosis", ""), "diagnosis"):
+        linked = model.link_column(ages, column, prefix="dx_")
+        pandas.testing.assert_frame_equal(linked[ages.columns], ages)
+        assert list(linked)[3:] == [(f"dx_{name}", "") for name in COLUMNS]
+        assert (linked.columns.nlevels, list(linked.columns.names)) == (2, ["of", "which"])
+        assert linked["dx_concept_id"].tolist() == ["MESH:D001249", "MESH:D006073"]
+    assert ages.columns.nlevels == 2
+    with pytest.raises(LinkerError, match="already"):
+        model.link_column(linked, "diagnosis", prefix="dx_")
+
+
+def test_a_cell_that_is_too_long_has_missing_answers(
+    model: Linker, caplog: pytest.LogCaptureFixture
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["gout", "x" * 1_001, "x" * 1_000]})
+    linked = model.link_column(frame, "a")
+    assert linked.state.isna().tolist() == [False, True, False]
+    (told,) = caplog.messages
+    assert "1 cell of more than 1,000 characters" in told
+
+
 @pytest.mark.parametrize("missing", ["None", "numpy.nan", "pandas.NA", "pandas.NaT"])
 def test_cells_that_are_missing_have_missing_answers(model: Linker, missing: str) -> None:
     pandas = pytest.importorskip("pandas")

@@ -83,6 +83,15 @@ def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
         dictionaries.detect(tmp_path)
 
 
+@pytest.mark.parametrize("sign", ["\t", ",", ";"])
+def test_a_table_of_something_else_is_told_which_columns_it_needs(path: Path, sign: str) -> None:
+    path.write_text(sign.join(("id", "diagnosis", "ward")) + "\n")
+    with pytest.raises(InputError) as caught:
+        dictionaries.detect(path)
+    assert caught.value.problem == "has the columns 'id', 'diagnosis', 'ward'"
+    assert "the columns id and name" in str(caught.value)
+
+
 def test_prose_in_the_name_of_each_format(path: Path, format: str) -> None:
     path.write_text(ISHMAEL)
     assert message(path, format).startswith(f"{path}, line 1: ")
