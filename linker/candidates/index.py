@@ -28,6 +28,7 @@ _MOST_FLAT = 100_000_000  # components of vectors that it holds, 400 MB
 _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
 _MANY = 4  # the best names are sorted again with a quarter of new ones
 _CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
+_SPARE = 16  # names beyond the k best, among which the k-th may be: rounding depends on the batch
 _EQUAL = 1e-5  # scores that differ by less are equal
 
 LARGE = 500_000
@@ -183,12 +184,32 @@ class VectorIndex:
             among: the rows of the names that may be found, in rising order; all where None.
 
         Returns:
-            Rows of `vectors` and dot products, best first; equal products by row.
+            Rows of `vectors` and dot products, best first. A query finds the same names in any
+            batch: which of nearly equal ones are in is decided by `products`, then by row.
         """
+        count = len(self) if among is None else len(among)
+        k, shape = min(k, count), (len(queries), min(k + _SPARE, count))
+        found = self._nearest(queries, shape[1], among)
+        rows, scores = found.rows.reshape(shape), found.scores.reshape(shape)
+        if 0 < k < shape[1]:
+            own = np.einsum("ij,ij->i", queries, queries)
+            equal = scores[:, k - 1] - _EQUAL * np.maximum(own, np.abs(scores[:, k - 1]))
+            every = np.arange(count) if among is None else among
+            for i in np.flatnonzero(scores[:, k] >= equal).tolist():
+                some = every if own[i] else every[:k]  # all products with nothing are 0
+                if scores[i, -1] < equal[i]:
+                    some = np.sort(rows[i])
+                products = self.products(queries, np.full(len(some), i), some)
+                best = np.argsort(-products, kind="stable")[:k]
+                rows[i, :k], scores[i, :k] = some[best], products[best]
+        indptr = np.arange(len(queries) + 1) * k
+        return Hits(indptr, rows[:, :k].ravel(), scores[:, :k].ravel())
+
+    def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
+        """As `search`, fast: sums are rounded as the batch has it, and of equals any are found."""
         if among is None and len(queries) >= _FLAT and self._flat is not None:
-            # of equal products at the end of a list it takes any
-            scores, rows = self._flat.search(np.ascontiguousarray(queries), min(k, len(self)))
-            indptr = np.arange(len(queries) + 1) * rows.shape[1]
+            scores, rows = self._flat.search(np.ascontiguousarray(queries), k)
+            indptr = np.arange(len(queries) + 1) * k
             return Hits(indptr, rows.ravel().astype(np.int32), scores.ravel())
         parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
         return Hits.joined([self.search_batch(part, k, among) for part in parts])

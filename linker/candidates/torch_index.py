@@ -45,7 +45,7 @@ class TorchIndex(VectorIndex):
     def on_cpu(self) -> VectorIndex:
         return self._on_cpu
 
-    def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
+    def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         step = max(1, _CELLS // max(1, len(self)))
         parts = (queries[i : i + step] for i in range(0, len(queries), step))
         device = self._names.device
@@ -59,8 +59,6 @@ class TorchIndex(VectorIndex):
         products = torch.tensor(queries, device=vectors.device) @ vectors.T
         k = min(k, products.shape[1])
         best, names = products.topk(k)
-        if k:
-            _take_first_of_equals(products, best, names)
         if among is not None:
             names = among[names]
         query = np.repeat(np.arange(len(queries)), k)
@@ -76,22 +74,6 @@ def on_gpu(index: VectorIndex) -> TorchIndex:
         LinkerError: there is no GPU that torch can use, or as `TorchIndex` says.
     """
     return TorchIndex(index, trainable.pick_device("cuda"))
-
-
-def _take_first_of_equals(products: Tensor, best: Tensor, names: Tensor) -> None:
-    """Where a list ends among equal products, put the first of these names in, in place.
-
-    Args:
-        products: of all names, (queries, names).
-        best: the k largest products, (queries, k).
-        names: whose they are, (queries, k); of equal ones topk takes any.
-    """
-    last = best[:, -1:]
-    is_cut = (products >= last).sum(1) > best.shape[1]
-    for query in is_cut.nonzero()[:, 0].tolist():
-        equal = (products[query] == last[query]).nonzero()[:, 0]
-        is_last = best[query] == last[query]
-        names[query, is_last] = equal[: int(is_last.sum())]
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """Names that other vocabularies lend to the concepts of a dictionary, and what becomes of each.
 
 A vocabulary's concept lends its names where it joins exactly one concept of the dictionary: by ids,
-cross-references and mappings. A name is left out where the dictionary has it already, under any
-concept, or where it would come to several.
+cross-references and mappings. It lends none where its names are those of another concept. A name
+is left out where the dictionary has it already, under any concept, or where it would come to
+several.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ Outcome = Literal[
     "known already",
     "comes to several concepts",
     "kind not lent",
+    "concept is another by name",
     "concept joins several",
     "concept joins none",
     "concept is obsolete",
@@ -217,6 +219,7 @@ class LenderReport:
 
     source: Source
     joined: int  # concepts that join exactly one of ours
+    contradicted: int  # of these, as their names are those of another one
     ambiguous: int  # that join several
     not_joined: int
     unused_mappings: int  # mappings whose predicate does not say that two ids mean the same
@@ -231,8 +234,9 @@ class LenderReport:
             if self.unused_mappings
             else ""
         )
+        contradicted = f" ({self.contradicted:,} another by name)" if self.contradicted else ""
         return (
-            f"concepts: joined {self.joined:,}, ambiguous {self.ambiguous:,}, "
+            f"concepts: joined {self.joined:,}{contradicted}, ambiguous {self.ambiguous:,}, "
             f"not joined {self.not_joined:,}; names: {names}{unused}"
         )
 
@@ -309,23 +313,31 @@ def _considered(
     form: Callable[[str], str],
 ) -> list[list[ConsideredName]]:
     """The names of each lender, in their order, with what becomes of each."""
-    known = {"", *map(form, columns.names.texts)}  # what has no normal form cannot be found
+    concepts = [concept for of_one in joined for concept, _ in of_one]
+    forms = {text: form(text) for text in {name.text for c in concepts for name in c.names}}
+    wanted, owners = {*forms.values()}, defaultdict[str, set[int]](set)
+    for text, row in zip(columns.names.texts, columns.names.concept.tolist(), strict=True):
+        if (text := form(text)) in wanted:
+            owners[text].add(row)
+    judged = [[(c, rows, _refusal(c, rows, owners, forms)) for c, rows in one] for one in joined]
     rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
-    for concept, rows in itertools.chain.from_iterable(joined):
+    for concept, rows, refusal in itertools.chain.from_iterable(judged):
         for name in concept.names:
-            if _outcome(concept, rows, name, kinds) == "lent":
-                rows_of[form(name.text)].add(rows)
+            if refusal is None and name.kind in kinds:
+                rows_of[forms[name.text]].add(rows)
     lent: set[str] = set()
     considered: list[list[ConsideredName]] = []
-    for lender, concepts in zip(lenders, joined, strict=True):
+    for lender, of_lender in zip(lenders, judged, strict=True):
         considered.append([])
-        for concept, rows in concepts:
+        for concept, rows, refusal in of_lender:
             ids = tuple(columns.ids[row] for row in rows)
             for name in concept.names:
-                outcome = _outcome(concept, rows, name, kinds)
-                if outcome == "lent":
-                    text = form(name.text)
-                    if text in known:
+                outcome: Outcome = refusal or "lent"
+                if refusal is None and name.kind not in kinds:
+                    outcome = "kind not lent"
+                elif refusal is None:
+                    text = forms[name.text]
+                    if not text or text in owners:  # what has no form cannot be found
                         outcome = "known already"
                     elif len(rows_of[text]) > 1:
                         outcome = "comes to several concepts"
@@ -336,17 +348,42 @@ def _considered(
     return considered
 
 
-def _outcome(
-    concept: Concept, rows: tuple[int, ...], name: Name, kinds: Collection[NameKind]
-) -> Outcome:
-    """What becomes of a name, as far as its kind, and the rows that its concept joins, decide."""
+def _refusal(
+    concept: Concept,
+    rows: tuple[int, ...],
+    owners: Mapping[str, Collection[int]],
+    forms: Mapping[str, str],
+) -> Outcome | None:
+    """Why a concept of a lender lends none of its names; None where it may lend them.
+
+    Args:
+        concept: of a lender.
+        rows: of the dictionary's concepts that it joins.
+        owners: the rows of the concepts that have a name in the dictionary, by its form.
+        forms: of the lender's names.
+    """
     if concept.status != "current":
         return "concept is obsolete"
     if not rows:
         return "concept joins none"
     if len(rows) > 1:
         return "concept joins several"
-    return "lent" if name.kind in kinds else "kind not lent"
+    return "concept is another by name" if is_another(concept, rows[0], owners, forms) else None
+
+
+def is_another(
+    concept: Concept, row: int, owners: Mapping[str, Collection[int]], forms: Mapping[str, str]
+) -> bool:
+    """Whether a concept is another one than it joins, by the names that the dictionary has, too.
+
+    Its preferred name is that of another concept, and of its exact names at least as many are those
+    of others as of the one that it joins. Arguments as for `_refusal`.
+    """
+    preferred = {forms[name.text] for name in concept.names if name.kind == "preferred"}
+    exact = {forms[name.text] for name in concept.names if name.kind in KINDS}
+    known = exact & owners.keys()
+    others = {text for text in known if row not in owners[text]}
+    return not preferred.isdisjoint(others) and 2 * len(others) >= len(known)
 
 
 def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) -> LenderReport:
@@ -355,6 +392,7 @@ def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) ->
     return LenderReport(
         replace(lender.source, concepts=len(lending)),
         sizes.count(1),
+        len({n.name.concept_id for n in names if n.outcome == "concept is another by name"}),
         sum(size > 1 for size in sizes),
         sizes.count(0),
         lender.unused,

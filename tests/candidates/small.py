@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linker import Dictionary
 from linker.candidates.base import Generator, Ranked
-from linker.candidates.index import Hits
+from linker.candidates.index import Hits, VectorIndex
 from linker.dictionary import NameTable
 from linker.persistence import Strings
 
@@ -138,3 +138,24 @@ def found(hits: Hits) -> Found:
     bounds = list(itertools.pairwise(hits.indptr.tolist()))
     columns: Any = hits.rows, hits.scores
     return tuple([column[a:b].tolist() for a, b in bounds] for column in columns)  # type: ignore[return-value]
+
+
+def check_batches(make: Callable[[Matrix], VectorIndex], data: st.DataObject) -> None:
+    """Check that any batch finds, of many equal vectors, those that products in turn find first."""
+    random = np.random.default_rng(data.draw(st.integers(0, 99)))
+    dim, names = data.draw(st.sampled_from([1, 24, 130])), data.draw(st.integers(1, 400))
+    distinct = random.standard_normal((data.draw(st.integers(1, 60)), dim)).astype(np.float32)
+    vectors = distinct[random.integers(0, len(distinct), names)]
+    queries = random.standard_normal((100, dim)).astype(np.float32)
+    queries[::9] = 0
+    k, among = data.draw(st.integers(1, 50)), None
+    if data.draw(st.booleans()):
+        among = np.flatnonzero(random.random(names) < 0.7)
+    made, rows = make(vectors), np.arange(names) if among is None else among
+    pairs = np.repeat(np.arange(100), len(rows)), np.tile(rows, 100)
+    products = made.products(queries, *pairs).reshape(100, len(rows))
+    first = rows[np.argsort(-products, axis=1, kind="stable")[:, :k]]
+    sizes = data.draw(st.lists(st.integers(1, 60), max_size=6))
+    for part in np.split(np.arange(100), np.cumsum(sizes).clip(0, 100)):
+        found_rows, _ = found(made.search(queries[part], k, among))
+        assert [sorted(one) for one in found_rows] == np.sort(first[part]).tolist()

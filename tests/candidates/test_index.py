@@ -16,7 +16,7 @@ from linker import LinkerError
 from linker.candidates import index
 from linker.candidates.index import Hits, VectorIndex
 
-from .small import Found, Matrix, found, matrix, sorted_fully
+from .small import Found, Matrix, check_batches, found, matrix, sorted_fully
 
 
 def searched(queries: Matrix, vectors: NDArray[Any], k: int, among: Any = None) -> Found:
@@ -41,6 +41,12 @@ def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> Non
         half = names.astype(np.float16)
         assert searched(queries, half, k) == sorted_fully(queries, names, k)
         assert searched(queries, half, k, among) == sorted_fully(queries, names, k, among)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_a_query_finds_the_same_in_any_batch(data: st.DataObject) -> None:
+    check_batches(VectorIndex, data)
 
 
 @pytest.mark.parametrize("rising", [False, True])

@@ -22,7 +22,7 @@ from linker.candidates.index import VectorIndex  # noqa: E402
 from linker.candidates.torch_index import TorchIndex  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
 
-from .small import found, matrix, sorted_fully  # noqa: E402
+from .small import check_batches, found, matrix, sorted_fully  # noqa: E402
 
 CPU = torch.device("cpu")
 MENTIONS = ["breast cancers", "tumour", "haemophilia", "hepatitis B/C", "a cup of tea", "", "AIDS"]
@@ -49,6 +49,12 @@ def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> Non
         made = by_torch(names.astype(np.float16))
         assert found(made.search(queries, k)) == sorted_fully(queries, names, k)
         assert found(made.search(queries, k, among)) == sorted_fully(queries, names, k, among)
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_a_query_finds_the_same_in_any_batch(data: st.DataObject) -> None:
+    check_batches(by_torch, data)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
