@@ -47,6 +47,7 @@ import { attempt, byId } from "./static/elements.js";
 const select = (mention) => { byId("answer").textContent = mention?.text ?? "No mention"; };
 const who = () => ({ reviewer: "Ada" });
 const view = new DocumentView({ address: "projects/1", who, select, changed: () => {} });
+window.view = view;
 attempt(() => view.open(1));
 """
 
@@ -209,6 +210,7 @@ def test_an_end_is_dragged_by_a_finger(browser: Any, address: str, documents: Do
             ("touchMove", [(left + 20, middle)]),
             ("touchEnd", []),
         ):
+            page.evaluate("view.refresh()")  # as when somebody else decides
             shown = [{"x": x, "y": y} for x, y in points]
             touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": shown})
         status(page, "Changed. Ataxia:")
@@ -373,6 +375,180 @@ def test_what_an_undo_brings_back_is_selected(
         page.keyboard.press("s")
         status(page, "Split into 2.")
         is_back()
+
+
+# what somebody is doing, while the text is drawn anew
+
+
+@pytest.fixture
+def review(context: Any, address: str, documents: Documents) -> Iterator[Any]:
+    """The page of projects with the first document, whose reviewer is Ada."""
+    with opened(context, address, "review?project=1&text=1") as page:
+        page.fill("#reviewer", "Ada")
+        expect(page.locator("#document a.mention")).to_have_count(3)
+        yield page
+
+
+def others_decide(page: Any, documents: Documents, mention: str = TITLE) -> None:
+    """Bob decides on a mention; the page has drawn the text anew when this is done."""
+    key = next(m["key"] for m in documents.get()["mentions"] if m["text"] == mention)
+    said = {"reviewer": "Bob", "decisions": [{"key": key, "concept_id": None}]}
+    answer = documents.client.post(f"{documents.path}/decisions", json=said)
+    assert answer.status_code < 300, answer.text
+    shown = page.locator(".mention[data-state='no concept']")
+    expect(shown.get_by_text(mention, exact=True)).to_be_visible()
+
+
+def is_selected(page: Any, text: str) -> bool:
+    """Whether the browser shows a text as selected, or does so soon."""
+    for _ in range(250):
+        if page.evaluate("getSelection().toString()") == text:
+            return True
+        page.wait_for_timeout(20)
+    return False
+
+
+def test_selected_text_stays_when_others_decide(review: Any, documents: Documents) -> None:
+    select(review, "leukaemia")
+    expect(review.locator(".picking")).to_have_text("“leukaemia”")
+    others_decide(review, documents)
+    assert is_selected(review, "leukaemia")
+    expect(review.locator(".picking")).to_have_text("“leukaemia”")
+    review.keyboard.press("+")
+    status(review, "Marked. leukaemia: Leukemia")
+
+
+def test_text_that_is_selected_behind_an_own_decision_stays(
+    review: Any, documents: Documents
+) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    with held_back(review, "**/documents/1"):
+        review.keyboard.press("n")
+        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
+        select(review, "leukaemia")
+    status(review, "Ataxia telangiectasia: no concept.")
+    assert is_selected(review, "leukaemia")
+    expect(review.locator("#answer")).to_contain_text("Ataxia")  # which goes on to no other
+    review.keyboard.press("+")
+    status(review, "Marked. leukaemia: Leukemia")
+
+
+@pytest.mark.parametrize(("begin", "turn"), [("leukaemia", "cure"), ("cure", "leukaemia")])
+def test_a_selection_that_is_being_made_goes_on(
+    review: Any, documents: Documents, begin: str, turn: str
+) -> None:
+    (left, right, middle), (other, _, _) = edges(review, begin), edges(review, turn)
+    review.mouse.move((left + right) / 2, middle)
+    review.mouse.down()
+    review.mouse.move((left + right) / 2 + (12 if other > left else -12), middle, steps=3)
+    others_decide(review, documents)
+    review.mouse.move(other + 9, middle, steps=5)
+    review.mouse.up()
+    expect(review.locator(".picking")).to_have_text("“leukaemia. 𝒜 cure”")
+    assert is_selected(review, "leukaemia. 𝒜 cure")
+
+
+def test_parts_that_were_named_stay_when_others_decide(review: Any, documents: Documents) -> None:
+    review.locator("a.mention", has_text="Breast").click()
+    expect(review.locator("#answer")).to_contain_text("Breast")
+    review.keyboard.press("s")
+    review.get_by_role("button", name="Without “ovarian cancer”").click()
+    others_decide(review, documents)
+    expect(review.locator(".splitting li")).to_have_text(["“Breast … cancer” ×"])
+    select(review, "ovarian")
+    others_decide(review, documents, "Breast and ovarian cancer")
+    review.keyboard.press("+")
+    expect(review.locator(".splitting li")).to_have_count(2)
+    review.keyboard.press("s")
+    status(review, "Split into 2. Breast cancer:")
+    expect(review.locator(".splitting")).to_be_hidden()
+
+
+def test_parts_go_with_their_mention(review: Any, documents: Documents) -> None:
+    review.locator("a.mention", has_text="Breast").click()
+    expect(review.locator("#answer")).to_contain_text("Breast")
+    review.keyboard.press("s")
+    expect(review.locator(".splitting li")).to_have_count(2)
+    before = {"spans": [[22, 47]], "type": "Disease"}
+    documents.mark({"action": "delete", "before": before})
+    expect(review.locator("#document a.mention")).to_have_count(2)
+    expect(review.locator(".splitting")).to_be_hidden()
+
+
+def test_an_end_that_is_being_dragged_goes_on(review: Any, documents: Documents) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    left, _, middle = edges(review, "Ataxia")
+    box = review.locator(".handle").last.bounding_box()
+    review.mouse.move(box["x"], middle + 14)
+    review.mouse.down()
+    review.mouse.move(box["x"] - 30, middle, steps=3)
+    others_decide(review, documents, "Breast and ovarian cancer")
+    expect(review.locator(".picking")).to_contain_text("Enter keeps it")
+    review.mouse.move(left + 20, middle, steps=3)
+    review.mouse.up()
+    status(review, "Changed. Ataxia:")
+    assert mentions(documents)[0] == ("Ataxia", "Disease")
+    review.keyboard.press("Shift+ArrowRight")
+    status(review, "“Ataxia telangiectasia”")
+    others_decide(review, documents, "Ataxia")
+    review.keyboard.press("Enter")  # by the keyboard likewise
+    status(review, "Changed. Ataxia telangiectasia:")
+
+
+def test_a_walk_goes_on_when_others_decide(review: Any, documents: Documents) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    review.keyboard.press("i")
+    for _ in range(6):
+        review.keyboard.press("ArrowRight")
+    review.keyboard.press("Shift+ArrowRight")
+    status(review, "“no leukaemia”")
+    others_decide(review, documents)
+    assert is_selected(review, "no leukaemia")
+    review.keyboard.press("Shift+ArrowLeft")
+    review.keyboard.press("ArrowRight")
+    status(review, "“leukaemia”")
+
+
+def test_a_click_ends_a_walk(review: Any, documents: Documents) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    review.keyboard.press("i")
+    text = review.locator("#document .text")
+    expect(text).to_have_attribute("role", "application")
+    left, right, middle = edges(review, "leukaemia")
+    review.mouse.click((left + right) / 2, middle)
+    expect(text).to_have_attribute("role", "group")
+    review.keyboard.press("n")
+    expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
+    expect(review.locator("#answer")).to_contain_text("Breast and ovarian")
+    others_decide(review, documents, "Breast and ovarian cancer")
+
+
+def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) -> None:
+    select(review, "leukaemia")
+    review.route("**/marks", lambda route: route.abort())
+    review.keyboard.press("+")
+    expect(review.locator("#problem")).to_contain_text("does not answer")
+    expect(review.locator(".picking")).to_have_text("“leukaemia”")
+    review.unroute("**/marks")
+    review.keyboard.press("+")
+    status(review, "Marked. leukaemia: Leukemia")
+    assert is_selected(review, "")
+
+
+def test_a_document_that_comes_late_takes_nobody_back(review: Any, documents: Documents) -> None:
+    with held_back(review, "**/documents/1"):
+        key = documents.get()["mentions"][0]["key"]
+        said = {"reviewer": "Bob", "decisions": [{"key": key, "concept_id": None}]}
+        documents.client.post(f"{documents.path}/decisions", json=said)
+        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
+        review.get_by_role("button", name="Next", exact=True).click()
+        expect(review.get_by_role("heading", name="Document 8")).to_be_focused()
+    review.wait_for_timeout(300)
+    expect(review.get_by_role("heading", name="Document 8")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])

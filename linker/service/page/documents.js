@@ -4,8 +4,8 @@
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
 import { completeIn } from "./learning.js";
-import { Marking } from "./marking.js";
-import { rangeOf } from "./places.js";
+import { Marking, isSame } from "./marking.js";
+import { drawAnew, rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
 import { LOOKS, look } from "./session.js";
 import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
@@ -28,6 +28,7 @@ export class DocumentView {
     Object.assign(this, { address, who, chosen: select, changed, act, showChosen: show });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
     this.total = null; // how many documents there are, where the page knows it
+    this.shows = 0; // how often a document, or a new state of it, was taken up
     this.latest = null; // the mention that was selected last, also where it was removed since
     this.marking = new Marking(this);
     fill(byId("document"), this.frame());
@@ -69,11 +70,13 @@ export class DocumentView {
   async open(number, key = null) {
     if (this.isListOld) await this.readList();
     const selected = number === this.number ? this.mentions[this.current] : null;
-    this.show(await getJson(this.path(number)));
+    this.wanted = number;
+    const document = await getJson(this.path(number));
+    if (number !== this.wanted) return; // which came late
+    this.show(document);
     this.page = 0;
-    Object.assign(this, { current: -1, latest: null });
     fill(this.text); // so that it is drawn anew
-    if (key === null) this.draw();
+    if (key === null) this.turnTo(-1);
     else if (selected?.key === key) this.turnTo(this.numberOf(selected));
     else this.turnTo(this.mentions.findIndex((mention) => mention.key === key));
   }
@@ -98,15 +101,19 @@ export class DocumentView {
     return this.document?.number;
   }
 
-  /** Read the document anew, as after a decision or an undo; who walks through it goes on.
+  /** Read the document anew, as after a decision or an undo; what somebody does in it goes on.
    *
    * Gives the key of the selected mention; null where none is.
    */
   async refresh() {
-    const { walking, picked } = this.marking;
-    const before = this.mentions;
     if (this.isListOld) await this.readList();
-    this.show(await getJson(this.path(this.number)));
+    let [shows, document] = [];
+    do {
+      shows = this.shows;
+      document = await getJson(this.path(this.number));
+    } while (shows !== this.shows); // something else is shown by now, which may be newer
+    const before = this.mentions;
+    this.show(document);
     this.take(this.numberOf(this.latest));
     if (this.current < 0 && this.latest) {
       // as by an Undo: a new one has its text
@@ -115,12 +122,12 @@ export class DocumentView {
       this.take(this.mentions.findIndex((m) => isNew(m) && overlap(m, latest)));
     }
     this.draw();
-    if (walking) this.marking.walk(picked.start, "");
     return this.mentions[this.current]?.key ?? null;
   }
 
-  /** Take a document as the service gives it; the draft of a mark is forgotten. */
+  /** Take a document as the service gives it. */
   show(document) {
+    this.shows += 1;
     const units = unitsOf(document.text);
     const inUnits = (spans) => spans.map((span) => span.map(units));
     this.document = document;
@@ -134,7 +141,6 @@ export class DocumentView {
     this.ends = pageEnds(document.text, hulls, PAGE);
     this.done.checked = document.done;
     this.title.textContent = `Document ${document.id}`;
-    this.marking.forget();
   }
 
   /** The number of the mention that stands where another one does; -1 where none does. */
@@ -151,19 +157,22 @@ export class DocumentView {
   draw() {
     this.page = Math.max(0, Math.min(this.page, this.ends.length - 1));
     const { start, end } = this.range;
-    const isFocused = this.text.contains(document.activeElement);
+    const focused = this.text.contains(document.activeElement) && document.activeElement;
     const marks = this.mentions
       .map(({ spans }, number) => ({ number, spans }))
       .filter(({ spans }) => spans.some(([from, to]) => from < end && to > start));
-    fill(this.text, pieces(start, end, marks).map((piece) => this.piece(piece)));
-    this.text.dataset.end = end;
+    drawAnew(this.text, () => {
+      fill(this.text, pieces(start, end, marks).map((piece) => this.piece(piece)));
+      this.text.dataset.end = end;
+    });
     this.pages.hidden = this.ends.length < 2;
     fill(this.pages, this.pager());
     const place = this.listed.findIndex(({ number }) => number === this.document.number);
     this.previous.disabled = place <= 0;
     this.next.disabled = place < 0 || place === this.listed.length - 1;
+    this.marking.redrawn();
     this.mark();
-    if (isFocused) this.focus();
+    if (focused && focused !== this.text) this.focus({ preventScroll: true });
   }
 
   /** Which part of which text is shown. */
@@ -256,8 +265,12 @@ export class DocumentView {
     return this.goTo(number);
   }
 
-  /** Go to the next mention that somebody has to decide on; whether there is one. */
+  /** Go to the next mention that somebody has to decide on; whether there is one.
+   *
+   * Who has begun something else meanwhile stays at it.
+   */
   goOn() {
+    if (this.marking.isBegun) return true;
     const waits = (mention, number) => number > this.current && isUndecided(mention);
     const next = this.mentions.findIndex(waits);
     if (next >= 0) this.goTo(next);
@@ -271,9 +284,9 @@ export class DocumentView {
     announce(labelOf(this.mentions[number]));
   }
 
-  /** Give the focus to the selected mention, or to the text. */
-  focus() {
-    (this.anchor() ?? this.text).focus();
+  /** Give the focus to the selected mention, or to the text: where none is, or keys walk in it. */
+  focus(options) {
+    ((!this.marking.walking && this.anchor()) || this.text).focus(options);
   }
 
   turnTo(number) {
@@ -325,15 +338,20 @@ export class DocumentView {
     });
     const { marks_version: version, number } = this.document;
     const body = { ...who, version, marks: marks.map(asKept) };
-    try {
-      this.show(await postJson(`${this.path(number)}/marks`, body));
-    } catch (error) {
+    const document = await postJson(`${this.path(number)}/marks`, body).catch(async (error) => {
       if (error.status === 409) await this.refresh();
       throw error;
+    });
+    if (number === this.number) {
+      this.show(document);
+      this.take(this.numberOf(this.marking.begunOn ?? then));
+      this.draw();
     }
-    this.take(this.numberOf(then));
-    this.draw();
     await this.changed();
+    if (number !== this.number) {
+      announce(words); // of a document that somebody left meanwhile
+      return words;
+    }
     const mention = this.mentions[this.current] ?? null;
     await this.showChosen(mention);
     this.focus();
@@ -409,9 +427,6 @@ export class DocumentView {
 }
 
 const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
-
-const isSame = (one, other) =>
-  one.type === other.type && String(one.spans) === String(other.spans);
 
 /** Whether two mentions have text in common. */
 const overlap = (one, other) =>

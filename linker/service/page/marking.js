@@ -1,5 +1,6 @@
 /* Marking mentions in a text: by the mouse or a finger, and by the keyboard alone. What is picked is
-   the selection of the browser, widened to whole words. */
+   the selection of the browser, widened to whole words. What somebody has begun is kept here, until
+   it is sent or left; the text may be drawn anew meanwhile. */
 
 import { announce, button, fill, make } from "./elements.js";
 import { lineBehind, placeAt, selectedOf, showSelected } from "./places.js";
@@ -13,11 +14,24 @@ const LINES = { ArrowUp: -1, ArrowDown: 1 };
 const HELP =
   "Marking by keys: arrows move by words, Shift and an arrow take more, Enter marks, Escape leaves. ";
 
+const NOTHING = {
+  picked: null, // {start, end} of the text
+  from: null, // the words between which the keyboard picks: where it began, ...
+  head: null, // ... and where it is
+  walking: false, // whether arrows move through the text; then something is picked
+  changing: null, // {spans, place, side}: an end of a mention that moves
+  parts: null, // spans of the parts of a mention that is split
+  begunOn: null, // the mention of which these are, the selected one
+};
+
+/** Whether two mentions stand in the same place, with the same type. */
+export const isSame = (one, other) =>
+  one.type === other.type && String(one.spans) === String(other.spans);
+
 export class Marking {
   /** `view` shows the document; see documents.js. */
   constructor(view) {
-    this.view = view;
-    this.forget();
+    Object.assign(this, { view, ...NOTHING });
     this.toolbar = this.tools();
     document.addEventListener("selectionchange", () => this.looked());
   }
@@ -62,11 +76,19 @@ export class Marking {
 
   /** Forget what was picked, and what was begun. */
   forget() {
-    this.picked = null; // {start, end} of the text
-    this.from = this.head = null; // the words between which the keyboard picks
-    this.walking = false; // whether arrows move through the text
-    this.changing = null; // {mention, spans, place, side}: a mention whose end moves
-    this.parts = null; // spans of the parts of a mention that is split
+    Object.assign(this, NOTHING);
+    if (selectedOf(this.view.text)) getSelection().removeAllRanges();
+  }
+
+  /** Whether something is selected or begun. */
+  get isBegun() {
+    return Boolean(selectedOf(this.view.text) || this.begunOn);
+  }
+
+  /** The text was drawn anew: what was begun goes on, unless its mention was changed. */
+  redrawn() {
+    const { begunOn, mention } = this;
+    if (begunOn && !(mention && isSame(mention, begunOn))) this.forget();
   }
 
   get mention() {
@@ -106,6 +128,7 @@ export class Marking {
     if (selected?.start === this.picked?.start && selected?.end === this.picked?.end) return;
     this.picked = selected && wholeWordsOf(this.words, selected.start, selected.end);
     this.from = this.head = null;
+    if (!this.picked) this.walking = false; // as by a click
     this.show();
   }
 
@@ -194,10 +217,9 @@ export class Marking {
   }
 
   giveUp() {
-    const [{ parts }, kept] = [this, this.changing];
+    const { changing, parts, begunOn } = this;
     this.forget();
-    if (kept) this.parts = parts;
-    getSelection().removeAllRanges();
+    if (changing && parts) Object.assign(this, { parts, begunOn });
     this.show();
   }
 
@@ -206,7 +228,8 @@ export class Marking {
   /** Begin to move an end of the selected mention: the start (0) or end (1) of one of its spans. */
   begin(place, side) {
     const { mention } = this;
-    this.changing = { mention, spans: mention.spans.map((span) => [...span]), place, side };
+    this.changing = { spans: mention.spans.map((span) => [...span]), place, side };
+    this.begunOn = mention;
     const [start, end] = this.changing.spans[place];
     this.pick({ start, end });
   }
@@ -238,10 +261,10 @@ export class Marking {
 
   /** Keep a mention with its new ends. */
   keep() {
-    const { mention, spans } = this.changing;
-    if (String(spans) === String(mention.spans)) return this.giveUp();
-    this.changing = null;
-    return this.sendChange(mention, spans, mention.type, "Changed.");
+    const { changing, begunOn: mention } = this;
+    if (String(changing.spans) === String(mention.spans)) return this.giveUp();
+    Object.assign(this, { changing: null, begunOn: this.parts && mention });
+    return this.sendChange(mention, changing.spans, mention.type, "Changed.");
   }
 
   // what is sent
@@ -252,12 +275,26 @@ export class Marking {
     return !this.view.passages.some(([start, end]) => start <= first && last <= end);
   }
 
-  send(marks, then, words) {
+  /** Send what was begun, which is over by that; it is there again where it was not kept. A walk
+   * goes on behind it.
+   */
+  async send(marks, then, words) {
     if (marks.some(({ spans }) => spans && this.isAcross(spans))) {
       this.show();
       return void announce(ACROSS);
     }
-    return this.view.send(marks, then, words);
+    const { number } = this.view;
+    const begun = Object.fromEntries(Object.keys(NOTHING).map((name) => [name, this[name]]));
+    this.forget();
+    if (begun.walking) this.walk(begun.picked.end, "");
+    else this.show();
+    const said = await this.view.send(marks, then, words);
+    if (said || this.isBegun || number !== this.view.number) return said;
+    Object.assign(this, begun);
+    this.redrawn();
+    if (this.picked) showSelected(this.view.text, this.picked);
+    this.show();
+    return said;
   }
 
   sendChange(mention, spans, type, words) {
@@ -270,10 +307,10 @@ export class Marking {
     if (!this.picked) return announce("Select the text of a mention first.");
     const { start, end } = this.picked;
     if (this.parts) return this.changeParts([...this.parts, [[start, end]]]);
-    const [isWalking, type] = [this.walking, this.typeChoice.value];
-    const made = { spans: [[start, end]], type };
+    const made = { spans: [[start, end]], type: this.typeChoice.value };
     const said = await this.send([{ action: "add", ...made }], made, "Marked.");
-    return said && isWalking && this.walk(end, `${said} Next: `);
+    const { picked, walking } = this;
+    if (said && walking) announce(said, " Next: ", this.quote([[picked.start, picked.end]]));
   }
 
   /** Add what is picked to the selected mention, or to the last part of one that is split. */
@@ -290,7 +327,7 @@ export class Marking {
     const { mention } = this;
     if (!mention) return announce("Select a mention first.");
     const words = `Removed ${this.quote(mention.spans)}.`;
-    return this.send([{ action: "delete", before: mention }], null, words);
+    return this.view.send([{ action: "delete", before: mention }], null, words);
   }
 
   toType() {
@@ -327,9 +364,9 @@ export class Marking {
   }
 
   changeParts(parts) {
-    this.parts = parts;
-    this.picked = null;
-    if (!this.walking) getSelection().removeAllRanges();
+    const { walking, picked, mention } = this;
+    if (!walking) this.forget();
+    Object.assign(this, { parts, begunOn: mention });
     this.show();
     announce(`Parts: ${parts.map((spans) => this.quote(spans)).join(", ") || "none yet"}.`);
   }

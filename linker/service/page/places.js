@@ -58,6 +58,26 @@ export function showSelected(shown, { start, end }) {
   );
 }
 
+/** Draw the text anew; what is selected of it stays so, also under a mouse that selects on. */
+export function drawAnew(shown, draw) {
+  const { anchorNode, anchorOffset, focusNode, focusOffset } = getSelection();
+  const ends = [[anchorNode, anchorOffset], [focusNode, focusOffset]];
+  const places = ends.map((end) => placeOf(shown, ...end));
+  draw();
+  if (places.every((place) => place === null)) return;
+  const [from, to] = places.map((place, n) => (place === null ? ends[n] : pointOf(shown, place)));
+  if (from && to) getSelection().setBaseAndExtent(...from, ...to);
+}
+
+/** The point of the document, a node and an offset, at a place; null where that is not shown. */
+function pointOf(shown, place) {
+  for (const { dataset, firstChild } of shown.querySelectorAll("[data-start]")) {
+    const inside = place - dataset.start;
+    if (0 <= inside && inside <= firstChild.length) return [firstChild, inside];
+  }
+  return null;
+}
+
 /** The word of the next line that stands nearest below (or above) another one; undefined: none.
  *
  * `words` are those behind it, or those before it, the nearest first.
