@@ -41,6 +41,21 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
+NEEDED = {  # packages that a page needs beside the bare installation, by what it says of them
+    "docs/formats.md": {"rdflib": "skos"},
+    "docs/frames.md": {
+        "pandas": "pandas",
+        "polars": "polars",
+        "pyarrow": "pyarrow",
+        "duckdb": "duckdb",
+    },
+    "docs/inception.md": {"fastapi": "serve", "cassis": "inception"},
+    "docs/label-studio.md": {"fastapi": "serve"},
+    "docs/mcp.md": {"mcp": "mcp"},
+    "docs/plugins.md": {"torch": "dense"},
+    "docs/python.md": {"torch": "dense"},
+    "docs/spacy.md": {"spacy": "spacy"},
+}
 NOT_RUN = 30  # blocks that are excepted, in all pages
 
 
@@ -93,13 +108,11 @@ def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
 def test_blocks_run_and_print_what_the_page_shows(
     page: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for package in NEEDED.get(page, {}):
+        pytest.importorskip(package)
     if page == "docs/plugins.md":
-        pytest.importorskip("torch")
         monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
-    if page == "docs/frames.md":
-        pytest.importorskip("pyarrow")
     if page == "docs/spacy.md":
-        pytest.importorskip("spacy")
         importlib.import_module("linker.integrations.spacy")  # as the entry point does
     shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
     shutil.copytree(model, tmp_path / "linker-model")
@@ -161,6 +174,13 @@ def is_near(one: str, other: str) -> bool:
 def words(text: str) -> list[list[str]]:
     """The lines of a text, split at blanks and tabs: pages align columns by blanks."""
     return [line.split() for line in text.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("page", NEEDED)
+def test_a_page_says_what_it_needs(page: str) -> None:
+    source = (ROOT / page).read_text(encoding="utf-8")
+    for name in NEEDED[page].values():
+        assert re.search(rf"extra `?{name}\b|pip install -c constraints.txt .*\b{name}\b", source)
 
 
 def excepted() -> list[tuple[str, Block]]:

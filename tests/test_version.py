@@ -53,7 +53,7 @@ def test_a_checkout_is_installed_as_it_is() -> None:
     ("origin", "wanted"),
     [
         (None, "our-name[dense]"),
-        ({"url": "file:///a/b%20c", "dir_info": {}}, "our-name[dense] @ file:///a/b%20c"),
+        ({"url": "file:///a/b%20c", "dir_info": {}}, "/a/b c[dense]"),
         ({"url": "https://x.org/y", "archive_info": {}}, "our-name[dense] @ https://x.org/y"),
         ({"url": "https://y", "vcs_info": GIT}, "our-name[dense] @ git+https://y@5eed"),
     ],
@@ -64,6 +64,15 @@ def test_what_is_installed_is_installed_from_where_it_came(
     installed(site, "linker", "link_files:main")  # the other project of that name
     installed(site, "our-name", "linker.cli:main", origin)
     assert shlex.split(version.install_hint("dense")) == ["pip", "install", wanted]
+
+
+def test_what_came_from_a_checkout_keeps_its_constraints(site: Path) -> None:
+    checkout = site / "my checkout"
+    checkout.mkdir()
+    (checkout / "constraints.txt").touch()
+    installed(site, "our-name", "linker.cli:main", {"url": checkout.as_uri(), "dir_info": {}})
+    command = ["pip", "install", "-c", f"{checkout}/constraints.txt", f"{checkout}[dense]"]
+    assert shlex.split(version.install_hint("dense")) == command
 
 
 def test_without_metadata_the_name_is_that_of_setup_cfg(site: Path) -> None:
