@@ -22,6 +22,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -198,6 +199,37 @@ def test_commands_that_are_not_run_are_understood(line: str) -> None:
         command = command.get_command(click.Context(command), arguments.pop(0))
     assert command
     command.make_context("linker", arguments)
+
+
+def containers(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a Deployment or CronJob; of others none."""
+    spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
+    return spec["template"]["spec"]["containers"] if "template" in spec else []
+
+
+def test_manifests_of_the_page_on_production_are_understood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    yaml = pytest.importorskip("yaml")
+    page = blocks("docs/production.md")
+    texts = [block.text for block in page if block.language == "yaml"]
+    manifests = [manifest for text in texts for manifest in yaml.safe_load_all(text)]
+    assert {"Deployment", "Service", "CronJob"} == {manifest["kind"] for manifest in manifests}
+    started = [container for manifest in manifests for container in containers(manifest)]
+    assert [container["args"][0] for container in started] == ["serve", "link"]
+    for container in started:
+        variables = {variable["name"]: variable["value"] for variable in container["env"]}
+        command = cli.get_command(click.Context(cli), container["args"][0])
+        assert command
+        known = {option.envvar for option in command.params if isinstance(option, click.Option)}
+        assert {*variables} - known <= {"LINKER_MODEL", "OMP_NUM_THREADS"}
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        context = command.make_context("linker", container["args"][1:])
+        assert context.params["model"] == "/models/medic"
+        mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+        paths = [v for v in (*container["args"], *variables.values()) if re.match("/[^/]+/", v)]
+        assert all(any(path.startswith(f"{mount}/") for mount in mounts) for path in paths)
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:

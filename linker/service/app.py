@@ -79,6 +79,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         title="linker",
         version=VERSION,
         description=_DESCRIPTION,
+        servers=[{"url": service.settings.root_path or "/"}],
         lifespan=lifespan,
         docs_url=None,  # FastAPI's own pages load scripts from other hosts
         redoc_url=None,
