@@ -22,6 +22,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -41,6 +42,21 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
+NEEDED = {  # packages that a page needs beside the bare installation, by what it says of them
+    "docs/formats.md": {"rdflib": "skos"},
+    "docs/frames.md": {
+        "pandas": "pandas",
+        "polars": "polars",
+        "pyarrow": "pyarrow",
+        "duckdb": "duckdb",
+    },
+    "docs/inception.md": {"fastapi": "serve", "cassis": "inception"},
+    "docs/label-studio.md": {"fastapi": "serve"},
+    "docs/mcp.md": {"mcp": "mcp"},
+    "docs/plugins.md": {"torch": "dense"},
+    "docs/python.md": {"torch": "dense"},
+    "docs/spacy.md": {"spacy": "spacy"},
+}
 NOT_RUN = 30  # blocks that are excepted, in all pages
 
 
@@ -93,13 +109,11 @@ def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
 def test_blocks_run_and_print_what_the_page_shows(
     page: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for package in NEEDED.get(page, {}):
+        pytest.importorskip(package)
     if page == "docs/plugins.md":
-        pytest.importorskip("torch")
         monkeypatch.setattr(registry, "ENCODERS", dict(registry.ENCODERS))
-    if page == "docs/frames.md":
-        pytest.importorskip("pyarrow")
     if page == "docs/spacy.md":
-        pytest.importorskip("spacy")
         importlib.import_module("linker.integrations.spacy")  # as the entry point does
     shutil.copytree(ROOT / "dictionaries", tmp_path / "dictionaries")
     shutil.copytree(model, tmp_path / "linker-model")
@@ -163,6 +177,13 @@ def words(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if line.strip()]
 
 
+@pytest.mark.parametrize("page", NEEDED)
+def test_a_page_says_what_it_needs(page: str) -> None:
+    source = (ROOT / page).read_text(encoding="utf-8")
+    for name in NEEDED[page].values():
+        assert re.search(rf"extra `?{name}\b|pip install -c constraints.txt .*\b{name}\b", source)
+
+
 def excepted() -> list[tuple[str, Block]]:
     """The blocks that are not run, with their pages."""
     return [(page, block) for page in PAGES for block in blocks(page) if block.not_run]
@@ -178,6 +199,37 @@ def test_commands_that_are_not_run_are_understood(line: str) -> None:
         command = command.get_command(click.Context(command), arguments.pop(0))
     assert command
     command.make_context("linker", arguments)
+
+
+def containers(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The containers of a Deployment or CronJob; of others none."""
+    spec = manifest["spec"].get("jobTemplate", manifest)["spec"]
+    return spec["template"]["spec"]["containers"] if "template" in spec else []
+
+
+def test_manifests_of_the_page_on_production_are_understood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    yaml = pytest.importorskip("yaml")
+    page = blocks("docs/production.md")
+    texts = [block.text for block in page if block.language == "yaml"]
+    manifests = [manifest for text in texts for manifest in yaml.safe_load_all(text)]
+    assert {"Deployment", "Service", "CronJob"} == {manifest["kind"] for manifest in manifests}
+    started = [container for manifest in manifests for container in containers(manifest)]
+    assert [container["args"][0] for container in started] == ["serve", "link"]
+    for container in started:
+        variables = {variable["name"]: variable["value"] for variable in container["env"]}
+        command = cli.get_command(click.Context(cli), container["args"][0])
+        assert command
+        known = {option.envvar for option in command.params if isinstance(option, click.Option)}
+        assert {*variables} - known <= {"LINKER_MODEL", "OMP_NUM_THREADS"}
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        context = command.make_context("linker", container["args"][1:])
+        assert context.params["model"] == "/models/medic"
+        mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+        paths = [v for v in (*container["args"], *variables.values()) if re.match("/[^/]+/", v)]
+        assert all(any(path.startswith(f"{mount}/") for mount in mounts) for path in paths)
 
 
 def test_blocks_that_are_not_run_are_counted() -> None:

@@ -53,7 +53,7 @@ def test_a_checkout_is_installed_as_it_is() -> None:
     ("origin", "wanted"),
     [
         (None, "our-name[dense]"),
-        ({"url": "file:///a/b%20c", "dir_info": {}}, "our-name[dense] @ file:///a/b%20c"),
+        ({"url": "file:///a/b%20c", "dir_info": {}}, "/a/b c[dense]"),
         ({"url": "https://x.org/y", "archive_info": {}}, "our-name[dense] @ https://x.org/y"),
         ({"url": "https://y", "vcs_info": GIT}, "our-name[dense] @ git+https://y@5eed"),
     ],
@@ -66,13 +66,12 @@ def test_what_is_installed_is_installed_from_where_it_came(
     assert shlex.split(version.install_hint("dense")) == ["pip", "install", wanted]
 
 
-def test_what_is_installed_from_a_checkout_keeps_the_versions_that_were_tested(site: Path) -> None:
-    checkout = site / "a checkout"
+def test_what_came_from_a_checkout_keeps_its_constraints(site: Path) -> None:
+    checkout = site / "my checkout"
     checkout.mkdir()
     (checkout / "constraints.txt").touch()
     installed(site, "our-name", "linker.cli:main", {"url": checkout.as_uri(), "dir_info": {}})
-    versions = ["-c", str(checkout / "constraints.txt")]
-    command = ["pip", "install", *versions, f"our-name[dense] @ {checkout.as_uri()}"]
+    command = ["pip", "install", "-c", f"{checkout}/constraints.txt", f"{checkout}[dense]"]
     assert shlex.split(version.install_hint("dense")) == command
 
 

@@ -10,6 +10,7 @@ import click
 
 from linker.cli import common, reading, settings
 from linker.cli import options as o
+from linker.errors import needing
 
 if TYPE_CHECKING:
     from linker.candidates.index import IndexOptions
@@ -47,7 +48,6 @@ def index(options: SimpleNamespace) -> None:
     indexed as --set says.
     """
     from linker import persistence
-    from linker.evaluation.quantization import quantize
     from linker.linking.linker import Linker
 
     dicts, mentions = options.dicts, options.mentions
@@ -68,6 +68,8 @@ def index(options: SimpleNamespace) -> None:
         dictionary, reading.annotated(mentions, options, known), index=index
     )
     if options.int8:
+        with needing("--int8", "fast"):
+            from linker.evaluation.quantization import quantize
         measured = quantize(linker, reading.annotated([options.int8], options, known))
         common.say(
             f"int8: strict Acc@1 {measured['int8']:.4f} on {measured['n']:,} annotated mentions, "

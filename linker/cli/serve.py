@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import json
 import logging
+from copy import copy
+from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +22,29 @@ _TOOLS = {  # the modules of annotation tools
     "label-studio": "linker.integrations.label_studio",
     "inception": "linker.integrations.inception",
 }
+
+
+class _Json(logging.Formatter):
+    """A record as a JSON object in one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _json_log() -> Any:
+    """Write the log as JSON from here on; a function that says what else is said on stderr."""
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(_Json())
+    logger.setLevel(logging.ERROR if common.is_quiet() else logging.INFO)
+    return logger.info
 
 
 def _limit(default: float, text: str, flags: str = "") -> Any:
@@ -43,6 +69,20 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
     cors=o.several(
         "Allow this CORS origin, e.g. https://example.org; may be given again.", metavar="ORIGIN"
     ),
+    root_path=o.option(
+        "Path below which a proxy shows the service, and which it takes away, e.g. /linker.",
+        "PATH",
+        default="",
+        callback=lambda _, __, value: value.strip("/") and f"/{value.strip('/')}",
+    ),
+    forwarded_allow_ips=o.option(
+        "Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed: addresses or networks "
+        "with commas between them; *: all.",
+        "A,B",
+        default="127.0.0.1",
+        show_default=True,
+    ),
+    log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     tools=o.commas(f"Answer annotation tools, too: {', '.join(_TOOLS)}.", flags="--with"),
     device=o.DEVICE,
     precision=o.PRECISION,
@@ -62,6 +102,7 @@ def serve(options: SimpleNamespace) -> None:
 
     SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew.
     """
+    say = _json_log() if options.log_format == "json" else common.say
     with needing("linker serve", "serve"):
         from linker.service import serving
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
@@ -78,7 +119,7 @@ def serve(options: SimpleNamespace) -> None:
     common.check_free(host, port)
     if not options.no_decisions:
         decisions = decisions or common.decisions_file(options.model)
-        common.say(f"decisions are kept in {decisions}")
+        say(f"decisions are kept in {decisions}")
     if not keys and not is_loopback(host):
         logger.warning(
             "--host %s is reached from other computers, whose users may link and decide without "
@@ -87,14 +128,36 @@ def serve(options: SimpleNamespace) -> None:
         )
     limits, computing = o.picked(Limits, options), (options.precision, options.device)
     service = Service(
-        Settings(options.model, decisions, keys, options.cors, names, limits, *computing)
+        Settings(
+            options.model,
+            decisions,
+            keys,
+            options.cors,
+            names,
+            limits,
+            *computing,
+            options.root_path,
+        )
     )
     address = f"[{host}]" if ":" in host else host
     base = f"http://{address}:{{}}/"
 
     def started(chosen: int) -> None:
-        common.say(f"serving at {base.format(chosen)}")
+        say(f"serving at {base.format(chosen)}")
         for tool in options.tools:
-            common.say(f"{tool} is to be given {base.format(chosen)}{tool}")
+            say(f"{tool} is to be given {base.format(chosen)}{tool}")
 
-    serving.serve(service, host, port, started, rooms)
+    serving.serve(service, host, port, started, rooms, options.forwarded_allow_ips)
+
+
+def _with_variable(option: click.Parameter) -> click.Parameter:
+    """The option, which can also be given as LINKER_SERVE_ and its name in the environment."""
+    option = copy(option)  # -v and -q are those of all commands
+    if isinstance(option, click.Option) and option.name not in ("model", "debug", "help_all"):
+        flag = next(flag for flag in option.opts if flag.startswith("--"))
+        option.envvar = f"LINKER_SERVE_{flag[2:].replace('-', '_').upper()}"
+        option.show_envvar = True
+    return option
+
+
+serve.params = [_with_variable(option) for option in serve.params]

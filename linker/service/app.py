@@ -79,6 +79,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         title="linker",
         version=VERSION,
         description=_DESCRIPTION,
+        servers=[{"url": path}] if (path := service.settings.root_path) else None,
         lifespan=lifespan,
         docs_url=None,  # FastAPI's own pages load scripts from other hosts
         redoc_url=None,

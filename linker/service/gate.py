@@ -28,7 +28,7 @@ from linker.service.state import Service
 logger = logging.getLogger(__name__)
 
 CLOSE = {"Connection": "close"}  # for a request whose body was not read to its end
-_OPEN = ("/", "/review", "/docs", "/health")  # paths that need no key
+_OPEN = ("/", "/review", "/docs", "/health", "/ready")  # paths that need no key
 _OPEN_BELOW = ("/static/", "/swagger/")
 _LISTS = 20  # lists and objects of JSON for each mention that a request may have
 _WRITING = ("/decisions", "/projects", "/proposals", "/training", "/label-studio", "/reload")

@@ -56,6 +56,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     precision: Precision = "fp32"  # in which mentions are encoded
     device: Device = "auto"  # where they are, and names are searched
+    root_path: str = ""  # that a proxy puts before all paths, and takes away from those it sends
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -87,3 +88,31 @@ def test_annotation_tools_are_named_and_their_packages_looked_for(
     assert not started
     run("serve", *model, "--with", "label-studio")
     assert len(started) == 1
+
+
+def test_options_may_be_variables_of_the_environment(
+    run: Run, trained: Path, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "PORT": "0",
+        "NO_DECISIONS": "1",
+        "CORS": "https://a.org https://b.org",
+        "MAX_BODY": "5000",
+        "ROOT_PATH": "linker/",
+    }.items():
+        monkeypatch.setenv(f"LINKER_SERVE_{name}", value)
+    assert run("serve", "--model", trained, "--max-body", 6000).code == 0
+    (settings,) = [service.settings for service in started]
+    assert settings.origins == ("https://a.org", "https://b.org")
+    assert (settings.limits.body, settings.root_path) == (6000, "/linker")  # what is typed wins
+    assert settings.decisions is None
+
+
+def test_the_help_names_the_variable_of_every_option(run: Run) -> None:
+    text = run("serve", "--help-all").out
+    flags = set(re.findall(r"(?m)^  (?:-\w, )?--([\w-]+)", text))
+    named = set(re.findall(r"LINKER_SERVE_(\w+)", text))
+    assert len(flags) > 15
+    assert {flag.upper().replace("-", "_") for flag in flags} - named == {
+        *("MODEL", "DEBUG", "HELP", "HELP_ALL")  # the first is $LINKER_MODEL
+    }

@@ -487,7 +487,7 @@ def test_an_api_key_is_asked_for(start: Start, tmp_path: Path) -> None:
     wrong = [{"X-API-Key": key[:-1]}, {"Authorization": key}, {"Authorization": f"Basic {key}"}]
     for headers in wrong:
         assert client.get("/model", headers=headers).status_code == 401
-    for path in ("/", "/health", "/static/page.js"):
+    for path in ("/", "/health", "/ready", "/static/page.js"):
         assert client.get(path).status_code == 200
     reconcile = client.get("/reconcile")  # pages of other sites are told why
     assert reconcile.status_code == 401

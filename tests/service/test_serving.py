@@ -38,7 +38,7 @@ class Process:
         assert self.process.stderr
         for line in self.process.stderr:
             self.lines.append(line)
-            if address := re.match(r"serving at (http://127\.0\.0\.1:(\d+)/)", line):
+            if address := re.search(r"serving at (http://127\.0\.0\.1:(\d+)/)", line):
                 self.url, self.port = address[1], int(address[2])
                 break
         else:
@@ -201,3 +201,82 @@ def test_what_is_wrong_is_said_at_once(model: Path, tmp_path: Path) -> None:
         store.add([Decision("A-T", "OTHER:1")])
     other = run("--model", str(model), "--decisions", str(tmp_path / "other"))
     assert "other: is of another dictionary" in other
+
+
+PROXY = {"Host": "example.org", "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+"""What a proxy that does TLS sends with a request."""
+
+
+def addresses(url: str, headers: dict[str, str]) -> set[str]:
+    """Where the manifest of OpenRefine sends its readers."""
+    manifest = httpx.get(f"{url}reconcile", headers=headers).json()
+    return {entry["service_url"] for entry in manifest["suggest"].values()}
+
+
+def test_the_address_is_that_of_a_trusted_proxy(serve: Any, model: Path) -> None:
+    options = ("--cors", "https://example.org", "--root-path", "linker/", "--no-decisions")
+    trusting = serve(model, *options)
+    assert addresses(trusting.url, PROXY) == {"https://example.org/linker/reconcile"}
+    spec = httpx.get(f"{trusting.url}openapi.json").json()
+    assert spec["servers"] == [{"url": "/linker"}]
+    other = serve(model, *options, "--forwarded-allow-ips", "192.0.2.1")
+    assert addresses(other.url, PROXY) == {"http://example.org/linker/reconcile"}
+
+
+def test_nginx_with_the_block_of_the_page(serve: Any, model: Path, tmp_path: Path) -> None:
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if not nginx:
+        pytest.skip("nginx is not installed")
+    process = serve(model, "--root-path", "/linker", "--no-decisions")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8")
+    block = page.split("```nginx\n")[1].split("```")[0].replace(":8080/", f":{process.port}/")
+    places = "".join(
+        f"{kind}_temp_path {tmp_path}/{kind};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (tmp_path / "nginx.conf").write_text(
+        f"daemon off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
+        f"http {{ access_log off; {places} server {{ listen 127.0.0.1:{port};\n{block} }} }}\n"
+    )
+    proxy = subprocess.Popen([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"])
+    try:
+        url = f"http://127.0.0.1:{port}/linker/"
+        transport = httpx.HTTPTransport(retries=8)  # until nginx listens
+        with httpx.Client(base_url=url, transport=transport) as client:
+            assert client.get("").status_code == client.get("static/page.js").status_code == 200
+            assert addresses(url, {}) == {f"{url}reconcile"}
+            queries = {"queries": json.dumps({"q": {"query": "podagra"}})}
+            (found, *_) = client.post("reconcile", data=queries).json()["q"]["result"]
+            assert found["id"] == "MESH:D006073"
+            assert client.get("reconcile/preview", params={"id": found["id"]}).status_code == 200
+            suggested = client.get("reconcile/suggest/entity", params={"prefix": "gou"}).json()
+            assert suggested["result"][0]["id"] == found["id"]
+            origin = {"Origin": f"http://127.0.0.1:{port}"}  # of the page that the proxy shows
+            assert client.post("link", json={"mentions": ["A-T"]}, headers=origin).is_success
+    finally:
+        proxy.terminate()
+        proxy.wait(10)
+
+
+def test_the_log_as_json_holds_nothing_that_was_asked(
+    serve: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINKER_SERVE_LOG_FORMAT", "json")
+    process = serve(model)
+    assert process.link("podagra").is_success
+    assert httpx.get(f"{process.url}search?q=podagra").is_success
+    assert httpx.post(f"{process.url}link", content=b'{"mentions": "podagra').is_error
+    with socket.create_connection(("127.0.0.1", process.port), 20) as connection:
+        connection.sendall(b"podagra\r\n\r\n")  # no HTTP, of which uvicorn warns
+        connection.recv(1 << 16)
+    process.logged("Invalid HTTP request")
+    assert process.end() == 0
+    records = [json.loads(line) for line in process.lines]
+    assert all(set(r) == {"time", "level", "logger", "message"} for r in records)
+    assert [r["message"][:15] for r in records if r["logger"] == "linker.service.gate"] == [
+        *("POST /link 200 ", "GET /search 200", "POST /link 422 ")
+    ]
+    assert ("warning", "uvicorn.error") in {(r["level"], r["logger"]) for r in records}
+    assert "podagra" not in "".join(process.lines)

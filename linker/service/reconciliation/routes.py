@@ -76,7 +76,7 @@ def router(service: Service) -> APIRouter:
             query = _read(lookups.ExtensionQuery, text, "extend")
             check("ids to extend", len(query.ids), _ENTITIES, "query")
             return _reply(await service.run(lookups.extend, model.vocabulary, query), parameters)
-        url = str(request.base_url).rstrip("/") + "/reconcile"
+        url = str(request.base_url.replace(path=f"{service.settings.root_path}/reconcile"))
         return _reply(await service.run(_manifest, model.vocabulary, url), parameters)
 
     for method in ("GET", "POST"):  # one by one, for each needs an operation id of its own
