@@ -131,7 +131,7 @@ def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mappi
             if not answer.ok:
                 why = f"the server answers {answer.status_code} {answer.reason}"
             elif "html" in answer.headers.get("Content-Type", ""):
-                why = "a page of HTML comes in its place, as where a network wants a log-in"
+                why = "a page of HTML comes in its place, as where a CAPTCHA or a log-in is wanted"
             else:
                 _save(answer, wanted, part, state, progress)
                 return answer.headers

@@ -11,6 +11,7 @@ from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
 from linker.formats import DICTIONARIES
 from linker.readers import sssom
 from linker.readers.languages import ENGLISH, Languages
+from linker.readers.mesh import Part
 from linker.types import Concept
 
 
@@ -62,6 +63,7 @@ def read(
     languages: Languages | Sequence[str] = ENGLISH,
     sources: Sequence[str] = (),
     prefix: str = "",
+    under: Part | Sequence[str] = (),
 ) -> Iterator[Concept]:
     """Read the concepts of a dictionary; those without a name in the languages have no names.
 
@@ -74,6 +76,7 @@ def read(
             files.
         sources: vocabularies of the names to keep; all if empty.
         prefix: of the ids that have none; empty to leave them without.
+        under: the part of MeSH to keep; a `Part` remembers the descriptors of several files.
 
     Raises:
         LinkerError: the format is not known, a choice is given that it does not have (see
@@ -86,6 +89,7 @@ def read(
         "languages": chosen if chosen.wanted != ENGLISH else None,
         "sources": sources,
         "prefix": prefix,
+        "under": under,
     }
     for option in [option for option, value in given.items() if value]:
         if not takes(format, option):
@@ -100,7 +104,7 @@ def read(
         yield concept
     if chosen is not languages and "languages" in options:
         chosen.check(path)
-    if concept is None:
+    if concept is None and not options.get("under"):  # a file may have nothing of a part
         problem = f"the file holds no concepts in the format {format}"
         raise InputError(path, problem, remedy="check the path and --dict-format")
 
