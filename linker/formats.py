@@ -55,7 +55,7 @@ PREDICTIONS = tuple(name for name, form in FORMATS.items() if form.writer and fo
 DICTIONARIES = {
     name: f"linker.readers.{name}"
     for name in (
-        *("medic", "obo", "rrf", "athena", "rf2"),
+        *("medic", "obo", "rrf", "athena", "rf2", "mesh"),
         *("obographs", "fhir", "skos", "owl", "biosyn", "icd10cm", "table"),
     )
 }

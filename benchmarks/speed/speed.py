@@ -33,6 +33,7 @@ CASES = {  # result -> module and function, what is measured
     "ann": ("ann.ann", "approximate indexes of a million vectors"),
     "scale": ("scale.scale", "0.1, 1 and 10 million names"),
     "readers": ("readers.readers", "dictionaries of each format, beside other systems"),
+    "mesh": ("mesh.mesh", "generated MeSH of full size: reading, training, memory"),
     "cluster": ("cluster.cluster", "many processes, and Ray that loses workers and its head"),
 }
 

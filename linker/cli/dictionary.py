@@ -75,6 +75,7 @@ def _shown(value: Any) -> str:
     languages=reading.LANGUAGES,
     sources=reading.SOURCES,
     prefix=reading.PREFIX,
+    under=reading.UNDER,
     output=o.OUTPUT,
     on_error=o.ON_ERROR,
 )
@@ -82,10 +83,12 @@ def convert(options: SimpleNamespace) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
     from linker.readers import dictionaries as readers
     from linker.readers import table
+    from linker.readers.mesh import Part
 
     form, on_error = options.dict_format, options.on_error
     named = {name: getattr(options, name) for name in ("languages", "sources", "prefix")}
     filters: dict[str, Any] = {name: value for name, value in named.items() if value}
+    filters["under"] = Part(options.under)
 
     def read(path: str) -> Iterator[Concept]:
         path = reading.located(path)

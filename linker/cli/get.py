@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from linker.cli import common
 from linker.cli import options as o
+from linker.errors import LinkerError
+
+if TYPE_CHECKING:
+    from linker.files.fetching import Fetched
 
 
 @o.command(
@@ -26,32 +32,39 @@ def get(options: SimpleNamespace) -> None:
     if not options.name:
         _list()
         return
-    path, before, now = known.get(options.name, options.release or "", progress=common.has_bars())
-    release = f"release {now.release or 'not stated'}, {now.size:,} bytes, SHA-256 {now.sha256}"
-    if before is None:
-        common.say(f"{options.name}: {release}")
-    elif before.sha256 == now.sha256:
-        common.say(f"{options.name}: has not changed since {before.date}; {release}")
-    else:
-        was = f"release {before.release or 'not stated'}, {before.size:,} bytes, of {before.date}"
-        common.say(f"{options.name}: has changed; it was {was}; it is {release}")
+    path, changes = known.get(options.name, options.release or "", progress=common.has_bars())
+    for before, now in changes:
+        _say(options.name, before, now)
     if options.output:
+        if Path(path).is_dir():
+            raise LinkerError(f"{path}: is a folder of several files; copy it, or leave out -o")
         with open(path, "rb") as source, files.write_binary_aside(options.output) as file:
             shutil.copyfileobj(source, file)
     common.show(options.output or path)
+
+
+def _say(name: str, before: Fetched | None, now: Fetched) -> None:
+    """Say what became of a file."""
+    release = f"release {now.release or 'not stated'}, {now.size:,} bytes, SHA-256 {now.sha256}"
+    if before is None:
+        common.say(f"{name}: {release}")
+    elif before.sha256 == now.sha256:
+        common.say(f"{name}: has not changed since {before.date}; {release}")
+    else:
+        was = f"release {before.release or 'not stated'}, {before.size:,} bytes, of {before.date}"
+        common.say(f"{name}: has changed; it was {was}; it is {release}")
 
 
 def _list() -> None:
     """Print a line for each dictionary."""
     from tabulate import tabulate
 
-    from linker.files import fetching
     from linker.readers import known
 
     rows = []
     for name, entry in known.KNOWN.items():
         paths = sorted(known.folder(name).glob(f"*/{entry.file}"))
-        cached = ", ".join(path.parent.name for path in paths if fetching.record(path))
+        cached = ", ".join(path.parent.name for path in paths)
         what = f"{entry.title}\n{entry.terms}\n{entry.address}"
         rows.append((name, f"{entry.size / 1e6:.0f} MB", cached or "-", what))
     header = ("name", "size", "cached", "what, terms, address")

@@ -163,6 +163,10 @@ SOURCES = o.commas(
 PREFIX = o.option(
     "Tables only: of ids that have none, e.g. SCTID.", "NAME", default="", hidden=True
 )
+UNDER = o.commas(
+    "MeSH only: keep what is under these tree numbers or ids, e.g. C04, or all. [default: C,F03]",
+    hidden=True,
+)
 LEND_KINDS = o.commas(
     "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]", hidden=True
 )
@@ -174,6 +178,7 @@ READING = {
     "languages": LANGUAGES,
     "sources": SOURCES,
     "prefix": PREFIX,
+    "under": UNDER,
     "lend": o.several(
         "Another dictionary that lends names, or mappings (SSSOM); may be given again."
     ),

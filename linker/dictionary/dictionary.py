@@ -32,6 +32,7 @@ from linker.outputs import ObjectSource
 from linker.persistence import Strings
 from linker.readers import dictionaries, known
 from linker.readers.languages import ENGLISH, Languages
+from linker.readers.mesh import Part
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Reference, Source
 
@@ -90,6 +91,7 @@ class Dictionary:
         languages: Sequence[str] = ENGLISH,
         sources: Sequence[str] = (),
         prefix: str = "",
+        under: Sequence[str] = (),
         on_error: OnError = stop,
     ) -> Dictionary:
         """Read one or more dictionary files into one dictionary.
@@ -108,6 +110,8 @@ class Dictionary:
             sources: keep only names of these vocabularies, of UMLS, or their concepts, of OMOP (all
                 where empty).
             prefix: of the ids that have none, of tables; also those of `hierarchy`, if it is one.
+            under: of MeSH keep the descriptors with these tree numbers or ids, and what is below
+                them, or "all" (diseases where empty).
             on_error: what to do with a bad record; returns to skip it.
 
         Raises:
@@ -119,7 +123,7 @@ class Dictionary:
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
         chosen = Languages(languages)
-        given = {"languages": chosen, "sources": sources, "prefix": prefix}
+        given = {"languages": chosen, "sources": sources, "prefix": prefix, "under": Part(under)}
         for path, name in zip(paths, formats, strict=True):
             options = dictionaries.options_of(name, formats, given)
             concepts = dictionaries.read(path, name, on_error=on_error, **options)
@@ -131,7 +135,8 @@ class Dictionary:
             return dictionary
         hierarchy = known.located(hierarchy)
         name = dictionaries.detect(hierarchy)
-        of_hierarchy = {"languages": (), "prefix": prefix}  # whose names are not used
+        # names of the hierarchy are not used
+        of_hierarchy = {"languages": (), "prefix": prefix, "under": under}
         options = {o: v for o, v in of_hierarchy.items() if dictionaries.takes(name, o)}
         return dictionary.with_parents(cls.read(hierarchy, on_error=on_error, **options))
 

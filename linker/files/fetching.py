@@ -138,7 +138,7 @@ def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mappi
             if answer.status_code != (206 if begun and goes_on else 200):
                 why = f"the server answers {answer.status_code} {answer.reason}"
             elif "html" in headers.get("Content-Type", ""):
-                why = "a page of HTML comes in its place, as where a network wants a log-in"
+                why = "a page of HTML comes in its place, as where a CAPTCHA or a log-in is wanted"
             elif not (goes_on or length.isdecimal() or answer.raw.chunked):
                 why = "the server does not say how long the file is"
             else:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -31,12 +31,9 @@ from linker.files import (
     Pathlike,
     check_unicode,
     check_whole,
-    line_limit,
-    open_binary,
-    reading,
-    too_large,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
+from linker.readers.elements import blocks_of, elements
 from linker.readers.records import check_spans, is_guess, parse_selection, pieces_at
 from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
 
@@ -50,7 +47,6 @@ _NO_BIOC = (
     etree.XMLSyntaxError,
 )
 _NO_JSON = (ValueError, RecursionError)
-_BLOCK = 1 << 16  # bytes read at a time
 _DOCUMENTS = ("documents", "PubTator3")  # the lists of a collection, and of an export of PubTator
 _NESTED = ("passages", "sentences", "annotations", "relations")
 # what PubTator leaves out, or writes as null, where it is empty
@@ -82,7 +78,7 @@ def read(
     Raises:
         InputError: the file is not XML or JSON, or not BioC.
     """
-    blocks = _blocks(path)
+    blocks = blocks_of(path)
     first = next(blocks, b"")
     if not first:
         return
@@ -105,57 +101,20 @@ def read(
         logger.warning("%s: %s that of the document at their offsets, which counts", path, told)
 
 
-def _blocks(path: Pathlike) -> Iterator[bytes]:
-    with open_binary(path) as file, reading(path):
-        while block := file.read(_BLOCK):
-            yield block
-
-
-def _xml(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[_RawDocument]:
+def _xml(path: Pathlike, blocks: Iterable[bytes]) -> Iterator[_RawDocument]:
     """Yield the documents of a collection as they are complete; one at a time is in memory."""
-    parser = etree.XMLPullParser(
-        events=("end",), tag="document", resolve_entities=False, no_network=True, load_dtd=False
-    )
-    size = 0  # of what is in memory
-    try:
-        for block in blocks:
-            parser.feed(block)
-            size += len(block)
-            for _, element in parser.read_events():
-                size = 0
-                parent = element.getparent()
-                _check_root(path, element if parent is None else parent)
-                name = element.findtext("id") or "without id"
-                fields = {key: parent.findtext(key) for key in _FIELDS}
-                infons = {infon.get("key"): infon.text or "" for infon in parent.findall("infon")}
-                collection = _collection(fields, infons)
-                yield name, element.sourceline, collection, partial(_from_xml, element), False
-                element.clear()
-                while (old := element.getprevious()) is not None and old.tag == "document":
-                    parent.remove(old)
-            if size > line_limit():
-                what = "a document, or what stands before it,"
-                raise too_large(what, line_limit()).at(path, None)
-        _check_root(path, parser.close())
-    except etree.XMLSyntaxError as error:
-        raise _broken(path, "XML", error.msg, error.lineno) from None
-
-
-def _broken(path: Pathlike, form: str, reason: object, line: int | None) -> InputError:
-    return InputError(
-        path,
-        f"the {form} is broken ({reason})",
-        line=line,
-        expected="BioC XML or JSON" if form == "XML" else "BioC JSON",
-        remedy="fetch or write the file again",
-    )
-
-
-def _check_root(path: Pathlike, root: Any) -> None:
-    if root.tag != "collection":
-        problem = f"the XML is no BioC: its element <{root.tag}> stands where <collection> should"
-        remedy = "give a BioC file, or name its format"
-        raise InputError(path, problem, line=root.sourceline, expected="BioC XML", remedy=remedy)
+    for element in elements(path, blocks, "BioC", "collection", "document"):
+        parent = element.getparent()
+        name = element.findtext("id") or "without id"
+        fields = {key: parent.findtext(key) for key in _FIELDS}
+        infons = {infon.get("key"): infon.text or "" for infon in parent.findall("infon")}
+        yield (
+            name,
+            element.sourceline,
+            _collection(fields, infons),
+            partial(_from_xml, element),
+            False,
+        )
 
 
 def _collection(fields: Mapping[str, Any], infons: Mapping[str, str]) -> dict[str, str]:
@@ -201,7 +160,7 @@ def _objects(
         try:
             value = _object(content)
         except _NO_JSON as error:
-            raise _broken(path, "JSON", error, getattr(error, "lineno", None)) from None
+            raise _broken(path, error, getattr(error, "lineno", None)) from None
         yield None, value
         return
     yield start, value
@@ -210,7 +169,7 @@ def _objects(
             try:
                 value = _object(line)
             except _NO_JSON as error:
-                on_error(_broken(path, "JSON", error, number))
+                on_error(_broken(path, error, number))
             else:
                 yield number, value
 
@@ -234,6 +193,16 @@ def _object(content: bytes | bytearray) -> dict[str, Any]:
         raise ValueError("it is no object")
     check_unicode({key: part for key, part in value.items() if key not in _DOCUMENTS})
     return value
+
+
+def _broken(path: Pathlike, error: Exception, line: int | None) -> InputError:
+    return InputError(
+        path,
+        f"the JSON is broken ({error})",
+        line=line,
+        expected="BioC JSON",
+        remedy="fetch or write the file again",
+    )
 
 
 def _from_json(document: Any) -> Any:

@@ -12,6 +12,7 @@ from linker.files.rows import titles_of
 from linker.formats import DICTIONARIES
 from linker.readers import sssom
 from linker.readers.languages import ENGLISH, Languages
+from linker.readers.mesh import Part
 from linker.types import Concept
 
 
@@ -64,6 +65,7 @@ def read(
     languages: Languages | Sequence[str] = ENGLISH,
     sources: Sequence[str] = (),
     prefix: str = "",
+    under: Part | Sequence[str] = (),
 ) -> Iterator[Concept]:
     """Read the concepts of a dictionary; those without a name in the languages have no names.
 
@@ -76,6 +78,7 @@ def read(
             files.
         sources: vocabularies of the names to keep; all if empty.
         prefix: of the ids that have none; empty to leave them without.
+        under: the part of MeSH to keep; a `Part` remembers the descriptors of several files.
 
     Raises:
         LinkerError: the format is not known, a choice is given that it does not have (see
@@ -88,6 +91,7 @@ def read(
         "languages": chosen if chosen.wanted != ENGLISH else None,
         "sources": sources,
         "prefix": prefix,
+        "under": under,
     }
     for option in [option for option, value in given.items() if value]:
         if not takes(format, option):
@@ -102,7 +106,7 @@ def read(
         yield concept
     if chosen is not languages and "languages" in options:
         chosen.check(path)
-    if concept is None:
+    if concept is None and not options.get("under"):  # a file may have nothing of a part
         problem = f"the file holds no concepts in the format {format}"
         raise InputError(path, problem, remedy="check the path and --dict-format")
 

@@ -1,7 +1,7 @@
 """Dictionaries that have a name: where they are, under which terms, and how they are fetched.
 
 `known.json` lists them. A name stands for a path wherever a dictionary is read, unless there is a
-file of that name.
+file of that name. A dictionary of several files is the folder that holds them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,22 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError
 from linker.files import Pathlike, fetching, head
 from linker.readers import dictionaries, sssom
 from linker.vocabularies import of_prefix
+
+_WAIT = 10  # seconds for the answer whether there is a file
+
+Change = tuple[fetching.Fetched | None, fetching.Fetched]
+"""The records of a file that was in the cache, and of the one that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +33,13 @@ class Known:
 
     title: str
     file: str  # its name in the cache
-    address: str  # of the current release
+    address: str  # of the current release; {year} stands for the latest year that there is
     size: int  # bytes to fetch, about
     vocabulary: str  # of which it has the terms
+    format: str  # of `linker.formats.DICTIONARIES`, or sssom
+    beside: Mapping[str, str] = field(default_factory=dict)  # other files of it: names, addresses
+    page: str = ""  # where people find the file; empty: at its address
+    instead: str = ""  # the name of another dictionary that may take its place
     packed: bool = False  # whether it is a file in a zip archive
     releases: str = ""  # address of a release, with {} for its name; empty: only the current one
     history: str = ""  # page that lists the releases
@@ -70,18 +82,19 @@ def located(path: Pathlike, *, progress: bool = False) -> Pathlike:
             text = f"{path}: there is no such file; check the path, or did you mean the dictionary"
             raise LinkerError(f"{text} {near}, which linker fetches?")
         return path
-    cached = folder(path) / "current" / KNOWN[path].file
-    if not (record := fetching.record(cached)):
+    known, place = KNOWN[path], folder(path) / "current"
+    files = [place / name for name in (known.file, *known.beside)]
+    if not all(file.is_file() for file in files):
         return get(path, progress=progress)[0]
-    if not fetching.is_intact(cached, record):
-        text = f"is no longer what was fetched at {record.date} (another SHA-256)"
-        raise LinkerError(f"{cached}: {text}; fetch it again with: linker get {path}")
-    return str(cached)
+    for file in files:  # one without a record was put there by hand
+        if (record := fetching.record(file)) and not fetching.is_intact(file, record):
+            text = f"is no longer what was fetched at {record.date} (another SHA-256)"
+            remedy = f"or delete {file.name}.json beside it, if you put the file there"
+            raise LinkerError(f"{file}: {text}; fetch it again with: linker get {path}; {remedy}")
+    return str(place if known.beside else files[0])
 
 
-def get(
-    name: str, release: str = "", *, progress: bool = False
-) -> tuple[str, fetching.Fetched | None, fetching.Fetched]:
+def get(name: str, release: str = "", *, progress: bool = False) -> tuple[str, list[Change]]:
     """Fetch a dictionary into the cache, where its address has another one than the cache.
 
     Args:
@@ -90,7 +103,7 @@ def get(
         progress: whether to show a bar.
 
     Returns:
-        Its path, and the records of the one that was in the cache and of the one that is.
+        Its path, and what became of each of its files.
 
     Raises:
         LinkerError: there is no such dictionary or release, or it cannot be fetched.
@@ -99,17 +112,57 @@ def get(
         near = " or ".join(get_close_matches(name, KNOWN))
         hint = f"did you mean {near}?" if near else f"expected one of {', '.join(KNOWN)}"
         raise LinkerError(f"there is no dictionary with the name {name!r}; {hint}")
-    address = known.address
-    remedy = f"fetch that address by hand, and give the path of the file in place of {name}"
+    addresses = {known.file: known.address, **known.beside}
     if release:
-        address = _released(name, known, release := release.removeprefix("v"))
-        remedy = f"check the name of the release at {known.history}, or fetch it there by hand"
-    path = folder(name) / (release or "current") / known.file
-    if release and (record := fetching.record(path)) and fetching.is_intact(path, record):
-        return str(path), record, record  # a release never changes
-    title = f"{name}: {known.title}; terms: {known.terms}"
-    wanted = fetching.Download(address, path, known.packed, remedy, _release, title)
-    return str(path), *fetching.fetch(wanted, progress=progress)
+        addresses = {known.file: _released(name, known, release := release.removeprefix("v"))}
+    place = folder(name) / (release or "current")
+    remedy = f"check the name of the release at {known.history}, or fetch it there by hand"
+    changes: list[Change] = []
+    for file, given in addresses.items():
+        path, address = place / file, _of_latest_year(given)
+        if release and (record := fetching.record(path)) and fetching.is_intact(path, record):
+            changes.append((record, record))  # a release never changes
+            continue
+        wanted = fetching.Download(
+            address,
+            path,
+            known.packed,
+            remedy if release else _remedy(name, known, address, path),
+            partial(_release, format=known.format),
+            f"{name}: {known.title}; terms: {known.terms}",
+        )
+        changes.append(fetching.fetch(wanted, progress=progress))
+    return str(place if known.beside else place / known.file), changes
+
+
+def _remedy(name: str, known: Known, address: str, path: Path) -> str:
+    """What to do where the current release cannot be fetched."""
+    source = known.page or "that address"
+    what = f"{path.name} out of the archive" if known.packed else address.rpartition("/")[2]
+    other = "the path of a folder with all its files" if known.beside else "its path"
+    remedy = f"open {source} in a browser, and save {what} as {path}, or give {other}"
+    instead = f"; or take --dict {known.instead}" if known.instead else ""
+    return f"{remedy} in place of {name}{instead}"
+
+
+def _of_latest_year(address: str) -> str:
+    """The address of the latest year; a file of the next year comes before that year begins."""
+    if "{year}" not in address:
+        return address
+    import requests
+
+    def status(year: int) -> int:
+        try:
+            head = requests.head(address.format(year=year), timeout=_WAIT, allow_redirects=True)
+        except requests.RequestException:
+            return 0  # fetching will say what fails
+        return head.status_code
+
+    this = date.today().year
+    if status(this + 1) == requests.codes.ok:
+        return address.format(year=this + 1)
+    is_late = status(this) == requests.codes.not_found
+    return address.format(year=this - is_late)
 
 
 def _released(name: str, known: Known, release: str) -> str:
@@ -123,11 +176,16 @@ def _released(name: str, known: Known, release: str) -> str:
     return known.releases.format(release)
 
 
-def _release(path: Path) -> str:
-    """The release that a file of a dictionary or of mappings states."""
+def _release(path: Path, format: str) -> str:
+    """The release that a file states, which must be in a format: it may be a page of a server."""
     try:
         if sssom.recognises(path, head(path)):
-            return sssom.release(path)
-        return dictionaries.release(path, dictionaries.detect(path))
+            found, release = "sssom", sssom.release(path)
+        else:
+            found = dictionaries.detect(path)
+            release = dictionaries.release(path, found)
     except InputError as error:
         raise LinkerError(error.problem) from None
+    if found != format:
+        raise LinkerError(f"its format is {found}, not {format}")
+    return release

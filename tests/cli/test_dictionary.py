@@ -153,3 +153,27 @@ def test_convert_gives_the_training_names_of_a_model(
     assert table["MESH:D003924"]["training"] == "sugar trouble|sugar ills"
     assert {i for i, row in table.items() if row["training"]} <= {"MESH:D003924", "MESH:D001249"}
     assert table["MESH:D001249"]["name"] == "Asthma"
+
+
+def test_a_part_of_mesh(run: Run, tmp_path: Path) -> None:
+    def record(identifier: str, tree: str) -> str:
+        name = f"<DescriptorName><String>{tree} disease</String></DescriptorName>"
+        place = f"<TreeNumberList><TreeNumber>{tree}</TreeNumber></TreeNumberList>"
+        ui = f"<DescriptorUI>{identifier}</DescriptorUI>"
+        return f"<DescriptorRecord>{ui}{name}{place}</DescriptorRecord>"
+
+    path = tmp_path / "desc.xml"
+    trees = {"D1": "C04", "D2": "C04.5", "D3": "F03", "D4": "A01"}
+    records = "".join(record(*place) for place in trees.items())
+    path.write_text(f"<DescriptorRecordSet>{records}</DescriptorRecordSet>")
+    for under, ids in (
+        ((), "D1 D2 D3"),
+        (("--under", "D2,A"), "D2 D4"),
+        (("--under", "all"), "D1 D2 D3 D4"),
+    ):
+        rows = run("dictionary", "convert", path, *under).out.splitlines()[1:]
+        assert [row.split("\t")[0] for row in rows] == [f"MESH:{ui}" for ui in ids.split()]
+        counted = json.loads(run("dictionary", "stats", path, *under, "--json").out)
+        assert counted["concepts"] == len(rows)
+    other = run("dictionary", "stats", path, "--under", "B01")
+    assert (other.code, "no descriptor is under: 'B01'" in other.err) == (1, True)

@@ -76,9 +76,11 @@ def test_without_a_network_one_sentence_says_the_address_and_what_to_do(
         known.KNOWN["medic"] = replace(known.KNOWN["medic"], address=address)
         result = run("train", "--dict", "medic")
     assert result.code == 1
+    path = known.folder("medic") / "current" / "CTD_diseases.tsv.gz"
     assert result.err == (
         f"linker: {address}: the connection fails (ConnectionError); "
-        "fetch that address by hand, and give the path of the file in place of medic\n"
+        f"open {known.KNOWN['medic'].page} in a browser, and save medic as {path}, "
+        "or give its path in place of medic; or take --dict mesh\n"
     )
 
 
@@ -87,3 +89,26 @@ def test_a_page_in_place_of_the_file_is_refused(site: Any, run: Callable[..., Re
     result = run("dictionary", "stats", "medic")
     assert result.code == 1
     assert f"linker: {site.address}/medic: a page of HTML comes in its place" in result.err
+
+
+def test_a_dictionary_of_two_files_is_a_folder(
+    site: Any, tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    """Both files are told, and the folder is printed; -o, which writes one file, is refused."""
+    record = "<{0}Record><{0}UI>{1}</{0}UI><{0}Name><String>gout</String></{0}Name>{2}</{0}Record>"
+    trees = "<TreeNumberList><TreeNumber>C05</TreeNumber></TreeNumberList>"
+    site.pages["/desc"] = (
+        f"<DescriptorRecordSet>{record.format('Descriptor', 'D1', trees)}</DescriptorRecordSet>".encode()
+    )
+    site.pages["/supp"] = b"<SupplementalRecordSet/>"
+    at = {"address": f"{site.address}/desc", "beside": {"supp.gz": f"{site.address}/supp"}}
+    known.KNOWN["mesh"] = replace(known.KNOWN["mesh"], **at)
+    folder = tmp_path / "cache" / "dictionaries" / "mesh" / "current"
+    result = run("get", "mesh")
+    assert result.out == f"{folder}\n"
+    assert result.err.count("mesh: release not stated") == 2
+    assert sorted(path.name for path in folder.glob("*.gz")) == ["desc.gz", "supp.gz"]
+    refused = run("get", "mesh", "-o", tmp_path / "copy")
+    assert refused.code == 1
+    assert "is a folder of several files" in refused.err
+    assert not (tmp_path / "copy").exists()

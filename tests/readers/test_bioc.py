@@ -311,7 +311,7 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (collection("<id>1</id>")[:-8], "line 3: the XML is broken .*; expected BioC XML or"),
+        (collection("<id>1</id>")[:-8], "line 3: the XML is broken .*; expected BioC XML;"),
         ("<html>\n<document/></html>", "line 1: the XML is no BioC: its element <html> stands"),
         ("<html/>", "its element <html> stands where"),
         (b"\x7fELF\x00\x00", "the XML is broken"),

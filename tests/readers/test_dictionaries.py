@@ -109,7 +109,7 @@ def test_an_empty_file(path: Path, format: str) -> None:
 def test_what_cannot_be_read(path: Path) -> None:
     with pytest.raises(LinkerError, match="cannot be read from standard input; name a file"):
         dictionaries.detect("-")
-    unknown = "there is no dictionary format 'pdf'; choose one of medic, obo, rrf, athena, rf2, ob"
+    unknown = "there is no dictionary format 'pdf'; choose one of medic, obo, rrf, athena, rf2, me"
     with pytest.raises(LinkerError, match=unknown):
         list(dictionaries.read(path, "pdf"))
 

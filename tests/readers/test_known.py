@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +68,10 @@ def test_a_file_that_changed_in_the_cache_is_refused(site: Any) -> None:
 
 
 def test_a_release_has_its_own_place_and_is_not_asked_for_again(site: Any) -> None:
-    path, before, now = known.get("doid", "v2024-01-31")
+    path, [(before, now)] = known.get("doid", "v2024-01-31")
     assert (before, now.release) == (None, "2024-01-31")
     assert path.endswith("doid/2024-01-31/doid.obo")
-    assert known.get("doid", "2024-01-31") == (path, now, now)
+    assert known.get("doid", "2024-01-31") == (path, [(now, now)])
     assert Dictionary.read("doid").sources[0].release == "2024-02-29"
     assert [answer[0] for answer in site.seen] == ["/2024-01-31/doid", "/doid"]
 
@@ -75,7 +80,11 @@ def test_a_release_has_its_own_place_and_is_not_asked_for_again(site: Any) -> No
     ("name", "release", "message"),
     [
         ("medik", "", "no dictionary with the name 'medik'; did you mean medic?"),
-        ("snomed", "", "'snomed'; expected one of medic, doid, hpo, mondo, mondo-mappings, icd10"),
+        (
+            "snomed",
+            "",
+            "'snomed'; expected one of medic, mesh, doid, hpo, mondo, mondo-mappings, icd10",
+        ),
         (
             "medic",
             "2024-01-31",
@@ -124,3 +133,119 @@ print(known.located("doid"))
     assert (record := fetching.record(path))
     assert fetching.is_intact(path, record)
     assert path.stat().st_size == 75 * 20_000
+
+
+CHALLENGE = b"<html><script>a||b()</script>Are you human?</html>"  # looks like `id||name`, too
+HTML, GZIP = "text/html", "application/gzip"
+YEAR = date.today().year
+
+
+class Server:
+    """A server whose pages have a status, a kind and a body, or lead to another page."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, tuple[int, str, bytes]] = {}
+        self.seen: list[str] = []
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[str, Server]]:
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("LINKER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(known, "KNOWN", dict(known.KNOWN))
+    pages = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            pages.seen.append(f"{self.command} {self.path}")
+            status, kind, body = pages.pages.get(self.path, (404, HTML, b"none"))
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", body.decode())
+                body = b""
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}", pages
+        running.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "body"),
+    [
+        (200, HTML, CHALLENGE),
+        (200, GZIP, CHALLENGE),
+        (200, GZIP, gzip.compress(CHALLENGE)),
+        (200, GZIP, DO.format("2024-02-29").encode()),
+        (302, HTML, b"/challenge"),
+        (302, HTML, b"/medic"),  # for ever
+        (403, HTML, CHALLENGE),
+        (503, HTML, CHALLENGE),
+        (0, "", b""),  # no such server
+    ],
+    ids=["page", "as gzip", "packed", "other", "redirect", "loop", "403", "503", "none"],
+)
+def test_where_a_challenge_comes_the_way_by_hand_is_told_and_works(
+    server: tuple[str, Server], sample: Path, status: int, kind: str, body: bytes
+) -> None:
+    address, site = server
+    site.pages = {"/medic": (status, kind, body), "/challenge": (200, HTML, CHALLENGE)}
+    at = f"{address}/medic" if status else "http://127.0.0.1:9/medic"
+    known.KNOWN["medic"] = replace(known.KNOWN["medic"], address=at)
+    with pytest.raises(LinkerError) as caught:
+        Dictionary.read("medic")
+    path = known.folder("medic") / "current" / "CTD_diseases.tsv.gz"
+    for told in (f"{at}: ", known.KNOWN["medic"].page, str(path), "place of medic", "--dict mesh"):
+        assert told in str(caught.value)
+    assert not path.exists()
+    assert not list(path.parent.glob("*.part"))
+    path.write_bytes(sample.read_bytes())  # what a browser fetched
+    seen = len(site.seen)
+    assert len(Dictionary.read("medic")) == 346
+    assert len(site.seen) == seen
+
+
+def test_mesh_is_two_files_of_the_latest_year(server: tuple[str, Server], tmp_path: Path) -> None:
+    address, site = server
+    entry = known.KNOWN["mesh"]
+    beside = {"supp.gz": f"{address}/supp{{year}}.gz"}
+    known.KNOWN["mesh"] = replace(entry, address=f"{address}/desc{{year}}.gz", beside=beside)
+    descriptors = "<DescriptorRecordSet><DescriptorRecord><DescriptorUI>{}</DescriptorUI><DescriptorName><String>gout</String></DescriptorName><TreeNumberList><TreeNumber>C05</TreeNumber></TreeNumberList></DescriptorRecord></DescriptorRecordSet>"
+    record = b"<SupplementalRecordSet><SupplementalRecord SCRClass='3'><SupplementalRecordUI>C2</SupplementalRecordUI><SupplementalRecordName><String>rare gout</String></SupplementalRecordName><HeadingMappedToList><HeadingMappedTo><DescriptorReferredTo><DescriptorUI>*D1</DescriptorUI></DescriptorReferredTo></HeadingMappedTo></HeadingMappedToList></SupplementalRecord></SupplementalRecordSet>"
+    for year, supplement in ((YEAR - 1, b""), (YEAR, record)):
+        site.pages[f"/desc{year}.gz"] = (200, GZIP, descriptors.format("D1").encode())
+        site.pages[f"/supp{year}.gz"] = (200, GZIP, supplement)
+    assert [*Dictionary.read("mesh").ids] == ["MESH:D1", "MESH:C2"]
+    assert [s for s in site.seen if s.startswith("GET")] == [
+        f"GET /desc{YEAR}.gz",
+        f"GET /supp{YEAR}.gz",
+    ]
+    site.seen.clear()
+    path = known.located("mesh")
+    assert [p.name for p in sorted(Path(str(path)).glob("*.gz"))] == ["desc.gz", "supp.gz"]
+    assert site.seen == []
+    site.pages[f"/desc{YEAR + 1}.gz"] = (200, GZIP, descriptors.format("D3").encode())
+    _, [(_, first), (_, second)] = known.get("mesh")
+    assert (first.address, second.address) == (
+        f"{address}/desc{YEAR + 1}.gz",
+        f"{address}/supp{YEAR}.gz",
+    )
+    del site.pages[f"/supp{YEAR}.gz"]
+    site.pages[f"/supp{YEAR - 1}.gz"] = (200, GZIP, record)
+    assert known.get("mesh")[1][1][1].address == f"{address}/supp{YEAR - 1}.gz"
+    Path(str(path), "supp.gz").unlink()
+    site.pages.clear()
+    with pytest.raises(
+        LinkerError, match=r"404 .* and save desc\d{4}\.gz as .*desc\.gz, or give the"
+    ):
+        known.located("mesh")
