@@ -105,7 +105,8 @@ class TrainableTransformer(TrainableEncoder):
         with naming(name, "does not encode names"):
             beside, alone = encoder.encode(["", "a " * options.max_length]), encoder.encode([""])
         if not np.isfinite(beside).all():
-            raise LinkerError(f"{name}: its vectors are not finite; its weights are damaged")
+            problem = "its vectors are not finite; its weights are damaged, fetch the model again"
+            raise LinkerError(f"{name}: {problem}")
         if not np.allclose(beside[0], alone[0], atol=1e-3 * np.abs(alone).max()):
             raise LinkerError(
                 f"{name}: a name's vector depends on the names beside it (padding is not masked); "
@@ -358,4 +359,5 @@ def naming(name: str, problem: str) -> Iterator[None]:
         with quiet():
             yield
     except Exception as error:  # third-party files and code may raise anything
-        raise LinkerError(f"{name}: {problem} ({hub.reason(error)})") from error
+        remedy = "fetch the model again, or name another one"
+        raise LinkerError(f"{name}: {problem} ({hub.reason(error)}); {remedy}") from error

@@ -34,6 +34,8 @@ _BINARY = {
     b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)",
     b"\xd0\xcf\x11\xe0": "workbook or document of the old Office (xls, doc)",
 }
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # of safetensors and tokenizers, which are in Rust
+_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")  # of numpy, where a disk is full
 _SAVE = (
     "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), "
     "or name its encoding, where the command has --encoding"
@@ -337,11 +339,19 @@ def writing(path: Pathlike) -> Iterator[None]:
     """Turn a failed write to `path` (full disk, no permission) into a message."""
     try:
         yield
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
+    except (BrokenPipeError, LinkerError):
+        raise
+    except Exception as error:
+        text = str(error)
+        number: int | None
+        if told := _OS_ERROR.search(text):
+            number = int(told[1])
+        elif isinstance(error, OSError):
+            number = errno.ENOSPC if _CUT_SHORT.match(text) else error.errno
+        else:
             raise
-        reason = error.strerror or str(error)
-        is_full = error.errno in (None, errno.ENOSPC, errno.EFBIG, errno.EDQUOT)  # None: cut short
+        reason = os.strerror(number) if number else text
+        is_full = number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
         space = "free space or " if is_full else ""
         raise LinkerError(
             f"{path}: cannot be written: {reason}; {space}name another output with -o"

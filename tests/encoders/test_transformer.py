@@ -318,6 +318,8 @@ def test_a_damaged_file(
     if content is not None:
         path.write_bytes(content)
     refused(path.parent, message)
+    with pytest.raises(LinkerError, match="; "):  # what to do
+        create(path.parent)
 
 
 def test_pickled_weights_are_never_loaded(

@@ -277,19 +277,38 @@ def test_outputs_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "remedy"),
+    ("error", "reason", "remedy"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "free space or name another output"),
-        (OSError(errno.EFBIG, "File too large"), "free space or name another output"),
-        (OSError("10 requested and 4 written"), "free space or name another output"),
-        (OSError(errno.EACCES, "Permission denied"), "name another output"),
+        (OSError(errno.ENOSPC, ""), "No space left on device", "free space or name another output"),
+        (OSError(errno.EFBIG, ""), "File too large", "free space or name another output"),
+        # as numpy and safetensors say it
+        (
+            OSError("10 requested and 4 written"),
+            "No space left on device",
+            "free space or name another output",
+        ),
+        (
+            RuntimeError("I/O error: No space (os error 28)"),
+            "No space left on device",
+            "free space or name another output",
+        ),
+        (OSError(errno.EACCES, ""), "Permission denied", "name another output"),
+        (OSError("of another kind"), "of another kind", "name another output"),
     ],
 )
-def test_space_is_named_only_where_it_is_the_reason(error: OSError, remedy: str) -> None:
+def test_space_is_named_only_where_it_is_the_reason(
+    error: Exception, reason: str, remedy: str
+) -> None:
     with pytest.raises(LinkerError) as caught, files.writing("out"):
         raise error
-    reason = error.strerror or str(error)
     assert str(caught.value) == f"out: cannot be written: {reason}; {remedy} with -o"
+
+
+def test_what_is_no_failed_write_goes_on() -> None:
+    for error in (ValueError("no number"), LinkerError("(os error 28)"), BrokenPipeError()):
+        with pytest.raises(type(error)) as caught, files.writing("out"):
+            raise error
+        assert caught.value is error
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
