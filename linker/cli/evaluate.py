@@ -153,7 +153,8 @@ def _evaluate_mentions(
     )
     if not evaluation.outcomes:
         raise LinkerError(
-            f"{options.mentions}: holds no annotated mentions; give a file with gold ids"
+            f"{options.mentions}: holds no annotated mentions; give a file with gold ids, "
+            "e.g. a table with the columns mention and id"
         )
     record = evaluation.record | _about(options, linker)
     common.show(report.table(record))

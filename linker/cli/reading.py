@@ -139,8 +139,8 @@ def annotated(
         of_file = list(read)
         if all(mention.gold is None for mention, _ in mentions.flatten(of_file)):
             raise LinkerError(
-                f"{path}: holds no annotated mentions; "
-                "give a file with gold ids, e.g. mention<TAB>id lines"
+                f"{path}: holds no annotated mentions; give a file with gold ids, "
+                "e.g. a table with the columns mention and id"
             )
         items += of_file
     return items

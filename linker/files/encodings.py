@@ -80,8 +80,9 @@ def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]
     if encoding is None:
         encoding = detect(path)
         if encoding != UTF8:
-            text = "%s: is not UTF-8, and was read as %s; name another encoding with --encoding"
-            logger.warning(text, shown(path), encoding)
+            text = "%s: is not UTF-8, and was read as %s; %s"
+            remedy = "if it is in another, name that with --encoding"
+            logger.warning(text, shown(path), encoding, remedy)
     else:
         encoding = _known(path, encoding)
     return (path if encoding == UTF8 else _copy(path, encoding)), encoding

@@ -112,10 +112,14 @@ def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | 
 def place_of(table: Table, name: str) -> int:
     """The place of a column, from 0, by its name or its number from 1.
 
+    Where none has the name as it is written, case does not count.
+
     Raises:
         InputError: there is none, or more than one with this name.
     """
-    places = [i for i, title in enumerate(table.header) if title.strip() == name.strip()]
+    titles, wanted = [title.strip() for title in table.header], name.strip()
+    places = [i for i, title in enumerate(titles) if title == wanted]
+    places = places or [i for i, title in enumerate(titles) if title.lower() == wanted.lower()]
     if len(places) == 1:
         return places[0]
     if places:
@@ -128,12 +132,11 @@ def place_of(table: Table, name: str) -> int:
         )
     if name.isascii() and name.isdigit() and 1 <= int(name) <= len(table.header):
         return int(name) - 1
-    titles = ", ".join(map(repr, table.header[:20]))
     raise InputError(
         table.path,
         f"there is no column {name!r}",
         line=table.header_line,
-        expected=f"one of {titles}",
+        expected=f"one of {', '.join(map(repr, table.header[:20]))}",
     )
 
 

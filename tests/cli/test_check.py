@@ -142,7 +142,7 @@ def test_a_table_is_written_in_its_encoding(run: Run, trained: Path, tmp_path: P
     result = run(*link)
     assert result.err.splitlines() == [
         f"linker: {path}: is not UTF-8, and was read as windows-1252; "
-        "name another encoding with --encoding",
+        "if it is in another, name that with --encoding",
         "1 row: 1 linked, 0 unsure, 0 empty",
     ]
     assert out.read_bytes().startswith(b"Krankheit;Ort;concept_id")

@@ -84,7 +84,9 @@ def test_a_copy_in_utf8(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Non
     copy, encoding = encodings.as_utf8(path)
     assert [line for _, line in files.read_lines(copy, keep_ends=True)] == ["Röteln\r\n", "Gicht"]
     assert (str(copy), encoding) == (str(path), "windows-1252")
-    said = f"{path}: is not UTF-8, and was read as windows-1252; name another encoding with"
+    said = (
+        f"{path}: is not UTF-8, and was read as windows-1252; if it is in another, name that with"
+    )
     assert caplog.messages == [f"{said} --encoding"]
 
 

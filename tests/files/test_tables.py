@@ -155,6 +155,10 @@ def test_columns_by_name_and_number(path: Path) -> None:
         with pytest.raises(InputError, match="there is no column"):
             tables.place_of(table, name)
     assert tables.first_of(table, ["x", "B"]) == 1
+    assert tables.place_of(table, "C") == 3
+    path.write_text("a,A,b,B\n")
+    table = tables.read(path)
+    assert [tables.place_of(table, name) for name in ("a", "A", "B")] == [0, 1, 3]
     with pytest.raises(InputError, match="--label-column"):
         tables.first_of(table, ["x", "y"])
 
