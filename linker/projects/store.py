@@ -562,6 +562,19 @@ def add_document(
         connection.execute(_MENTIONS, values)
 
 
+def renamed(store: DecisionStore, number: int, name: str) -> None:
+    """Give a project another name.
+
+    Raises:
+        Missing: there is no such project.
+        Taken: there is one of this name.
+    """
+    with store.transaction() as connection:
+        if project(connection, number).name != name:
+            _check_free(connection, name)
+            connection.execute("UPDATE projects SET name = ? WHERE id = ?", [name, number])
+
+
 def renewed(store: DecisionStore, number: int, origin: Origin) -> None:
     """Forget the answers of a project, so that it is linked anew by another model."""
     with store.transaction() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import chain
 
 from linker.errors import InputError, OnError, stop
@@ -37,9 +38,16 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
 
 
 def release(path: Pathlike) -> str:
-    """The date after "Report created:", as the file writes it; empty where there is none."""
-    dates = (line.partition(_RELEASE)[2] for line in comments(path) if _RELEASE in line)
-    return next(dates, "").strip()
+    """The day after "Report created:", such as 2026-04-30; empty where there is none.
+
+    What is no date as CTD writes it, such as Thu Apr 30 12:42:36 EDT 2026, stays as it is.
+    """
+    said = next((line.partition(_RELEASE)[2] for line in comments(path) if _RELEASE in line), "")
+    try:
+        _, month, day, *_, year = said.split()
+        return f"{datetime.strptime(f'{month} {day} {year}', '%b %d %Y'):%Y-%m-%d}"
+    except ValueError:
+        return said.strip()
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:

@@ -28,7 +28,7 @@ from linker.projects.reviewed import Reviewed
 from linker.projects.store import Project
 from linker.service import reviewing
 from linker.service.callers import ReviewerName, may_say
-from linker.service.errors import ERRORS
+from linker.service.errors import ERRORS, Failure
 from linker.service.reviewing import Number, WantedRows
 from linker.service.state import Service
 from linker.service.uploads import Column, Encoding, Name, body_of_file, content_of
@@ -66,7 +66,11 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             reviewed.check_new(file)
             return None
         about = file, service.linker, reviewer, workbench.origin
-        return (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
+        said = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
+        if not reviewer and not all(decision.reviewer for decision in said.decisions):
+            why = f"{file.name}: has decisions that name nobody; give the reviewer who made them"
+            raise Failure(422, why, "reviewer")
+        return said
 
     async def keep(
         number: int, said: Reviewed | None, file: sources.Content, reviewer: str, told: list[str]
@@ -157,6 +161,14 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             there = await workbench.read(lambda c: linking.mentioned(c, number, linker))
             said = await asyncio.to_thread(said.on, there, linker)
         return await keep(number, said, read, reviewer, told)
+
+    @routes.patch("/{number}")
+    async def rename(
+        number: Number, name: Annotated[str, Query(max_length=_LONGEST_NAME, pattern=r"\S")]
+    ) -> dict[str, Any]:
+        """Give a project another name."""
+        await workbench.write(rows.renamed, workbench.store, number, name.strip())
+        return await workbench.summary(number)
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:

@@ -73,6 +73,7 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
         assert problems(page) == ""
         assert not is_too_wide(page)
 
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.reload()  # the new model is still there, and used by a click alone
     dialog = open_dialog(page, "A new model is ready")
     expect(dialog.get_by_role("button", name="Use the new model")).to_be_visible()

@@ -88,15 +88,13 @@ def decide(address: str, reviewer: str, key: str, ids: str | None) -> None:
 
 
 def queue(page: Any) -> None:
-    page.select_option("[name=sort]", "doubt")
     expect(page.locator("#rows .row").nth(5)).to_be_visible()
     page.keyboard.press("j")
     expect(page.locator("#candidates .part").first).to_be_visible()
 
 
 def card(page: Any) -> None:
-    page.select_option("[name=show]", "all")
-    page.fill("[name=q]", "breast cancers")
+    page.goto(f"{page.url.split('?')[0]}?project=1&show=all&q=breast%20cancers")
     expect(page.locator("#answer")).to_contain_text("breast cancers")
     page.locator("#concept h3").scroll_into_view_if_needed()
 
@@ -107,6 +105,8 @@ def disagreement(page: Any) -> None:
 
 
 def training(page: Any) -> None:
+    if page.locator("#show-more").is_visible():
+        page.click("#show-more")
     page.click("#learn")
     expect(page.locator("#learning")).to_be_visible()
 
@@ -140,9 +140,9 @@ def test_views(view: str, width: int, address: str, context: Any, pictures: Path
     number, prepare = VIEWS[view]
     with opened(context, address, f"review?project={number}") as page:
         page.emulate_media(color_scheme="light")
-        page.set_viewport_size({"width": width, "height": HEIGHT})
         page.fill("#reviewer", "Ada")
         page.focus("#rows")
+        page.set_viewport_size({"width": width, "height": HEIGHT})
         prepare(page)
         assert not is_too_wide(page)
         for look in LOOKS[width]:

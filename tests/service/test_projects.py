@@ -514,6 +514,32 @@ def test_a_reviewed_file_is_read_back(client: Any) -> None:
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
 
 
+def test_who_decided_what_names_nobody_is_wanted(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+    said = b"decision,mention,concept_id,accepted,reviewer\n,breast cancer,MESH:D001943,yes,\n"
+    for address in (f"/projects/{project}/sources", "/projects"):
+        answer = client.post(address, params={"file": "said.csv"}, content=said)
+        assert (answer.status_code, answer.json()["where"]) == (422, "reviewer")
+    assert client.get("/decisions").json()["decisions"] == []
+    assert len(client.get("/projects").json()["projects"]) == 1
+
+
+def test_a_project_is_renamed(client: Any) -> None:
+    first, other = (create(client, TABLE, f"{name}.csv")["id"] for name in "ab")
+    renamed = client.patch(f"/projects/{first}", params={"name": " wards "})
+    assert (renamed.status_code, renamed.json()["name"]) == (200, "wards")
+    for project, name, status in (
+        (other, "wards", 409),
+        (other, "b", 200),
+        (other, " ", 422),
+        (99, "c", 404),
+    ):
+        answer = client.patch(f"/projects/{project}", params={"name": name})
+        assert answer.status_code == status, answer.text
+    names = [project["name"] for project in client.get("/projects").json()["projects"]]
+    assert sorted(names) == ["b", "wards"]
+
+
 def test_the_column_of_a_project_is_that_of_its_reviewed_table(client: Any) -> None:
     came = "disease,found\nold,breast cancer\nnew,fever\n"
     query = {"file": "wards.csv", "column": "found"}

@@ -1,6 +1,7 @@
 /* How sure the model is, in words: the one scale, which docs/confidence.md explains. */
 
 export const UNSURE = 0.5; // an answer with a lower confidence is a guess
+export const DOUBTFUL = 0.1; // an answer with a lower one is hardly ever right
 
 const SCALE = [
   [0.95, "almost surely right"],

@@ -280,6 +280,7 @@ export class DocumentView {
   async goTo(number) {
     const shown = this.choose(number);
     this.focus();
+    this.anchor()?.scrollIntoView({ block: "nearest" });
     await shown;
     announce(labelOf(this.mentions[number]));
   }

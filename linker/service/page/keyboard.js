@@ -10,10 +10,9 @@ const REPEATED = new Set(["next", "previous"]); // by a key that is held down
 /** Listen for keys; `actions` has a function for each name in the table. */
 export function listen(actions) {
   const known = KEYS.filter(({ action }) => !action || action in actions);
-  const rows = known.map(({ keys, words }) => [
-    make("dt", keys.map((key) => make("kbd", key))),
-    make("dd", words),
-  ]);
+  const rows = known.map(({ keys, words }) =>
+    make("div", make("dt", keys.map((key) => make("kbd", key))), make("dd", words)),
+  );
   fill(byId("keys"), rows);
   byId("keys-on").checked = !browser.get(OFF);
   byId("keys-on").addEventListener("change", (event) =>
@@ -42,32 +41,32 @@ function actionOf({ key, target }, typing) {
 }
 
 const KEYS = [
-  { keys: ["j"], action: "next", words: "the next mention; in the list or text also ↓ and →" },
-  { keys: ["k"], action: "previous", words: "the one before; in the list or text also ↑ and ←" },
+  { keys: ["j"], action: "next", words: "the next mention (list, text: ↓ →)" },
+  { keys: ["k"], action: "previous", words: "the one before (list, text: ↑ ←)" },
   { keys: ["Enter"], words: "on a mention: go to its answer" },
-  { keys: ["Esc"], words: "back to the mention in the list or text" },
+  { keys: ["Esc"], words: "back to the list or text" },
   { keys: ["1", "–", "9"], words: "choose this candidate" },
   { keys: ["a"], action: "accept", words: "accept the answer" },
   { keys: ["r"], action: "reject", words: "reject the first candidate" },
-  { keys: ["n"], action: "none", words: "it has no concept in the dictionary" },
-  { keys: ["x"], action: "kind", words: "whether it is exact, broader, narrower or related" },
+  { keys: ["n"], action: "none", words: "no concept in the dictionary" },
+  { keys: ["x"], action: "kind", words: "exact, broader, narrower or related" },
   { keys: ["m"], action: "more", words: "more candidates" },
-  { keys: ["p"], action: "part", words: "the next part of a composite mention" },
+  { keys: ["p"], action: "part", words: "the next part of a composite" },
   { keys: ["/"], action: "search", words: "search the dictionary" },
   { keys: ["d"], action: "propose", words: "propose a new term" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },
-  { keys: ["f"], action: "flag", words: "flag the mention, or take its flag away" },
+  { keys: ["f"], action: "flag", words: "flag the mention, or not" },
   { keys: ["t"], action: "note", words: "write a note on the mention" },
-  { keys: ["b"], action: "bulk", words: "accept all answers above a confidence" },
-  { keys: ["i"], action: "walk", words: "mark by keys: arrows, Shift and arrows, Enter, Esc" },
-  { keys: ["+", "Insert"], action: "mark", words: "mark the selected text as a mention" },
-  { keys: ["&"], action: "piece", words: "add the selected text to the mention, as a piece" },
+  { keys: ["b"], action: "bulk", words: "accept all above a confidence" },
+  { keys: ["i"], action: "walk", words: "mark by keys: arrows, Shift, Enter" },
+  { keys: ["+", "Insert"], action: "mark", words: "mark the selected text" },
+  { keys: ["&"], action: "piece", words: "add the selected text as a piece" },
   { keys: ["s"], action: "split", words: "split the mention into parts" },
   { keys: ["y"], action: "type", words: "the type of the mention" },
   { keys: ["Delete"], action: "unmark", words: "it is no mention" },
-  { keys: ["Shift", "←", "→"], action: "ends", words: "in the text: move the end of the mention, with Ctrl its start, with Alt by characters" },
+  { keys: ["Shift", "←", "→"], action: "ends", words: "move its end; Ctrl: its start, Alt: by letters" },
   { keys: ["v"], action: "turn", words: "the other view: queue or documents" },
-  { keys: ["c"], action: "conflict", words: "the next mention on which reviewers disagree" },
+  { keys: ["c"], action: "conflict", words: "where reviewers disagree" },
   { keys: ["?"], action: "help", words: "this help" },
 ];

@@ -10,11 +10,17 @@ export async function readModel() {
   const model = await getJson("model");
   forgetConcepts(); // the model may be another one
   const { sources = [], concepts } = model.dictionary ?? {};
-  const names = sources.map((source) => [source.file, source.release].filter(Boolean).join(" "));
-  byId("model").textContent = `${names.join(", ")} · ${count(concepts ?? 0)} concepts`;
+  const words = `${sources.map(nameOf).join(", ")} · ${count(concepts ?? 0)} concepts`;
+  Object.assign(byId("model"), { textContent: words, title: sources.map(({ file }) => file).join(", ") });
   byId("no-decisions").hidden = model.decisions;
   known(model);
   return model;
+}
+
+/** A file of the dictionary by its name, without what it ends in, and its release. */
+function nameOf({ file, release }) {
+  const [stem] = file.split(/[-_. ]?\d{4}-\d\d-\d\d|\.[a-z]/i);
+  return [stem || file, release].filter(Boolean).join(", ");
 }
 
 hooks.waiting = (seconds) => announce(`The service is busy; asking again in ${seconds} s.`);

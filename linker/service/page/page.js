@@ -242,7 +242,8 @@ function keepAsProject() {
   const file = view.session.hasDocuments ? `${id}.txt` : "names.txt";
   const typed = [{ file, content: byId("input").value }];
   const sources = view.files.map(({ name: file, ...source }) => ({ file, ...source }));
-  const name = named(sources.length ? sources[0].file : view.session.hasDocuments ? id : "names");
+  const ofFiles = sources.length > 1 ? plural(sources.length, "file") : sources[0]?.file;
+  const name = named(ofFiles ?? (view.session.hasDocuments ? id : "names"));
   const options = { name, limits: view.model.limits };
   return openNew(sources.length ? sources : typed, options);
 }

@@ -3,12 +3,13 @@
 import { AnswerView } from "./answer.js";
 import { postJson } from "./api.js";
 import { showConcept } from "./concept.js";
-import { announce, attempt, byId, fill, plural } from "./elements.js";
+import { DOUBTFUL } from "./confidence.js";
+import { announce, attempt, byId, fill, make, plural } from "./elements.js";
 import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
 import { Proposals } from "./proposal.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
-import { MOST, answersOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
+import { MOST, answersOf, confidenceOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
 import { showDecisions } from "./verdicts.js";
 
 export class Panel {
@@ -86,10 +87,8 @@ export class Panel {
     if (!isSame(entry, this.entry)) this.leave();
     this.isCleared = false;
     this.view.show(entry, number, total);
-    const why = entry && whyNotAccept(entry.prediction);
     for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
-    byId("accept").disabled ||= Boolean(why);
-    byId("accept").title = why ?? "";
+    this.showAccept(entry?.prediction);
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
     const can = entry && this.canDecide;
@@ -97,6 +96,18 @@ export class Panel {
     showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
     byId("in-document").disabled = !entry || !scopeOf(entry);
     if (byId("in-document").disabled) byId("scope").value = "";
+  }
+
+  /** Show what Accept would accept, and whether that is likely to be right. */
+  showAccept(prediction) {
+    const why = prediction && whyNotAccept(prediction);
+    const isNone = prediction && !why && !answersOf(prediction).some(Boolean);
+    const isDoubtful = prediction && !isNone && (confidenceOf(prediction) ?? 1) < DOUBTFUL;
+    const key = make("kbd", { "aria-hidden": "true" }, "a");
+    fill(byId("accept"), isNone ? "Accept “no concept” " : "Accept ", key);
+    byId("accept").classList.toggle("main", !isDoubtful);
+    byId("accept").disabled ||= Boolean(why);
+    byId("accept").title = why ?? "";
   }
 
   /** Empty what was typed, since another mention was selected; what is typed from now on is for
@@ -185,7 +196,7 @@ export class Panel {
 function whyNotAccept(prediction) {
   if (prediction.state === "disputed")
     return "Reviewers disagree: choose an answer by its number, or press n for no concept.";
-  if (prediction.state !== "open" && answersOf(prediction).some(Boolean)) return null;
+  if (prediction.state !== "open") return null;
   return "There is no concept to accept: choose one by its number, or press n for no concept.";
 }
 

@@ -6,7 +6,7 @@ import { count, fill, make, percent, plural, table } from "./elements.js";
 import * as files from "./files.js";
 import { tab } from "./keeping.js";
 import { showNotes } from "./overview.js";
-import { reviewer } from "./reviewer.js";
+import { knownReviewer, reviewer } from "./reviewer.js";
 import { idOf, kindOf } from "./text.js";
 
 const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
@@ -92,7 +92,8 @@ export function named(what) {
 }
 
 /** Make a project of each of the sources {file, content, column}, of documents one of all, and open
- * it, or the list. A source of which none can be made is told, and the others are taken. */
+ * it, or the list. A source of which none can be made is told, and the others are taken. One of many
+ * files that was given no name is called after their number. */
 export async function openNew(sources, options) {
   const [projects, notes] = [new Map(), []]; // by their ids: names, and how many files
   let [stack, failure] = [null, null];
@@ -111,7 +112,12 @@ export async function openNew(sources, options) {
     }
   }
   if (failure && !projects.size) throw failure;
-  const made = [...projects.values()].map(({ name, files }) => `${name} of ${plural(files, "file")}`);
+  const ofMany = projects.get(stack);
+  if (ofMany?.files > 1 && !options.name) {
+    ofMany.name = named(plural(ofMany.files, "file"));
+    await send(`projects/${stack}?${new URLSearchParams({ name: ofMany.name })}`, { method: "PATCH" });
+  }
+  const made = [...projects.values()].map(({ name }) => name);
   if (sources.length > 1) notes.unshift(`made: ${made.join(", ")}`);
   tab.set(NOTES, JSON.stringify(notes));
   if (projects.size) location.assign(made.length > 1 ? "review" : addressOf([...projects.keys()][0]));
@@ -135,16 +141,14 @@ export function showNotesOfNew() {
 }
 
 /** Send a source to an address that takes files, and ask for the column of a table, or the encoding
- * of a text, where it must be named; what the service answers, or undefined where none of these or
- * no reviewer was given.
+ * of a text, where it must be named, and for who decided what a file says that names nobody; what the
+ * service answers, or undefined where none of these was given.
  */
 export async function sendSource(path, { file, content, column, encoding }, options) {
   const { name = "", type = "", limits } = options;
   files.checkSize(content.size ?? new Blob([content]).size, { body: limits?.file });
-  const whose = await reviewer();
-  if (!whose) return undefined;
   const asked = { name: name.trim(), type: type.trim(), encoding };
-  const all = { file, column, ...asked, reviewer: whose };
+  const all = { file, column, ...asked, reviewer: knownReviewer() };
   const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
   announce(`Reading ${file} …`);
   const request = { method: "POST", body: content, type: "application/octet-stream" };
@@ -152,6 +156,8 @@ export async function sendSource(path, { file, content, column, encoding }, opti
     return await (await send(`${path}?${query}`, request)).json();
   } catch (error) {
     const { columns, where } = error.answer ?? {};
+    if (where === "reviewer" && !knownReviewer() && (await reviewer()))
+      return sendSource(path, { file, content, column, encoding }, options);
     if (!columns && where !== "encoding") throw error;
     const chosen = columns
       ? { column: await files.askColumn(file, error.answer) }

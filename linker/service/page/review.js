@@ -360,6 +360,9 @@ const on = (id, event, listener) => byId(id).addEventListener(event, listener);
 async function start() {
   listenReviewer();
   on("show-help", "click", actions.help);
+  on("show-more", "click", ({ target }) =>
+    target.setAttribute("aria-expanded", document.body.classList.toggle("all")),
+  );
   on("role", "change", () => view.shows === "disagreements" && attempt(showOthers));
   announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
   const model = await readModel();

@@ -29,9 +29,12 @@ export function known({ reviewer: name, role, may_adjudicate: mayAdjudicate }) {
   if (!mayAdjudicate || (name !== null && !choice.value)) choice.value = role;
 }
 
+/** The name of who acts, where it is known; else an empty one. */
+export const knownReviewer = () => byId("reviewer").value.trim();
+
 /** The name of who acts, asked for where it is not known; null where none was given. */
 export async function reviewer() {
-  const name = byId("reviewer").value.trim() || (await ask("who"));
+  const name = knownReviewer() || (await ask("who"));
   if (!name) announce("Nothing was changed: the name of the reviewer is missing.");
   else if (!byId("reviewer").readOnly) rename(name);
   return name;
