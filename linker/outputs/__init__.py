@@ -14,8 +14,9 @@ from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
 from linker.types import PREDICATES, ROLES, Candidate, Decision, Document, Mention, Part, Prediction
 
-Predicted = tuple[Document | None, Sequence[Prediction]]
-"""A document with the predictions for its mentions; None with predictions for loose mentions."""
+Predicted = tuple[Document | None, Iterable[Prediction]]
+"""A document with the predictions for its mentions, in their order; None with predictions for loose
+mentions. They are gone over once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Writer(Protocol):
         """What a file begins with, given the document of its first item, if it has one."""
 
     def item(
-        self, document: Document | None, predictions: Sequence[Prediction], layout: Layout
+        self, document: Document | None, predictions: Iterable[Prediction], layout: Layout
     ) -> str:
         """The text of an item.
 
@@ -90,12 +91,16 @@ def write(name: str, items: Iterable[Predicted], file: TextIO, layout: Layout = 
     writer, items = writer_of(name), iter(items)
     first, count = next(items, None), 0
 
-    def chunks() -> Iterator[tuple[str, str]]:
+    def counted(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
         nonlocal count
+        for prediction in predictions:
+            count += 1
+            yield prediction
+
+    def chunks() -> Iterator[tuple[str, str]]:
         yield writer.header(first and first[0], layout), ""
         for document, predictions in chain([first] if first else [], items):
-            yield "", writer.item(document, predictions, layout)
-            count += len(predictions)
+            yield "", writer.item(document, counted(predictions), layout)
 
     file.writelines(joined(name, chunks()))
     return count
@@ -212,14 +217,21 @@ def also_text(candidate: Candidate) -> str:
 
 
 def paired(
-    document: Document, predictions: Sequence[Prediction]
+    document: Document, predictions: Iterable[Prediction]
 ) -> Iterator[tuple[Mention, Prediction | None]]:
     """Yield each mention of a document with its prediction or None, then further predictions."""
-    # by identity: two mentions of a document may be equal
-    left = {id(prediction.mention): prediction for prediction in predictions}
+    left = iter(predictions)
+    following = next(left, None)
     for mention in document.mentions:
-        yield mention, left.pop(id(mention), None)
-    yield from ((prediction.mention, prediction) for prediction in left.values())
+        # by identity: two mentions of a document may be equal
+        if following is not None and following.mention is mention:
+            yield mention, following
+            following = next(left, None)
+        else:
+            yield mention, None
+    while following is not None:
+        yield following.mention, following
+        following = next(left, None)
 
 
 def with_text(document: Document | None, format: str) -> Document:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import bioc
-from bioc.biocxml.encoder import encode_document
+from bioc.biocxml.encoder import encode_annotation, encode_document
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
@@ -29,6 +30,7 @@ from linker.types import Document, Mention, Passage, Prediction, Relation
 FOOTER = "</collection>\n"
 # characters that XML cannot hold
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HOLDER = re.compile("<!--([0-9.]*)-->")  # where the annotations of a place are put
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 _OF_ANSWERS = ("score", "confidence", "rejected", "state", "decisions")
 
@@ -47,7 +49,7 @@ def header(first: Document | None, layout: Layout) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<collection>\n{"".join(lines)}'
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """A document as read, with infons on each predicted mention.
 
     `identifier` has the best id of each part, joined by `|` (-1: no concept). `score` has their
@@ -64,11 +66,26 @@ def item(document: Document | None, predictions: Sequence[Prediction], layout: L
     Raises:
         LinkerError: there is no document, or it has no text.
     """
-    tree = encode_document(_document(with_text(document, "bioc"), predictions))
-    return str(etree.tostring(tree, encoding="unicode")) + "\n"
+    document = with_text(document, "bioc")
+    result, holders = _document(document)
+    annotations = defaultdict[str, list[str]](list)  # as XML, since trees need ten times the memory
+    for i, (mention, prediction) in enumerate(paired(document, predictions)):
+        tree = encode_annotation(_annotation(mention, prediction, str(i)))
+        place = _place(mention, document, holders)
+        annotations[place].append(etree.tostring(tree, encoding="unicode"))
+    tree = encode_document(result)
+    elements = zip(holders, tree.iter("document", "passage", "sentence"), strict=True)
+    for place, element in list(elements):
+        behind = next(iter(element.iterchildren("relation")), None)
+        at = len(element) if behind is None else element.index(behind)
+        element.insert(at, etree.Comment(place))
+    pieces = _HOLDER.split(etree.tostring(tree, encoding="unicode"))
+    pieces[1::2] = ("".join(annotations[place]) for place in pieces[1::2])
+    return "".join(pieces) + "\n"
 
 
-def _document(document: Document, predictions: Sequence[Prediction]) -> Any:
+def _document(document: Document) -> tuple[Any, dict[str, Any]]:
+    """A document without annotations, and what may hold these by the names of their places."""
     result = bioc.BioCDocument()
     result.id, result.infons = _clean(document.id), _infons(document.metadata)
     holders: dict[str, Any] = {"": result}
@@ -76,13 +93,10 @@ def _document(document: Document, predictions: Sequence[Prediction]) -> Any:
         holders[str(i)] = _passage(passage)
         result.add_passage(holders[str(i)])
         holders |= {f"{i}.{j}": sentence for j, sentence in enumerate(holders[str(i)].sentences)}
-    for i, (mention, prediction) in enumerate(paired(document, predictions)):
-        place = _place(mention, document, holders)
-        holders[place].add_annotation(_annotation(mention, prediction, str(i)))
     for i, relation in enumerate(document.relations):
         place = relation.metadata.get("bioc:in", "")
         holders[place if place in holders else ""].add_relation(_relation(relation, f"R{i}"))
-    return result
+    return result, holders
 
 
 def _place(mention: Mention, document: Document, holders: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from linker.errors import OnError, RecordError, stop
@@ -33,7 +33,7 @@ def header(first: Document | None, layout: Layout) -> str:
     return ""
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """One object a line, in the order of the mentions; see `linker.outputs.Writer`.
 
     A candidate has the key `source` where another vocabulary lent the matched name, or where a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from linker.errors import LinkerError
 from linker.ids import format_gold
@@ -26,7 +26,7 @@ def header(first: Document | None, layout: Layout) -> str:
     return ""
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """A document, each mention with the best id of each part, joined by `|`.
 
     The id of no concept is -1. A seventh column has the confidence of the mention, or of several

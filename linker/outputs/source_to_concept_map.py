@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from linker.errors import LinkerError
 from linker.ids import namespace
@@ -29,12 +29,13 @@ def header(first: Document | None, layout: Layout) -> str:
     return csv_of(COLUMNS)
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """A line for each mention, of which `gather` makes the rows.
 
     Raises:
         LinkerError: a concept has no concept id of OMOP, and none of others were asked for.
     """
+    predictions = list(predictions)
     for answer in (part.best for prediction in predictions for part in prediction.parts):
         if answer and not omop_id(answer) and not layout.also:
             raise LinkerError(

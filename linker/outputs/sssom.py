@@ -89,7 +89,7 @@ def header(first: Document | None, layout: Layout) -> str:
     return _metadata(layout.vocabulary or _UNKNOWN) + text_of([columns])
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """A mapping for each part of each mention: to its best concept, or to none.
 
     The predicate is `skos:exactMatch`; for a part of a composite mention, of which the whole

@@ -67,7 +67,7 @@ def header(first: Document | None, layout: Layout) -> str:
     return text_of([compress(ALL_COLUMNS, _has_columns(layout))])
 
 
-def item(document: Document | None, predictions: Sequence[Prediction], layout: Layout) -> str:
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
     """A row for each candidate of each part of each mention, best first.
 
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are

@@ -43,8 +43,11 @@ _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-values"}
 _ZIP = "application/zip"
 _REMARKS = ("flag", "note")
+_SOME = 1_000  # answers that are written together
+_OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
+_ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
-    "SELECT place, text, spans, type, form, prediction FROM mentions "
+    "SELECT place, text, type, form, prediction FROM mentions "
     "LEFT JOIN answers ON answers.id = answer"
 )
 
@@ -176,41 +179,53 @@ class Exporter:
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
         has_documents = self._project.kind == "documents"
         layout = layout_of(form, has_documents, self._linker, True)
-        keeps_ids = form in ("pubtator", "bioc")
-        items = self._documents(there, keeps_ids) if has_documents else self._loose(there)
+        is_whole = form in ("pubtator", "bioc")
+        items = self._documents(there, is_whole) if has_documents else self._loose(there)
         with _text(file) as text:
             outputs.write(form, items, text, layout)
 
-    def _documents(self, there: Sequence[Source], keeps_ids: bool) -> Iterator[Predicted]:
+    def _documents(self, there: Sequence[Source], is_whole: bool) -> Iterator[Predicted]:
         """The documents of files with the answers for their mentions.
 
         Args:
             there: the files.
-            keeps_ids: whether ids that a file had stay, instead of an answer of the model, unless
-                somebody decided who looked at it.
+            is_whole: whether a document is written as a whole; else it comes again and again, with
+                some of its answers. Ids that its file had stay in it, instead of an answer of the
+                model, unless somebody decided who looked at it.
         """
         wanted = {source.id for source in there}
         marked = marks.of_project(self._connection, self._project.id)
-        where = f"{_ANSWERS} WHERE mentions.project = ? AND document = ?"
         for stored in rows.documents(self._connection, self._project.id):
             if stored.source not in wanted:
                 continue
             document = marks.marked(stored.document, marked.get(stored.number, ()))
-            values = [self._project.id, stored.number]
-            known: dict[tuple[Any, str], bytes | None] = {}
-            for _, _, spans, kind, _, packed in self._connection.execute(where, values):
-                known[parse_spans(json.loads(spans)), kind] = packed
-            definitions = definitions_of(document, self._linker.options.text)
-            predictions = []
-            for mention in document.mentions:
-                packed = known.get((mention.spans, mention.type))
-                prediction = self._prediction(packed, mention, document, definitions)
-                if prediction is None:
-                    continue
-                is_guess = prediction.state in ("model", "accepted in bulk")
-                if not (keeps_ids and mention.gold is not None and is_guess):
-                    predictions.append(prediction)
-            yield document, predictions
+            predictions = self._of_document(document, stored.number)
+            if not is_whole:
+                while some := list(itertools.islice(predictions, _SOME)):
+                    yield document, some
+                continue
+            yield (
+                document,
+                (
+                    p
+                    for p in predictions
+                    if p.mention.gold is None or p.state not in ("model", "accepted in bulk")
+                ),
+            )
+
+    def _of_document(self, document: Document, number: int) -> Iterator[Prediction]:
+        """Yield the answers for the mentions of a document; all at once may need much memory."""
+        values, known = [self._project.id, number], dict[tuple[Any, str], int | None]()
+        for spans, kind, answer in self._connection.execute(_OF_DOCUMENT, values):
+            known[parse_spans(json.loads(spans)), kind] = answer
+        definitions = definitions_of(document, self._linker.options.text)
+        for mention in document.mentions:
+            answer = known.get((mention.spans, mention.type))
+            packed = None
+            if answer is not None:
+                ((packed,),) = self._connection.execute(_ANSWER, [answer])
+            if prediction := self._prediction(packed, mention, document, definitions):
+                yield prediction
 
     def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:
         """The answers for the mentions of tables and lists."""
@@ -224,7 +239,7 @@ class Exporter:
         self, statement: str, values: Sequence[Any]
     ) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
         """Yield the place, the form and the answer of mentions; None for one without answer."""
-        for place, text, _, kind, form, packed in self._connection.execute(statement, values):
+        for place, text, kind, form, packed in self._connection.execute(statement, values):
             mention = Mention(text, type=kind)
             form = form or form_in(self._linker, text)
             yield place, form, mention, self._prediction(packed, mention, None, Definitions())

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from linker.decisions import applying
+from linker.outputs import bioc, jsonl, pubtator, sssom, tsv
+from linker.projects import exporting
 from linker.projects import queue as projects_queue
 from linker.service import state, workbench
 
@@ -438,6 +440,44 @@ def test_documents_come_out_in_their_format_and_others(client: Any) -> None:
     assert export(client, project, "decisions").text.count("\n") == 2
     log = export(client, project, "log").text
     assert "breast cancer: no concept" in log
+
+
+@pytest.mark.parametrize("form", ["own", "bioc", "tsv", "jsonl", "sssom"])
+def test_answers_are_written_as_they_are_read(
+    client: Any, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """All answers of one long text together took gigabytes."""
+    project = create(client, PUBTATOR, "some.pubtator.txt")["id"]
+    whole = export(client, project, form).text
+    held = most = 0
+
+    def made(self: Any, *args: Any) -> Any:
+        nonlocal held, most
+        held += 1
+        most = max(most, held)
+        return prediction(self, *args)
+
+    def counted(written: Any) -> Any:
+        def write(*args: Any) -> Any:
+            nonlocal held
+            held = 0
+            return written(*args)
+
+        return write
+
+    prediction = exporting.Exporter._prediction
+    monkeypatch.setattr(exporting.Exporter, "_prediction", made)
+    monkeypatch.setattr(exporting, "_SOME", 2)
+    for module, name in (
+        (bioc, "_annotation"),
+        (pubtator, "_annotation"),
+        (tsv, "item"),
+        (jsonl, "item"),
+        (sssom, "item"),
+    ):
+        monkeypatch.setattr(module, name, counted(getattr(module, name)))
+    assert export(client, project, form).text == whole
+    assert 0 < most <= 3
 
 
 def test_ids_of_a_file_stay_until_somebody_looked_at_the_answer(client: Any) -> None:
