@@ -32,6 +32,7 @@ _QUALIFIERS = "".join(
     "   </AllowableQualifier>\n"
     for number in range(20)
 )
+_NOTE = f"    <ScopeNote>{'A sentence that says what the concept is. ' * 8}\n    </ScopeNote>\n"
 
 
 def mesh(given: argparse.Namespace) -> Figures:
@@ -113,7 +114,7 @@ def _descriptor(number: int, names: list[str], numbers: dict[tuple[str, int], st
   <TreeNumberList>
 {places}  </TreeNumberList>
   <ConceptList>
-{_concepts(number, names)}  </ConceptList>
+{_concepts(number, names, _NOTE)}  </ConceptList>
  </DescriptorRecord>
 """
 
@@ -144,7 +145,7 @@ def _record(number: int, names: list[str], descriptors: int) -> str:
 """
 
 
-def _concepts(number: int, names: list[str]) -> str:
+def _concepts(number: int, names: list[str], note: str = "") -> str:
     """The record's own concept with half of the names, and a narrower one with the others."""
     own, other = f"M{number:07}", f"M{number:07}1"
     half = (len(names) + 1) // 2
@@ -161,9 +162,7 @@ def _concepts(number: int, names: list[str]) -> str:
     <ConceptName>
      <String>{escape(texts[0])}</String>
     </ConceptName>
-    <ScopeNote>{"A sentence that says what the concept is. " * 8}
-    </ScopeNote>
-{relations}    <TermList>
+{note if yes == "Y" else ""}{relations}    <TermList>
 {"".join(map(_term, texts))}    </TermList>
    </Concept>
 """
