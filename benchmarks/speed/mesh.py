@@ -32,6 +32,7 @@ _QUALIFIERS = "".join(
     "   </AllowableQualifier>\n"
     for number in range(20)
 )
+_NOTE = f"    <ScopeNote>{'A sentence that says what the concept is. ' * 8}\n    </ScopeNote>\n"
 
 
 def mesh(given: argparse.Namespace) -> Figures:
@@ -41,23 +42,27 @@ def mesh(given: argparse.Namespace) -> Figures:
         paths = [Path(folder, f"{name}2026.gz") for name in ("desc", "supp")]
         sizes = generate(*paths, *counts)
         files = [*map(str, paths)]
-        options = [word for file in files for word in ("--dict", file)]
         return {
             "records": dict(zip(("descriptors", "supplementary"), counts, strict=True)),
             "megabytes_unpacked": sizes,
             "diseases": apart(read, files, []),
             "everything": apart(read, files, ["all"]),
-            "train_diseases": apart(run_command, "train", *options, "-o", f"{folder}/model"),
+            "train_diseases": apart(train, files, f"{folder}/model"),
         }
 
 
 def read(files: list[str], under: list[str]) -> Figures:
     """Read a part of the files in this process."""
-    start = time.perf_counter()
     dictionary = Dictionary.read(*files, under=under)
-    seconds = round(time.perf_counter() - start, 1)
     counts = {"concepts": len(dictionary), "names": len(dictionary.names)}
-    return {**counts, "seconds": seconds, "peak_mb": round(peak())}
+    return {**counts, "cpu_seconds": round(time.process_time()), "peak_mb": round(peak())}
+
+
+def train(files: list[str], model: str) -> Figures:
+    """Train a model of the diseases in this process."""
+    options = [word for file in files for word in ("--dict", file)]
+    figures = run_command("train", *options, "-o", model)
+    return {"cpu_seconds": round(time.process_time()), "peak_mb": figures["peak_mb"]}
 
 
 def generate(descriptors: Path, supplementary: Path, count: int, records: int) -> list[int]:
@@ -113,7 +118,7 @@ def _descriptor(number: int, names: list[str], numbers: dict[tuple[str, int], st
   <TreeNumberList>
 {places}  </TreeNumberList>
   <ConceptList>
-{_concepts(number, names)}  </ConceptList>
+{_concepts(number, names, _NOTE)}  </ConceptList>
  </DescriptorRecord>
 """
 
@@ -144,7 +149,7 @@ def _record(number: int, names: list[str], descriptors: int) -> str:
 """
 
 
-def _concepts(number: int, names: list[str]) -> str:
+def _concepts(number: int, names: list[str], note: str = "") -> str:
     """The record's own concept with half of the names, and a narrower one with the others."""
     own, other = f"M{number:07}", f"M{number:07}1"
     half = (len(names) + 1) // 2
@@ -161,9 +166,7 @@ def _concepts(number: int, names: list[str]) -> str:
     <ConceptName>
      <String>{escape(texts[0])}</String>
     </ConceptName>
-    <ScopeNote>{"A sentence that says what the concept is. " * 8}
-    </ScopeNote>
-{relations}    <TermList>
+{note if yes == "Y" else ""}{relations}    <TermList>
 {"".join(map(_term, texts))}    </TermList>
    </Concept>
 """
