@@ -155,7 +155,7 @@ def sockets(pid: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc to look at")
 def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None:
-    process = serve(model, "--seconds", "3")
+    process = serve(model, "--seconds", "8")
     before = sockets(process.process.pid)
     body = json.dumps({"mentions": ["breast cancer"] * 900, "k": 100, "threshold": 0}).encode()
     with socket.socket() as connection:
