@@ -11,7 +11,7 @@ from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
-from linker.errors import LinkerError
+from linker.errors import LinkerError, ignore
 from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
 from linker.files.tables import Table
@@ -140,6 +140,8 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
     if name.lower().endswith(".csv"):
         return Opened(file, encoding, "csv")
     kind = readers.detect(file)
+    if kind == "txt" and columns.in_text(file, files.head(file, columns.FIRST, on_error=ignore)):
+        return Opened(file, encoding, "csv")
     if kind not in _FORMATS:
         raise LinkerError(
             f"{file}: is {kind}; expected one of {', '.join(_FORMATS)}, or csv or xlsx"
@@ -217,8 +219,10 @@ def _of_table(
     mentions = [(row, mention_of(row, place, long)) for row in lines]
     rows = tuple(Row(row.number, m.text, "", tuple(row.cells)) for row, m in mentions if m)
     if not rows:
-        title = table.header[place].strip()
-        raise LinkerError(f"{file.file}: the column {title!r} holds no names; name another column")
+        problem = (
+            f"the column {table.header[place].strip()!r} {'has long texts' if long else 'is empty'}"
+        )
+        raise LinkerError(f"{file.file}: {problem}; name another column")
     header = tuple(title.strip() for title in table.header)
     named = column if column is not None else _name_of(table, place)
     made = Content(*about, "table", file.kind, file.encoding, named, header, rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError
+from linker.files.columns import ColumnNeeded
 from linker.projects import sources
 
 
@@ -39,3 +40,17 @@ def test_a_cell_that_is_too_long_is_told(tmp_path: Path) -> None:
         "rows with an empty cell in the column of the mentions: 1 of 4",
         "cells of more than 1,000 characters, which get no answer: 1, the first in row 3",
     ]
+
+
+def test_a_table_is_known_without_its_ending() -> None:
+    text = b"id,diagnosis\n1,gout\n"
+    with pytest.raises(ColumnNeeded) as needed:
+        sources.read(text, "a.txt", None, None, 100)
+    assert needed.value.suggested == "diagnosis"
+    assert [row.text for row in sources.read(text, "a.txt", "diagnosis", None, 100).rows] == [
+        "gout"
+    ]
+    inverted = sources.read(b"Neoplasms, Breast\nCarcinoma, Lung\n", "a.txt", None, None, 100)
+    assert (inverted.kind, len(inverted.rows)) == ("list", 2)
+    ids = sources.read(b"gout\tD006073\nasthma\t-1\n", "a.tsv", None, None, 100)
+    assert (ids.kind, [row.text for row in ids.rows]) == ("list", ["gout", "asthma"])
