@@ -10,7 +10,7 @@ const OF_DOCUMENTS = ["pubtator", "bioc"]; // formats that tables and lists have
 export function show(summary) {
   const { name, kind, mentions, decided, linked, disagreements, problem } = summary;
   document.title = `${name} · linker`;
-  byId("project-name").textContent = name;
+  Object.assign(byId("project-name"), { textContent: name, title: name });
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
   const { decided_elsewhere: elsewhere, states } = summary;

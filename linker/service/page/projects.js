@@ -118,7 +118,7 @@ export async function openNew(sources, options) {
     await send(`projects/${stack}?${new URLSearchParams({ name: ofMany.name })}`, { method: "PATCH" });
   }
   const made = [...projects.values()].map(({ name }) => name);
-  if (sources.length > 1) notes.unshift(`made: ${made.join(", ")}`);
+  if (made.length > 1 || failure) notes.unshift(`made: ${made.join(", ")}`);
   tab.set(NOTES, JSON.stringify(notes));
   if (projects.size) location.assign(made.length > 1 ? "review" : addressOf([...projects.keys()][0]));
 }
