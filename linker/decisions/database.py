@@ -16,8 +16,7 @@ DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an
 def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     """A connection that makes each transaction durable."""
     mode = "mode=ro" if read_only else "mode=rwc"
-    has_log = path.with_name(f"{path.name}-wal").exists()
-    if read_only and not has_log and not os.access(path.parent, os.W_OK):
+    if read_only and not log_of(path).exists() and not os.access(path.parent, os.W_OK):
         mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
@@ -29,6 +28,11 @@ def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     connection.create_function("person", 1, person, deterministic=True)
     connection.text_factory = _text
     return connection
+
+
+def log_of(path: Path) -> Path:
+    """Where SQLite keeps the latest changes of a file that is open, or was never closed."""
+    return path.with_name(f"{path.name}-wal")
 
 
 def _text(raw: bytes) -> str | bytes:
@@ -63,9 +67,14 @@ def until_free(connection: sqlite3.Connection, statement: str, patience: float) 
             time.sleep(0.01)
 
 
-def problem(error: sqlite3.Error, patience: float) -> str:
-    """What an error of SQLite says, and what to do."""
-    text = str(error)
+def problem(error: sqlite3.Error, path: Path, patience: float) -> str:
+    """What an error of SQLite says of a file, and what to do."""
+    text, log = str(error), log_of(path)
+    if "unable to open" in text and log.exists() and not os.access(path.parent, os.W_OK):
+        return (
+            f"its latest changes are in {log.name} beside it, which can only be read where the "
+            "folder can be written; copy both files into such a folder, and name the copy"
+        )
     if "locked" in text or "busy" in text:
         return f"another process has kept it locked for {patience:.0f} seconds; try again later"
     if "readonly" in text:

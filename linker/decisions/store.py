@@ -436,7 +436,9 @@ class DecisionStore:
         except UnicodeDecodeError:  # of a message of SQLite, which quotes a damaged schema
             raise self._damage("what its schema says is no text") from None
         except sqlite3.Error as error:
-            raise LinkerError(f"{shown(self.path)}: {problem(error, self._patience)}") from None
+            raise LinkerError(
+                f"{shown(self.path)}: {problem(error, self.path, self._patience)}"
+            ) from None
 
     def close(self) -> None:
         """Close the file."""

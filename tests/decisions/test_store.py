@@ -17,6 +17,7 @@ import pytest
 
 from linker.decisions import steps
 from linker.decisions import store as store_module
+from linker.decisions.database import problem
 from linker.decisions.steps import Step, add_step
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -231,6 +232,19 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
     with DecisionStore(path, read_only=True) as store:
         assert len(store.list()) == 1
         assert sorted(path.parent.iterdir()) == [path]  # SQLite made no file beside it
+
+
+def test_changes_that_a_folder_keeps_from_being_read(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = sqlite3.OperationalError("unable to open database file")  # of a folder of root's alone
+    log = path.with_name(f"{path.name}-wal")
+    log.touch()
+    assert log.name not in problem(error, path, 1.0)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert log.name in problem(error, path, 1.0)
+    log.unlink()
+    assert log.name not in problem(error, path, 1.0)
 
 
 def test_a_damaged_file(path: Path) -> None:
