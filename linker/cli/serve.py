@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import ipaddress
 import json
 import logging
 from copy import copy
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from linker.cli import common
 from linker.cli import options as o
@@ -47,6 +49,17 @@ def _json_log() -> Any:
     return logger.info
 
 
+def _checked_proxies(_: Any, __: Any, value: str) -> str:
+    """Addresses of proxies; uvicorn would silently believe none that it cannot read."""
+    for proxy in value.split(","):
+        try:
+            if proxy.strip() != "*":
+                ipaddress.ip_network(proxy.strip())
+        except ValueError as error:
+            raise click.BadParameter(f"{error}; expected: addresses, networks, or *") from None
+    return value
+
+
 def _limit(default: float, text: str, flags: str = "") -> Any:
     """An option for a limit; the default is that of `linker.service.settings.Limits`."""
     kind = click.IntRange(1, 2**40) if isinstance(default, int) else click.FloatRange(0.1, 3600)
@@ -81,6 +94,7 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
         "A,B",
         default="127.0.0.1",
         show_default=True,
+        callback=_checked_proxies,
     ),
     log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     tools=o.commas(f"Answer annotation tools, too: {', '.join(_TOOLS)}.", flags="--with"),
@@ -108,16 +122,15 @@ def serve(options: SimpleNamespace) -> None:
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
-    host, port, decisions = options.host, options.port, options.decisions
-    if decisions and options.no_decisions:
-        raise click.UsageError("give --decisions or --no-decisions, not both")
+    host, port = options.host, options.port
+    decisions = _chosen_decisions(options.decisions, options.no_decisions)
     if unknown := [tool for tool in options.tools if tool not in _TOOLS]:
         raise click.UsageError(f"--with {unknown[0]}: expected {' or '.join(_TOOLS)}")
     rooms = [importlib.import_module(_TOOLS[tool]) for tool in options.tools]
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
     common.check_free(host, port)
-    if not options.no_decisions:
+    if decisions is not None:
         decisions = decisions or common.decisions_file(options.model)
         say(f"decisions are kept in {decisions}")
     if not keys and not is_loopback(host):
@@ -148,6 +161,15 @@ def serve(options: SimpleNamespace) -> None:
             say(f"{tool} is to be given {base.format(chosen)}{tool}")
 
     serving.serve(service, host, port, started, rooms, options.forwarded_allow_ips)
+
+
+def _chosen_decisions(file: str | None, is_without: bool) -> str | None:
+    """The file of decisions, "" for that of the model, None for none; what is typed wins."""
+    source = click.get_current_context().get_parameter_source
+    is_typed = [source(n) is ParameterSource.COMMANDLINE for n in ("decisions", "no_decisions")]
+    if all(is_typed):
+        raise click.UsageError("give --decisions or --no-decisions, not both")
+    return None if is_without and not is_typed[0] else file or ""
 
 
 def _with_variable(option: click.Parameter) -> click.Parameter:

@@ -189,9 +189,9 @@ class Exporter:
 
         Args:
             there: the files.
-            is_whole: whether a document is written as a whole; else it comes again and again, with
-                some of its answers. Ids that its file had stay in it, instead of an answer of the
-                model, unless somebody decided who looked at it.
+            is_whole: whether a document is written as a whole; else it is yielded several
+                times, each time with the next answers. Ids that its file had stay in it, instead
+                of an answer of the model, unless somebody decided who looked at it.
         """
         wanted = {source.id for source in there}
         marked = marks.of_project(self._connection, self._project.id)

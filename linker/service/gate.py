@@ -31,9 +31,16 @@ CLOSE = {"Connection": "close"}  # for a request whose body was not read to its 
 _OPEN = ("/", "/review", "/docs", "/health", "/ready")  # paths that need no key
 _OPEN_BELOW = ("/static/", "/swagger/")
 _LISTS = 20  # lists and objects of JSON for each mention that a request may have
-_WRITING = ("/decisions", "/projects", "/proposals", "/training", "/label-studio", "/reload")
-"""How the paths begin below which POST and DELETE take as long as they take, so that nothing is
-written that was answered with an error. Where they wait for others, they do so for a limited time.
+_WRITING = (
+    "/decisions",
+    "/projects",
+    "/proposals",
+    "/training",
+    "/label-studio/webhook",
+    "/reload",
+)
+"""How the paths begin below which POST and DELETE have no time limit: cut off, they might still
+write after an error was sent. They wait for others only for a limited time.
 """
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use

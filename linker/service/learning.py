@@ -256,10 +256,12 @@ class Training:
 
         Nothing is deleted before this is written down; where it cannot be, all is as it was.
         """
-        base = self._training["base"]
-        is_kept = self._before.is_dir() and model_hash(str(self._before)) == base
-        is_moved = not is_kept and model_hash(str(self._next)) == base
-        taken = {name: self._training[name] for name in ("model", "base", "last", "decisions")}
+        taken = self._taken()
+
+        def is_base(folder: Path) -> bool:
+            return folder.is_dir() and model_hash(str(folder)) == taken["base"]
+
+        is_moved = not is_base(self._before) and is_base(self._next)
         if is_moved:
             self._swap()
         try:
@@ -270,6 +272,10 @@ class Training:
             raise
         self._record = {"taken": taken}
         shutil.rmtree(self._next, ignore_errors=True)
+
+    def _taken(self) -> State:
+        """What is written down of a model that is taken."""
+        return {name: self._training[name] for name in ("model", "base", "last", "decisions")}
 
     def _swap(self) -> None:
         """Exchange what is named as the new model and the one kept, of which one may be missing."""
@@ -310,7 +316,7 @@ class Training:
             if self._training["state"] == "running":
                 self._record["training"] |= {"state": "failed", "error": _CUT_OFF}
             is_done = self._training["state"] == "done" and self._model.is_dir()
-            is_taken = is_done and model_hash(str(self._model)) == self._training["model"]
+            is_taken = is_done and model_hash(str(self._model)) == self._taken()["model"]
         except (LinkerError, OSError, ValueError, TypeError, LookupError) as error:
             logger.warning("%s: is not as linker writes it (%s); it is left out", self._file, error)
             self._record, is_taken = {}, False

@@ -162,7 +162,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
             said = await asyncio.to_thread(said.on, there, linker)
         return await keep(number, said, read, reviewer, told)
 
-    @routes.patch("/{number}")
+    @routes.post("/{number}/name")
     async def rename(
         number: Number, name: Annotated[str, Query(max_length=_LONGEST_NAME, pattern=r"\S")]
     ) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         def read(queue: Queue, connection: sqlite3.Connection) -> str:
             row = queue.row(key)
             prediction = None
-            if row.group.answer:
+            if row.group.answer or row.verdict:
                 prediction = queue.prediction(connection, row).to_dict()
             remarks = {
                 kind: value

@@ -20,5 +20,10 @@ def person(name: str) -> str:
     that cannot be seen.
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    seen = (c for c in folded if unicodedata.category(c) != "Cf" and c not in _UNSEEN)
-    return " ".join("".join(seen).split())
+    words = ("".join(filter(_is_seen, word)) for word in folded.split())
+    return " ".join(filter(None, words))
+
+
+def _is_seen(character: str) -> bool:
+    """Whether a character shows: none of control, format, unassigned or private ones does."""
+    return unicodedata.category(character)[0] != "C" and character not in _UNSEEN

@@ -108,6 +108,36 @@ def test_options_may_be_variables_of_the_environment(
     assert settings.decisions is None
 
 
+@pytest.mark.parametrize(
+    ("typed", "variables", "kept"),
+    [
+        (["--no-decisions"], ["DECISIONS"], False),
+        (["--decisions", "typed"], ["NO_DECISIONS"], True),
+        ([], ["DECISIONS", "NO_DECISIONS"], False),
+        ([], ["DECISIONS"], True),
+    ],
+)
+def test_decisions_are_kept_as_typed_or_else_not_where_a_variable_says_so(
+    run: Run,
+    trained: Path,
+    started: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    typed: list[str],
+    variables: list[str],
+    kept: bool,
+) -> None:
+    for name in variables:
+        monkeypatch.setenv(f"LINKER_SERVE_{name}", "1")
+    assert run("serve", "--port", 0, "--model", trained, *typed).code == 0
+    assert started[0].settings.decisions == ((typed[1] if typed else "1") if kept else None)
+
+
+def test_proxies_that_cannot_be_read_are_refused(run: Run, trained: Path) -> None:
+    for proxies in ("10.1.2.3/8", "ingress", "127.0.0.1,"):
+        result = run("serve", "--model", trained, "--forwarded-allow-ips", proxies)
+        assert (result.code, "--forwarded-allow-ips" in result.err) == (2, True)
+
+
 def test_the_help_names_the_variable_of_every_option(run: Run) -> None:
     text = run("serve", "--help-all").out
     flags = set(re.findall(r"(?m)^  (?:-\w, )?--([\w-]+)", text))

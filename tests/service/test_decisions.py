@@ -187,7 +187,7 @@ def test_how_many_of_a_long_list_are_stored_is_said(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "PIECE", 2)
-    client = start({"seconds": 0.4})
+    client = start({"seconds": 4})
     store, add = client.service.store, client.service.store.add
     with contextlib.closing(sqlite3.connect(store.path, **free)) as other:
 

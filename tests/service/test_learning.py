@@ -236,6 +236,16 @@ def test_a_service_does_not_forget_a_taken_model_on_a_full_disk(
     assert model_hash(str(own.with_name("own-model.before"))) == old
 
 
+@pytest.mark.parametrize("missing", ["", "base"])
+def test_a_model_that_was_moved_by_hand_starts(start: Start, own: Path, missing: str) -> None:
+    model = model_hash(str(own))
+    done = {"state": "done", "base": "gone", "model": model, "last": 3, "decisions": 2}
+    done = {name: value for name, value in done.items() if name != missing}
+    own.with_name("own-model.learning.json").write_text(json.dumps({"training": done}))
+    state = start(model=str(own)).get("/training").json()
+    assert (state["state"], state["learnt"]) == ("none", 0 if missing else 2)
+
+
 def test_a_training_that_ends_on_a_full_disk_has_ended(
     client: Any, own: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,8 @@ def test_what_is_decided_is_written_also_of_a_type_that_is_not_linked(
     ids = concept.split("|") if concept else [None]
     assert mention["state"] == state
     assert [a and a["concept_id"] for a in mention["answers"]] == ids
+    row = documents.client.get(f"{documents.path}/groups/{mention['key']}").json()
+    assert row["prediction"]["state"] == state
     written = documents.exported()
     assert [
         line.split("\t")[5] for line in written["pubtator"].splitlines() if "\t22\t47" in line

@@ -566,7 +566,7 @@ def test_who_decided_what_names_nobody_is_wanted(client: Any) -> None:
 
 def test_a_project_is_renamed(client: Any) -> None:
     first, other = (create(client, TABLE, f"{name}.csv")["id"] for name in "ab")
-    renamed = client.patch(f"/projects/{first}", params={"name": " wards "})
+    renamed = client.post(f"/projects/{first}/name", params={"name": " wards "})
     assert (renamed.status_code, renamed.json()["name"]) == (200, "wards")
     for project, name, status in (
         (other, "wards", 409),
@@ -574,7 +574,7 @@ def test_a_project_is_renamed(client: Any) -> None:
         (other, " ", 422),
         (99, "c", 404),
     ):
-        answer = client.patch(f"/projects/{project}", params={"name": name})
+        answer = client.post(f"/projects/{project}/name", params={"name": name})
         assert answer.status_code == status, answer.text
     names = [project["name"] for project in client.get("/projects").json()["projects"]]
     assert sorted(names) == ["b", "wards"]

@@ -115,7 +115,7 @@ export async function openNew(sources, options) {
   const ofMany = projects.get(stack);
   if (ofMany?.files > 1 && !options.name) {
     ofMany.name = named(plural(ofMany.files, "file"));
-    await send(`projects/${stack}?${new URLSearchParams({ name: ofMany.name })}`, { method: "PATCH" });
+    await send(`projects/${stack}/name?${new URLSearchParams({ name: ofMany.name })}`, { method: "POST" });
   }
   const made = [...projects.values()].map(({ name }) => name);
   if (made.length > 1 || failure) notes.unshift(`made: ${made.join(", ")}`);
