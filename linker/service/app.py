@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import fastapi_offline
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.service import (
     callers,
     concepts,
@@ -85,13 +85,15 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
+    ours = []
     if workbench:
-        app.include_router(projects.router(service, workbench))
-        app.include_router(learning.router(service, workbench))
-        app.include_router(marks.router(workbench))
-    for room in (linking, uploads, concepts, decisions, proposals, fhir, reconciliation, *rooms):
+        ours += [room.router(service, workbench) for room in (projects, learning)]
+        ours.append(marks.router(workbench))
+    ours += [room.router(service) for room in (linking, uploads, concepts, decisions, proposals)]
+    for routes in (*ours, _router(service)):
+        app.include_router(routes, dependencies=[Depends(_check_query)])
+    for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
         app.include_router(room.router(service))
-    app.include_router(_router(service))
     app.mount("/swagger", StaticFiles(directory=_SWAGGER), name="swagger")
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     errors.add_handlers(app)
@@ -104,6 +106,24 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
         )
     return app
+
+
+def _check_query(request: Request) -> None:
+    """Refuse a parameter that a route does not have, such as one that is misspelt.
+
+    Raises:
+        Failure: there is one.
+    """
+    if not request.query_params:
+        return
+    of_path = request.app.openapi()["paths"].get(request.scope["route"].path, {})
+    if (described := of_path.get(request.method.lower())) is None:  # a page, which takes its own
+        return
+    known = [p["name"] for p in described.get("parameters", ()) if p["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            name, expected = shorten(name), ", ".join(known) or "none"
+            raise Failure(422, f"{name} is no parameter; expected: {expected}", name)
 
 
 class _Cors(CORSMiddleware):

@@ -727,3 +727,26 @@ def test_a_form_is_no_file(client: Any) -> None:
     for path in ("/parse", "/table?column=disease"):
         refused = client.post(path, files={"file": ("t.csv", b"n,disease\n1,gout\n")})
         assert (refused.status_code, refused.json()["where"]) == (415, "body"), path
+
+
+def test_parameters_that_a_route_does_not_have_are_refused(client: Any) -> None:
+    project = client.post("/projects?file=a.txt", content=b"gout\n").json()["id"]
+    for method, path, where in (
+        ("GET", f"/projects/{project}/export?form=tsv", "form"),
+        ("GET", f"/projects/{project}/queue?limt=3", "limt"),
+        ("GET", "/decisions/export?format=tsv&form=log", "form"),
+        ("GET", "/model?verbose=1", "verbose"),
+        ("POST", "/parse?colum=disease", "colum"),
+        ("DELETE", f"/projects/{project}?force=1", "force"),
+        ("HEAD", "/model?verbose=1", "verbose"),
+    ):
+        answer = client.request(method, path)
+        assert answer.status_code == 422, path
+        assert method == "HEAD" or answer.json()["where"] == where
+    for path in (
+        "/review?project=1&show=open",
+        "/reconcile?from=elsewhere",
+        f"/projects/{project}/export?format=tsv",
+        f"/projects/{project}/queue?limit=3&show=all",
+    ):
+        assert client.get(path).status_code == 200, path

@@ -488,7 +488,7 @@ def test_ids_of_a_file_stay_until_somebody_looked_at_the_answer(client: Any) -> 
     assert "MESH:D001943" in export(client, project, "tsv").text
     numbers = client.get(f"/projects/{project}/accept", params={"type": "Disease"}).json()
     body = {"version": numbers["version"], "reviewer": "Ada"}
-    client.post(f"/projects/{project}/accept", params={"type": "Disease"}, json=body)
+    client.post(f"/projects/{project}/accept", json=body | {"filter": {"type": "Disease"}})
     assert "accepted" in export(client, project, "tsv").text
     assert own in export(client, project).text
     rows = queue(client, project, sort="document", type="Disease", show="all")["rows"]
