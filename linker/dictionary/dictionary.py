@@ -316,6 +316,18 @@ class Dictionary:
             found.setdefault(key(reference.id), reference)
         return tuple(found.values())
 
+    @cached_property
+    def references_within(self) -> NDArray[np.int64]:
+        """The pairs of concepts of which the first refers to the second, (pairs, 2) rows."""
+        xrefs = self.columns.xrefs
+        pairs = [
+            (row, other)
+            for row in np.flatnonzero(np.diff(xrefs.offsets)).tolist()
+            for xref in filter(None, xrefs[row].split(XREF_SEPARATOR))
+            for other in self.rows(xref)
+        ]
+        return np.array(pairs, np.int64).reshape(-1, 2)
+
     def _also_of_all(self, lent: Mapping[int, Sequence[Reference]]) -> Strings:
         """The column `also`, with references that are lent behind those of earlier lenders."""
         earlier = self.columns.also

@@ -58,6 +58,7 @@ class Engine:
         self.dictionary, self.generator = linker.dictionary, linker.generator
         self.options, self.normalize, self.seen = linker.options, linker.normalize, linker.seen
         self.restrictions = linker.restrictions  # that make the part
+        self.whole = linker.whole.engine if linker.whole else None  # None: this is no part
         self.ranker, self.matches = linker.ranker, None
         if self.ranker:  # without one nothing looks at the words
             weight = getattr(self.generator, "sparse_weight", 1.0)
@@ -112,7 +113,56 @@ class Engine:
     def ranking(self, answers: Sequence[Answer]) -> Ranking:
         """Read some mentions of a batch, and rank their candidates."""
         self.read(answers)
-        return self._deepened(answers, self._ranked(answers))
+        ranking = self._ranked(answers)
+        if self.whole and self.ranker:
+            ranking = ranking.less(self._outside(self.whole, answers))
+        return self._deepened(answers, ranking)
+
+    def _outside(self, whole: Engine, answers: Sequence[Answer]) -> NDArray[np.float64]:
+        """How probable it is that a concept outside of the part is meant, (mentions,).
+
+        Of each text those count that the whole dictionary finds more probable than all of the part.
+        One that the part has, too, does not: by the name that is matched, or by a cross-reference.
+        """
+        outside, table = np.zeros(len(answers)), self.generator.table
+        asked = [  # what is a name of the part is in the part
+            place
+            for place, answer in enumerate(answers)
+            if not all(form in table for form in answer.readings[0].forms)
+        ]
+        if not asked:
+            return outside
+        again = [replace(answers[place]) for place in asked]
+        whole.read(again)
+        ranking = whole._ranked(again)
+        lists, found, order = ranking.batch.lists, ranking.batch.found, ranking.order
+        concepts, names = self._inside
+        is_inside = (concepts[found.concepts] | names[found.names])[order]
+        inside = np.append(0, np.cumsum(is_inside))  # of the candidates up to each one
+        sizes = np.diff(lists.rows)
+        is_before = inside[1:] == np.repeat(inside[lists.rows[:-1]], sizes)
+        of_text = np.repeat(np.arange(len(sizes)), sizes)[is_before]
+        better = np.bincount(of_text, ranking.confidence[order][is_before], len(sizes))
+        left = np.multiply.reduceat(np.maximum(0, 1 - better), lists.lookups[:-1])
+        outside[asked] = 1 - left[ranking.best]
+        return outside
+
+    @cached_property
+    def _inside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which concepts, and which names of the whole dictionary, this part has.
+
+        A concept counts, too, that refers to one of the part, or is referred to: it is the same in
+        another vocabulary.
+        """
+        whole = self.whole or self
+        table, own = whole.generator.table, np.zeros(len(self.dictionary), bool)
+        own[self.linkable] = True
+        concepts, names = own.copy(), np.zeros(len(table), bool)
+        first, second = self.dictionary.references_within.T
+        concepts[first[own[second]]] = True
+        concepts[second[own[first]]] = True
+        names[table.naming(own)] = True
+        return concepts, names
 
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""

@@ -111,7 +111,7 @@ class Linker:
         total = 2 * len(self.generator.table) + _PARTS * _CACHES
         self._parts: LRUCache[Restrictions, Linker] = LRUCache(total, _size)
         self._lock = Lock()  # of the cache; parts are made outside it
-        self._whole: Linker | None = None  # that it is a part of
+        self.whole: Linker | None = None  # that it is a part of
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return Linker, tuple(getattr(self, field.name) for field in dataclasses.fields(self))
@@ -453,7 +453,7 @@ class Linker:
 
     def _part(self, restrictions: Restrictions) -> Linker:
         """The linker of the concepts that fit all restrictions; the latest ones are kept."""
-        whole = self._whole or self
+        whole = self.whole or self
         together = tuple(dict.fromkeys((*self.restrictions, *restrictions)))
         return self if together == self.restrictions else whole._made(together)
 
@@ -464,7 +464,7 @@ class Linker:
         concepts = selection.selected(self.dictionary, restrictions, linkable)
         generator = self.generator.among(concepts)
         part = dataclasses.replace(self, generator=generator, restrictions=restrictions)
-        part._whole = self
+        part.whole = self
         return part
 
     @cached_property

@@ -7,7 +7,7 @@ reading of each mention that wins is chosen (`by_probability`, `by_score`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -156,6 +156,22 @@ class Ranking:
         """The rows of the candidates of a text, the most probable first."""
         start, end = self.batch.lists.rows[lookup : lookup + 2]
         return self.order[start:end]
+
+    def less(self, outside: NDArray[np.float64]) -> Ranking:
+        """The same candidates, given how probable it is that others are meant, (mentions,)."""
+        if (probabilities := self.probabilities) is None:
+            return self
+        lists, left = self.batch.lists, 1 - outside
+        of_reading = np.repeat(left, np.diff(lists.readings))
+        parts = np.repeat(np.diff(lists.lookups), np.diff(lists.lookups))
+        of_lookup = np.repeat(of_reading, np.diff(lists.lookups)) ** (1 / np.maximum(1, parts))
+        none, missed = probabilities.none * left + outside, probabilities.missed * left
+        return replace(
+            self,
+            confidence=self.confidence * np.repeat(of_lookup, np.diff(lists.rows)),
+            readings=self.readings * of_reading,
+            probabilities=replace(probabilities, none=none, missed=missed),
+        )
 
     @cached_property
     def columns(self) -> list[Cells]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from linker.encoders.base import Encoder
 from linker.errors import stop
 from linker.evaluation import protocols
 from linker.linking import linker as module
+from linker.linking.engine import Engine
 from linker.options import changed
 from linker.types import Concept, Document, GoldGroup, Name, Passage
 
@@ -249,6 +252,102 @@ def test_no_more_parts_are_kept_than_fit(tiny: Linker, monkeypatch: pytest.Monke
     for row in range(2):
         linker.restricted(Selection(under=(linker.dictionary.ids[row],)))
     assert linker.restricted(BOTH) is not kept
+
+
+TWO = """id\tname\tsynonyms\tparents\ttypes\txrefs
+M:1\theart disease\tcardiopathy\t\tT1\t
+M:2\theart neoplasm\theart tumor\tM:1\tT1\t
+M:3\tbreast neoplasm\tcarcinoma of breast|breast tumor\t\tT2\t
+M:4\tlung neoplasm\tcarcinoma of lung|lung tumor\t\tT2\t
+M:5\tlung injury\tpulmonary injury|acute lung injury\t\tT2\t
+D:1\tcardiac disease\t\t\tT3\tM:1
+D:3\tbreast tumor\tbreast tumours\t\tT3\t{}
+"""
+
+
+def two(folder: Path, xref: str = "") -> Linker:
+    """Linker of two vocabularies, one of which refers to the other, or does not."""
+    (folder / "two.tsv").write_text(TWO.format(xref))
+    return Linker.train(Dictionary.read(folder / "two.tsv"), encoder="static")
+
+
+def confidences(linker: Linker, text: str, within: Selection) -> tuple[dict[str, float], bool]:
+    """The confidence of each concept, answered or not, and whether there is no answer."""
+    (answered,) = linker.link([text], within=within)
+    (prediction,) = linker.link([text], k=9, threshold=0, within=within)
+    (part,) = prediction.parts
+    return {c.concept_id: c.confidence or 0.0 for c in part.candidates}, answered.parts[0].nil
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory: pytest.TempPathFactory) -> Linker:
+    return two(tmp_path_factory.mktemp("two"), "M:3")
+
+
+@pytest.fixture
+def blind(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, float]]:
+    """The confidences of a part that knows nothing of the concepts outside."""
+
+    def confidences_of(linker: Linker, text: str, within: Selection) -> dict[str, float]:
+        with monkeypatch.context() as patch:
+            patch.setattr(Engine, "_outside", lambda *_: np.zeros(1))
+            return confidences(linker, text, within)[0]
+
+    return confidences_of
+
+
+@pytest.mark.parametrize(
+    ("text", "within", "outside"),
+    [
+        ("carcinomas of breast", Selection(under=("M:1",)), "M:3"),
+        ("the carcinoma of breast", Selection(types=("T1",)), "M:3"),
+        ("lung injuries", Selection(under=("M:4",)), "M:5"),
+        ("lung injury", Selection(not_under=("M:5",)), "M:5"),
+    ],
+)
+def test_a_better_concept_outside_makes_those_inside_unsure(
+    alike: Linker, blind: Any, text: str, within: Selection, outside: str
+) -> None:
+    found, is_nil = confidences(alike, text, within)
+    whole, _ = confidences(alike, text, Selection())
+    own = blind(alike, text, within)
+    assert next(iter(whole)) == outside
+    assert [*found] == [*own]
+    assert is_nil
+    left = 1 - sum(whole[c] for c in itertools.takewhile(lambda c: c not in own, whole))
+    for concept, confidence in own.items():
+        assert found[concept] == pytest.approx(confidence * left, abs=1e-5)
+    assert max(found.values()) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "within"),
+    [
+        ("heart tumor", Selection(under=("M:1",))),  # a name of the part
+        ("heart tumours", Selection(under=("M:1",))),
+        ("breast tumor", Selection(namespaces=("D",))),  # both have the name
+        ("carcinoma of breast", Selection(namespaces=("D",))),  # which refers to the better one
+        ("cardiopathies", Selection(types=("T3",))),
+        ("breast tumours", Selection(namespaces=("M",))),  # that is referred to
+    ],
+)
+def test_what_is_as_good_outside_changes_nothing(
+    alike: Linker, blind: Any, text: str, within: Selection
+) -> None:
+    found, _ = confidences(alike, text, within)
+    assert found == blind(alike, text, within)
+
+
+def test_without_a_reference_the_better_name_is_another_concept(tmp_path: Path) -> None:
+    found, _ = confidences(two(tmp_path), "carcinoma of breast", Selection(namespaces=("D",)))
+    assert max(found.values()) < 0.2
+
+
+def test_a_batch_within_a_part_is_answered_as_each_alone(alike: Linker) -> None:
+    heart = Selection(under=("M:1",))
+    texts = ["carcinoma of breast", "heart tumor", "lung injuries", "", "heart and lung tumor"]
+    together = alike.link(texts, threshold=0, within=heart)
+    assert together == [alike.link([text], threshold=0, within=heart)[0] for text in texts]
 
 
 def test_the_protocol_of_the_papers_takes_no_selections(tiny: Linker) -> None:

@@ -97,6 +97,16 @@ def test_a_type_restricts(client: TestClient, wanted: str, expected: set[str]) -
     assert ids(client, query="cancer", type=[wanted], type_strict="should")[0] in expected
 
 
+def test_a_type_matches_nothing_where_a_concept_outside_is_better(
+    sampled_client: TestClient,
+) -> None:
+    """The nearest inside are hypertension, heart failure and diabetic retinopathy."""
+    for text in ("pulmonary hypertension", "kidney failure", "retinopathy", "muscle disease"):
+        assert not first(sampled_client, query=text, type="MESH:D002318")["match"], text
+    inside = first(sampled_client, query="heart failure", type="MESH:D002318")
+    assert (inside["name"], inside["match"]) == ("Heart Failure", True)
+
+
 def test_of_several_types_one_or_all_are_needed(client: TestClient) -> None:
     both = {"query": "cancer", "type": ["TOY:1", "TOY:2"], "limit": 10}
     assert ids(client, **both, type_strict="all") == ["TOY:12"]
