@@ -28,7 +28,7 @@ _MOST_FLAT = 100_000_000  # components of vectors that it holds, 400 MB
 _SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
 _MANY = 4  # the best names are sorted again with a quarter of new ones
 _CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
-_SPARE = 16  # names beyond the k best, among which the k-th may be: rounding depends on the batch
+_SPARE = 16  # names found beyond the k best, whose order rounding in a batch may change
 _EQUAL = 1e-5  # scores that differ by less are equal
 
 LARGE = 500_000

@@ -34,7 +34,7 @@ Outcome = Literal[
     "known already",
     "comes to several concepts",
     "kind not lent",
-    "concept is another by name",
+    "names are of another concept",
     "concept joins several",
     "concept joins none",
     "concept is obsolete",
@@ -234,7 +234,11 @@ class LenderReport:
             if self.unused_mappings
             else ""
         )
-        contradicted = f" ({self.contradicted:,} another by name)" if self.contradicted else ""
+        contradicted = (
+            f" ({self.contradicted:,} whose names are of another concept)"
+            if self.contradicted
+            else ""
+        )
         return (
             f"concepts: joined {self.joined:,}{contradicted}, ambiguous {self.ambiguous:,}, "
             f"not joined {self.not_joined:,}; names: {names}{unused}"
@@ -368,7 +372,7 @@ def _refusal(
         return "concept joins none"
     if len(rows) > 1:
         return "concept joins several"
-    return "concept is another by name" if is_another(concept, rows[0], owners, forms) else None
+    return "names are of another concept" if is_another(concept, rows[0], owners, forms) else None
 
 
 def is_another(
@@ -392,7 +396,7 @@ def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) ->
     return LenderReport(
         replace(lender.source, concepts=len(lending)),
         sizes.count(1),
-        len({n.name.concept_id for n in names if n.outcome == "concept is another by name"}),
+        len({n.name.concept_id for n in names if n.outcome == "names are of another concept"}),
         sum(size > 1 for size in sizes),
         sizes.count(0),
         lender.unused,

@@ -114,9 +114,10 @@ def fetch(wanted: Download, *, progress: bool = False) -> tuple[Fetched | None, 
 def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mapping[str, str]:
     """Get a file, or what is missing of it; the headers, or none where it is still as `before`."""
     import requests
+    from urllib3.exceptions import HTTPError
 
     part, state = wanted.beside("part"), wanted.beside("part.state")
-    begun = part.is_file() and state.is_file() and _BEGUN.fullmatch(state.read_text())
+    begun = part.is_file() and state.is_file() and _BEGUN.fullmatch(state.read_text("latin-1"))
     wishes, start, rest = {"Accept-Encoding": "identity"}, 0, ""
     if begun:
         start, size = part.stat().st_size, int(begun[1])
@@ -142,12 +143,11 @@ def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mappi
             elif not (goes_on or length.isdecimal() or answer.raw.chunked):
                 why = "the server does not say how long the file is"
             else:
-                if not goes_on:  # the length is of the file, unless it is packed on the way
-                    is_size = length.isdecimal() and "Content-Encoding" not in headers
-                    start, size = 0, int(length) if is_size else 0
+                if not goes_on:
+                    start, size = 0, int(length) if length.isdecimal() else 0
                 _save(answer, wanted, start, size, progress)
                 return headers
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:
         why = f"the connection fails ({type(error).__name__})"
         if part.is_file() and (size := part.stat().st_size):
             why += f" after {size:,} bytes, from which the same command can go on"
@@ -181,8 +181,9 @@ def _save(answer: Any, wanted: Download, start: int, size: int, progress: bool) 
     bar = tqdm(total=size or None, initial=start, unit="B", unit_scale=True, disable=not progress)
     with open(part, "ab" if start else "wb") as file, bar:
         if not start:  # after the old part is gone
-            state.write_text(f"{size} {_state(answer.headers)}" if size else "")
-        for block in answer.iter_content(_BLOCK):
+            state.write_text(f"{size} {_state(answer.headers)}" if size else "", "latin-1")
+        # as it was sent, also where that is packed: the length and the range are of these bytes
+        for block in answer.raw.stream(_BLOCK, decode_content=False):
             file.write(block)
             bar.update(len(block))
     if size and part.stat().st_size != size:

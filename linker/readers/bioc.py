@@ -97,8 +97,9 @@ def read(
         else:
             yield document
     if counts["other"]:
-        told = f"the texts of {counts['other']:,} of {counts['all']:,} annotations differ from"
-        logger.warning("%s: %s that of the document at their offsets, which counts", path, told)
+        others = f"{counts['other']:,} of {counts['all']:,} annotations"
+        text = "differ from the text at their offsets, which is taken"
+        logger.warning("%s: %s %s", path, others, text)
 
 
 def _xml(path: Pathlike, blocks: Iterable[bytes]) -> Iterator[_RawDocument]:

@@ -50,7 +50,7 @@ def _detect(path: Pathlike) -> str:
     first = next(filter(str.strip, lines), "")
     problem, value = "is not a dictionary in a format that linker knows", first or None
     expected, remedy = f"one of {', '.join(DICTIONARIES)}", "name its format with --dict-format"
-    if len(titles := titles_of(first)) > 1 and not first.startswith("#"):
+    if len(titles := titles_of(first)) > 1 and all(titles) and not first.startswith("#"):
         problem, value = f"has the columns {', '.join(map(repr, titles))}", None
         expected = f"a table with the columns id and name, or {expected}"
         remedy = f"rename the columns, or {remedy}"

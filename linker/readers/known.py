@@ -84,10 +84,12 @@ def located(path: Pathlike, *, progress: bool = False) -> Pathlike:
         return path
     known, place = KNOWN[path], folder(path) / "current"
     files = [place / name for name in (known.file, *known.beside)]
-    if not all(file.is_file() for file in files):
+    records = [fetching.record(file) for file in files]  # none: a file was put there by hand
+    is_mixed = len({record.release for record in records if record}) > 1
+    if is_mixed or not all(file.is_file() for file in files):
         return get(path, progress=progress)[0]
-    for file in files:  # one without a record was put there by hand
-        if (record := fetching.record(file)) and not fetching.is_intact(file, record):
+    for file, record in zip(files, records, strict=True):
+        if record and not fetching.is_intact(file, record):
             text = f"is no longer what was fetched at {record.date} (another SHA-256)"
             remedy = f"or delete {file.name}.json beside it, if you put the file there"
             raise LinkerError(f"{file}: {text}; fetch it again with: linker get {path}; {remedy}")
@@ -118,8 +120,8 @@ def get(name: str, release: str = "", *, progress: bool = False) -> tuple[str, l
     place = folder(name) / (release or "current")
     remedy = f"check the name of the release at {known.history}, or fetch it there by hand"
     changes: list[Change] = []
-    for file, given in addresses.items():
-        path, address = place / file, _of_latest_year(given)
+    for file, address in _of_latest_year(addresses).items():
+        path = place / file
         if release and (record := fetching.record(path)) and fetching.is_intact(path, record):
             changes.append((record, record))  # a release never changes
             continue
@@ -145,24 +147,31 @@ def _remedy(name: str, known: Known, address: str, path: Path) -> str:
     return f"{remedy} in place of {name}{instead}"
 
 
-def _of_latest_year(address: str) -> str:
-    """The address of the latest year; a file of the next year comes before that year begins."""
-    if "{year}" not in address:
-        return address
+def _of_latest_year(addresses: Mapping[str, str]) -> dict[str, str]:
+    """The addresses of the latest year of which all files are there, as a next one may be early."""
+    yearly = [address for address in addresses.values() if "{year}" in address]
+    this = date.today().year
+    if yearly:
+        import requests
+
+        def answers(year: int) -> set[int]:
+            return {_status(address.format(year=year)) for address in yearly}
+
+        if answers(this + 1) == {requests.codes.ok}:
+            this += 1
+        elif requests.codes.not_found in answers(this):
+            this -= 1
+    return {file: address.format(year=this) for file, address in addresses.items()}
+
+
+def _status(address: str) -> int:
+    """The status of a file of the web; 0 where fetching it will say what fails."""
     import requests
 
-    def status(year: int) -> int:
-        try:
-            head = requests.head(address.format(year=year), timeout=_WAIT, allow_redirects=True)
-        except requests.RequestException:
-            return 0  # fetching will say what fails
-        return head.status_code
-
-    this = date.today().year
-    if status(this + 1) == requests.codes.ok:
-        return address.format(year=this + 1)
-    is_late = status(this) == requests.codes.not_found
-    return address.format(year=this - is_late)
+    try:
+        return requests.head(address, timeout=_WAIT, allow_redirects=True).status_code
+    except requests.RequestException:
+        return 0
 
 
 def _released(name: str, known: Known, release: str) -> str:

@@ -23,7 +23,8 @@ from linker.types import Document, Mention
 _DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
 _HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(
-    r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"(?:documents|PubTator3|passages)"\s*:'
+    r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"(?:(?:documents|PubTator3)"\s*:'
+    r'|passages"\s*:\s*\[\s*(?:\]|\{\s*"(?:infons|offset|text|sentences|annotations|relations)"))'
 )
 # of a csv with this column
 _HEADER = re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')

@@ -58,8 +58,10 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
     rows = read_rows(path, table, "\t", on_error)
     header = next(rows, None)
     columns = [cell.strip() for cell in header.cells] if header else []
-    absent = {name.replace("_id", "_type") for name in _NEEDED if name not in columns}
-    if not absent <= set(columns) or len(set(columns)) < len(columns):
+    # what a text without an id matches, says the type in its place
+    replaced = {name for name in ("subject", "object") if f"{name}_type" in columns}
+    absent = {*_NEEDED} - {*columns} - {f"{name}_id" for name in replaced}
+    if absent or len(set(columns)) < len(columns):
         raise InputError(
             path,
             "no line names the columns of mappings",
@@ -80,13 +82,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[IdMapping]:
 
     yield from parse_each(path, numbered(rows), parse, on_error)
     if without:
-        count = f"{len(without):,}"
-        logger.warning(
-            "%s: rows that lack an id map nothing (%s, the first in line %s)",
-            path,
-            count,
-            without[0],
-        )
+        lacking = f"{len(without):,} without an id, the first in line {without[0]}"
+        logger.warning("%s: rows that are left out: %s", path, lacking)
 
 
 def concept_id(cell: str) -> str:

@@ -153,11 +153,11 @@ def test_a_concept_that_is_another_by_name_lends_nothing(
     row = f"D:1\t{preferred}\ttussive|{exact}\t{narrow}\tM:1\n"
     theirs = saved(tmp_path / "d.tsv", "id\tname\tsynonyms\tnarrow\txrefs\n" + row)
     account = lending.consider(ours.columns, ours.sources, [lending.read(theirs)])
-    outcome = "concept is another by name" if is_another else "lent"
+    outcome = "names are of another concept" if is_another else "lent"
     assert outcomes(account)["D:1", "tussive"] == outcome
     (report,) = account.lenders
     assert (report.joined, report.contradicted) == (1, int(is_another))
-    assert ("joined 1 (1 another by name), " in report.summary()) == is_another
+    assert ("joined 1 (1 whose names are of another concept), " in report.summary()) == is_another
 
 
 def test_labels_are_names_over_two_steps(ours: Dictionary, mappings: Path, diseases: Path) -> None:

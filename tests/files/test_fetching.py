@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +53,15 @@ def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
 
 def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching.Download) -> None:
     web.breaks_after = 100_000
-    with pytest.raises(LinkerError, match="after 65,536 bytes, from which the same command can"):
+    with pytest.raises(LinkerError, match="bytes, from which the same command can go on"):
         fetching.fetch(wanted)
+    kept = wanted.beside("part").stat().st_size
+    assert 60_000 < kept <= 100_000
     assert fetching.record(wanted.path) is None
     web.breaks_after = None
     fetching.fetch(wanted)
     assert wanted.path.read_bytes() == TEXT
-    assert [answer[1:] for answer in web.seen] == [(200, 100_000), (206, 350_000 - 65_536)]
+    assert [answer[1:] for answer in web.seen] == [(200, 100_000), (206, 350_000 - kept)]
 
 
 def test_a_part_that_has_all_bytes_already_is_fetched_anew(
@@ -139,16 +142,20 @@ def test_a_file_in_chunks_is_whole_with_its_last_chunk(
     assert fetching.record(wanted.path) is None
 
 
-def test_a_file_that_is_packed_on_the_way_is_whole_with_its_last_byte(
+def test_a_file_that_is_packed_on_the_way_is_kept_as_it_was_sent(
     web: Any, wanted: fetching.Download
 ) -> None:
+    wanted = replace(wanted, release=lambda path: "")
     web.says, web.pages["/numbers"] = {"Content-Encoding": "gzip"}, gzip.compress(TEXT)
     web.breaks_after = len(web.pages["/numbers"]) - 8  # all but its checksum
     with pytest.raises(LinkerError, match="the connection fails"):
         fetching.fetch(wanted)
     web.breaks_after = None
-    assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
-    assert [status for _, status, _ in web.seen] == [200, 200]
+    sent = web.pages["/numbers"]
+    assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(sent).hexdigest()
+    assert wanted.path.read_bytes() == sent
+    assert gzip.decompress(sent) == TEXT
+    assert [status for _, status, _ in web.seen] == [200, 206]
 
 
 def test_a_part_of_a_file_that_nobody_asked_for_is_refused(

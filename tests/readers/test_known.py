@@ -234,15 +234,27 @@ def test_mesh_is_two_files_of_the_latest_year(server: tuple[str, Server], tmp_pa
     path = known.located("mesh")
     assert [p.name for p in sorted(Path(str(path)).glob("*.gz"))] == ["desc.gz", "supp.gz"]
     assert site.seen == []
-    site.pages[f"/desc{YEAR + 1}.gz"] = (200, GZIP, descriptors.format("D3").encode())
-    _, [(_, first), (_, second)] = known.get("mesh")
-    assert (first.address, second.address) == (
-        f"{address}/desc{YEAR + 1}.gz",
-        f"{address}/supp{YEAR}.gz",
-    )
-    del site.pages[f"/supp{YEAR}.gz"]
+    name = f"https://x.org/nlmdescriptorrecordset_{YEAR + 1}0101.dtd"
+    next_year = f'<!DOCTYPE DescriptorRecordSet SYSTEM "{name}">{descriptors.format("D1")}'
+    site.pages[f"/desc{YEAR + 1}.gz"] = (200, GZIP, next_year.encode())
+
+    def fetched() -> list[str]:
+        return [now.address.removeprefix(address) for _, now in known.get("mesh")[1]]
+
+    assert fetched() == [f"/desc{YEAR}.gz", f"/supp{YEAR}.gz"]  # those of next year lack one
+    name = name.replace("descriptor", "supplemental").replace(str(YEAR + 1), str(YEAR))
+    of_year = f'<!DOCTYPE SupplementalRecordSet SYSTEM "{name}">'.encode() + record
+    site.pages[f"/supp{YEAR}.gz"] = (200, GZIP, of_year)
+    assert fetched() == [f"/desc{YEAR}.gz", f"/supp{YEAR}.gz"]
+    site.pages[f"/supp{YEAR + 1}.gz"] = (200, GZIP, b"<html>")
+    with pytest.raises(LinkerError, match=f"supp{YEAR + 1}.gz"):  # behind the descriptors
+        fetched()
+    with pytest.raises(LinkerError, match=f"supp{YEAR + 1}.gz"):  # two years are no dictionary
+        known.located("mesh")
+    site.pages[f"/supp{YEAR + 1}.gz"] = (200, GZIP, of_year.replace(b"_2", b"_9"))
+    del site.pages[f"/desc{YEAR + 1}.gz"], site.pages[f"/desc{YEAR}.gz"]
     site.pages[f"/supp{YEAR - 1}.gz"] = (200, GZIP, record)
-    assert known.get("mesh")[1][1][1].address == f"{address}/supp{YEAR - 1}.gz"
+    assert fetched() == [f"/desc{YEAR - 1}.gz", f"/supp{YEAR - 1}.gz"]
     Path(str(path), "supp.gz").unlink()
     site.pages.clear()
     with pytest.raises(

@@ -30,6 +30,8 @@ HEADS = {
     "gout\nscurvy\tD012614\n": "tsv",
     '{"mention": "gout \\"documents\\": x"}\n': "jsonl",
     '{"mention": "go': "jsonl",
+    '{"mention": "gout", "passages": ["3"], "meta": {"passages": 3}}\n': "jsonl",
+    '{"_id": "1|None", "id": "1", "passages": [{"infons": {}, "offset": 0}]}\n': "bioc",
     '{\n "source": "", "documents": []}': "bioc",
     '{"documents":[]}': "bioc",
     '\ufeff\n<?xml version="1.0"?>\n<collection/>': "bioc",

@@ -87,7 +87,7 @@ def test_rows_without_an_id_map_nothing_and_are_counted(
     path = saved(tmp_path / "m.tsv", COLUMNS + rows)
     assert list(sssom.read(path)) == [FEVER]
     (record,) = caplog.records
-    assert "rows that lack an id map nothing (2, the first in line 2)" in record.getMessage()
+    assert "2 without an id, the first in line 2" in record.getMessage()
 
 
 def test_mappings_of_texts_need_no_column_of_their_ids(tmp_path: Path) -> None:
