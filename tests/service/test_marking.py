@@ -434,6 +434,25 @@ def test_text_that_is_selected_behind_an_own_decision_stays(
     status(review, "Marked. leukaemia: Leukemia")
 
 
+@pytest.mark.parametrize("text", ["leukaemia", "ovarian"])  # the latter is in a mention
+def test_a_decision_ends_under_a_pressed_mouse(
+    review: Any, documents: Documents, text: str
+) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    left, right, middle = edges(review, text)
+    with held_back(review, "**/documents/1"):
+        review.keyboard.press("n")
+        expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
+        review.mouse.move(left + 9, middle)
+        review.mouse.down()
+    status(review, "Ataxia telangiectasia: no concept.")
+    review.mouse.move(right - 9, middle, steps=5)
+    review.mouse.up()
+    expect(review.locator(".picking")).to_have_text(f"“{text}”")
+    expect(review.locator("#document :focus, #document .text:focus")).to_have_count(1)
+
+
 @pytest.mark.parametrize(("begin", "turn"), [("leukaemia", "cure"), ("cure", "leukaemia")])
 def test_a_selection_that_is_being_made_goes_on(
     review: Any, documents: Documents, begin: str, turn: str

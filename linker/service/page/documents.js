@@ -162,7 +162,8 @@ export class DocumentView {
       .map(({ spans }, number) => ({ number, spans }))
       .filter(({ spans }) => spans.some(([from, to]) => from < end && to > start));
     drawAnew(this.text, () => {
-      fill(this.text, pieces(start, end, marks).map((piece) => this.piece(piece)));
+      const shown = pieces(start, end, marks).map((piece) => this.piece(piece));
+      this.text.replaceChildren(...shown.flat(Infinity));
       this.text.dataset.end = end;
     });
     this.pages.hidden = this.ends.length < 2;
@@ -285,8 +286,12 @@ export class DocumentView {
     announce(labelOf(this.mentions[number]));
   }
 
-  /** Give the focus to the selected mention, or to the text: where none is, or keys walk in it. */
+  /** Give the focus to the selected mention, or to the text: where none is, or keys walk in it.
+   *
+   * Under a pressed mouse it stays where it is: the browser would select no more.
+   */
   focus(options) {
+    if (this.marking.isPressed) return;
     ((!this.marking.walking && this.anchor()) || this.text).focus(options);
   }
 

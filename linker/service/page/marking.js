@@ -31,9 +31,11 @@ export const isSame = (one, other) =>
 export class Marking {
   /** `view` shows the document; see documents.js. */
   constructor(view) {
-    Object.assign(this, { view, ...NOTHING });
+    Object.assign(this, { view, ...NOTHING, isPressed: false }); // the mouse, in the text
     this.toolbar = this.tools();
     document.addEventListener("selectionchange", () => this.looked());
+    for (const kind of ["pointerup", "pointercancel"])
+      document.addEventListener(kind, () => (this.isPressed = false));
   }
 
   listen(text) {
@@ -82,7 +84,7 @@ export class Marking {
 
   /** Whether something is selected or begun. */
   get isBegun() {
-    return Boolean(selectedOf(this.view.text) || this.begunOn);
+    return Boolean(this.isPressed || selectedOf(this.view.text) || this.begunOn);
   }
 
   /** The text was drawn anew: what was begun goes on, unless its mention was changed. */
@@ -184,6 +186,7 @@ export class Marking {
   // by the mouse, or a finger
 
   grabbed(event) {
+    this.isPressed = true;
     const handle = event.target.closest(".handle");
     if (!handle || event.button > 0) return;
     event.preventDefault();
@@ -208,6 +211,7 @@ export class Marking {
     if (pointerType === "touch") return undefined; // whose handles select on
     // the browser has the last word on its selection behind this event
     return setTimeout(() => {
+      if (document.activeElement === document.body) this.view.focus({ preventScroll: true });
       const selected = selectedOf(this.view.text);
       if (!selected) return;
       const whole = altKey ? selected : wholeWordsOf(this.words, selected.start, selected.end);
