@@ -78,11 +78,11 @@ def drop(page: Any, name: str, content: str) -> None:
 
 
 @contextlib.contextmanager
-def held_back(page: Any, pattern: str) -> Iterator[None]:
-    """What the page asks for gets to the service only at the end of this."""
+def held_back(page: Any, pattern: str) -> Iterator[list[Any]]:
+    """What the page asks for gets to the service only at the end of this; gives what it asked."""
     held: list[Any] = []
     page.route(pattern, lambda route: held.append(route))
-    yield
+    yield held
     for _ in range(250):  # until the page has asked
         if not held:
             page.wait_for_timeout(20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -558,16 +559,110 @@ def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) 
     assert is_selected(review, "")
 
 
-def test_a_document_that_comes_late_takes_nobody_back(review: Any, documents: Documents) -> None:
-    with held_back(review, "**/documents/1"):
+def not_answered(page: Any) -> None:
+    """No marks get to the service from now on."""
+    page.route("**/marks", lambda route: route.abort())
+
+
+def test_a_walk_stays_at_what_was_not_kept(review: Any) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    review.keyboard.press("i")
+    for _ in range(7):
+        review.keyboard.press("ArrowRight")
+    status(review, "“leukaemia”")
+    not_answered(review)
+    review.keyboard.press("Enter")
+    expect(review.locator("#problem")).to_contain_text("does not answer")
+    expect(review.locator(".picking")).to_have_text("“leukaemia”")
+    review.unroute("**/marks")
+    review.keyboard.press("Enter")
+    status(review, "Marked. leukaemia: Leukemia")
+
+
+def test_an_end_whose_change_was_not_kept_is_still_moved(review: Any) -> None:
+    review.locator("a.mention", has_text="Ataxia").click()
+    expect(review.locator("#answer")).to_contain_text("Ataxia")
+    review.keyboard.press("Shift+ArrowLeft")
+    not_answered(review)
+    review.keyboard.press("Enter")
+    expect(review.locator("#problem")).to_contain_text("does not answer")
+    expect(review.locator(".picking")).to_contain_text("“Ataxia”; Enter keeps it")
+    review.unroute("**/marks")
+    review.get_by_role("button", name="Try again").click()
+    status(review, "Changed. Ataxia:")
+    expect(review.locator("a.mention.selected")).to_have_text("Ataxia")
+    expect(review.locator(".picking")).to_have_text("")
+
+
+def test_parts_stay_when_an_end_is_to_be_moved(page: Any) -> None:
+    page.locator("a.mention", has_text="Breast").click()
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Without “ovarian cancer”").click()
+    page.locator("#document .text").focus()
+    page.keyboard.press("Shift+ArrowRight")
+    status(page, "Split the mention, or press Escape")
+    page.locator("#document .text").dispatch_event("pointercancel")  # as by a finger that scrolls
+    expect(page.locator(".splitting li")).to_have_text(["“Breast … cancer” ×"])
+
+
+def test_why_a_mark_was_not_kept_is_said_to_who_went_on(review: Any) -> None:
+    held: list[Any] = []
+    review.route("**/marks", lambda route: held.append(route))
+    select(review, "leukaemia")
+    review.keyboard.press("+")
+    review.locator("a.mention", has_text="Breast").click()
+    while not held:
+        review.wait_for_timeout(20)
+    held[0].abort()
+    expect(review.locator("#answer")).to_contain_text("Breast")
+    expect(review.locator("#problem")).to_contain_text("does not answer")
+
+
+def test_marks_are_kept_in_the_document_that_was_left(review: Any, documents: Documents) -> None:
+    review.get_by_role("button", name="Next", exact=True).click()
+    expect(review.get_by_role("heading", name="Document 8")).to_be_focused()
+    with held_back(review, "**/marks"):
+        select(review, "Two", 2)
+        expect(review.locator(".picking")).to_have_text("“Two”")
+        review.keyboard.press("+")
+        review.locator("a.mention", has_text="lymphomas").click()
+        review.keyboard.press("Delete")
+        review.get_by_role("button", name="Previous", exact=True).click()
+        expect(review.get_by_role("heading", name="Document 7")).to_be_visible()
+    status(review, "Document 7: 3 mentions.")  # behind both marks
+    texts = [[m["text"] for m in documents.get(number)["mentions"]] for number in (1, 2)]
+    assert texts == [[TITLE, "Breast and ovarian cancer", "𝒜"], ["Two"]]
+
+
+@contextlib.contextmanager
+def coming_late(page: Any, pattern: str) -> Iterator[None]:
+    """What the page asks for comes to it only at the end of this, and the page has taken it."""
+    with held_back(page, pattern) as held:
+        yield
+    for route in held:
+        route.request.response().finished()
+    page.evaluate("fetch('review').then((answer) => answer.text())")  # which comes behind it
+
+
+def test_a_document_that_is_read_anew_takes_nobody_back(review: Any, documents: Documents) -> None:
+    with coming_late(review, "**/documents/1"):
         key = documents.get()["mentions"][0]["key"]
         said = {"reviewer": "Bob", "decisions": [{"key": key, "concept_id": None}]}
         documents.client.post(f"{documents.path}/decisions", json=said)
         expect(review.locator("#progress-words")).to_contain_text("1 of 3 decided")
         review.get_by_role("button", name="Next", exact=True).click()
         expect(review.get_by_role("heading", name="Document 8")).to_be_focused()
-    review.wait_for_timeout(300)
     expect(review.get_by_role("heading", name="Document 8")).to_be_visible()
+
+
+def test_a_document_that_opens_late_takes_nobody_back(page: Any) -> None:
+    page.get_by_text("All documents").click()
+    with coming_late(page, "**/documents/2"):
+        page.get_by_role("button", name="8", exact=True).click()
+        page.get_by_role("button", name="7", exact=True).click()
+        expect(page.get_by_role("heading", name="Document 7")).to_be_visible()
+    expect(page.get_by_role("heading", name="Document 7")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])

@@ -755,6 +755,12 @@ def test_a_table_comes_back_whole(page: Any, tmp_path: Path, pictures: Path) -> 
     status(page, "2 mentions linked")
 
 
+def test_cells_that_are_too_long_are_told(page: Any) -> None:
+    for rows, words in (("leukaemia\n", "1 mention linked"), ("", "No mention is in names.csv")):
+        drop(page, "names.csv", f"mention,age\n{'x' * 1_001},3\n{rows}")
+        status(page, f"{words}; left out, as too long for a name: 1 cell.")
+
+
 def test_a_row_of_a_download_says_who_decided(page: Any, fake: Fake, tmp_path: Path) -> None:
     decide(fake)
     link(page, 'breast cancers\ntall stature\nbreast and ovarian "cancer", 2x\nleukaemia')

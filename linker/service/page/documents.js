@@ -28,6 +28,7 @@ export class DocumentView {
     Object.assign(this, { address, who, chosen: select, changed, act, showChosen: show });
     Object.assign(this, { document: null, mentions: [], current: -1, listed: [], shown: LISTED });
     this.total = null; // how many documents there are, where the page knows it
+    this.versions = {}; // of the marks of documents, by their numbers, as the page knows them
     this.shows = 0; // how often a document, or a new state of it, was taken up
     this.latest = null; // the mention that was selected last, also where it was removed since
     this.marking = new Marking(this);
@@ -72,7 +73,7 @@ export class DocumentView {
     const selected = number === this.number ? this.mentions[this.current] : null;
     this.wanted = number;
     const document = await getJson(this.path(number));
-    if (number !== this.wanted) return; // which came late
+    if (number !== this.wanted) return; // another document was asked for meanwhile
     this.show(document);
     this.page = 0;
     fill(this.text); // so that it is drawn anew
@@ -128,6 +129,7 @@ export class DocumentView {
   /** Take a document as the service gives it. */
   show(document) {
     this.shows += 1;
+    this.versions[document.number] = document.marks_version;
     const units = unitsOf(document.text);
     const inUnits = (spans) => spans.map((span) => span.map(units));
     this.document = document;
@@ -330,27 +332,30 @@ export class DocumentView {
    * Gives what was said; null where nobody marks, undefined where it failed.
    */
   send(marks, then, words) {
-    return this.act(() => this.sendNow(marks, then, words));
-  }
-
-  async sendNow(marks, then, words) {
-    const who = await this.who();
-    if (!who) return null;
+    const { number } = this; // by their turn, another document may be shown
     const places = (spans) => spans.map((span) => span.map(this.characters));
     const asKept = ({ action, before, spans, type }) => ({
       action,
       ...(before && { before: { spans: places(before.spans), type: before.type } }),
       ...(spans && { after: { spans: places(spans), type } }),
     });
-    const { marks_version: version, number } = this.document;
-    const body = { ...who, version, marks: marks.map(asKept) };
+    const kept = marks.map(asKept);
+    return this.act(() => this.sendNow(number, kept, then, words));
+  }
+
+  async sendNow(number, marks, then, words) {
+    const who = await this.who();
+    if (!who) return null;
+    const body = { ...who, version: this.versions[number], marks };
     const document = await postJson(`${this.path(number)}/marks`, body).catch(async (error) => {
-      if (error.status === 409) await this.refresh();
+      if (error.status === 409 && number === this.number) await this.refresh();
       throw error;
     });
+    this.versions[number] = document.marks_version;
     if (number === this.number) {
       this.show(document);
-      this.take(this.numberOf(this.marking.begunOn ?? then));
+      const begunOn = this.numberOf(this.marking.begunOn); // none where a retry changed it
+      this.take(begunOn < 0 ? this.numberOf(then) : begunOn);
       this.draw();
     }
     await this.changed();
@@ -361,7 +366,7 @@ export class DocumentView {
     const mention = this.mentions[this.current] ?? null;
     await this.showChosen(mention);
     this.focus();
-    const isOne = mention && marks.length === 1 && marks[0].spans;
+    const isOne = mention && marks.length === 1 && marks[0].after;
     const other = isOne && this.overlapped(mention);
     const overlap = other ? ` It overlaps “${other.text}”.` : "";
     const said = mention ? `${words} ${labelOf(mention)}.${overlap}` : words;

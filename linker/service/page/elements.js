@@ -117,8 +117,13 @@ const mayPass = ({ status }) => !(status >= 400 && status < 500) || PASSING.has(
 const PASSING = new Set([401, 409, 429]); // no key, changed meanwhile, too much at a time
 
 /** Do something; where it fails, say so, with a button that does it again if that may help. */
-export async function attempt(action) {
+export function attempt(action) {
   clearProblem();
+  return attemptBehind(action);
+}
+
+/** As `attempt`, behind something else: what went wrong with that stays in sight. */
+export async function attemptBehind(action) {
   try {
     return await action();
   } catch (error) {

@@ -25,7 +25,8 @@ export function listen(take) {
 
 /** The documents or mentions of a file, as sources of a session; null where no column was chosen.
  *
- * `file` is {name, content, column}; a column that is chosen is put into it.
+ * `file` is {name, content, column}; a column that is chosen is put into it, and `tooLong`: how many
+ * cells of it were left out.
  */
 export async function parse(file) {
   const { name, content, column } = file;
@@ -36,6 +37,7 @@ export async function parse(file) {
     file.column = await askColumn(name, parsed);
     return file.column && parse(file);
   }
+  file.tooLong = parsed.too_long ?? 0;
   if (parsed.documents) return parsed.documents.map((document) => ({ document }));
   file.column = parsed.column; // also one that the service took by its name
   const inTable = Boolean(parsed.column);

@@ -44,7 +44,7 @@ export class Marking {
     on("pointerdown", this.grabbed);
     on("pointermove", this.dragged);
     on("pointerup", this.released);
-    on("pointercancel", this.giveUp);
+    on("pointercancel", ({ pointerId }) => this.changing?.pointer === pointerId && this.giveUp());
     on("mousedown", (event) => event.target.closest(".handle") && event.preventDefault());
   }
 
@@ -221,9 +221,7 @@ export class Marking {
   }
 
   giveUp() {
-    const { changing, parts, begunOn } = this;
     this.forget();
-    if (changing && parts) Object.assign(this, { parts, begunOn });
     this.show();
   }
 
@@ -248,6 +246,7 @@ export class Marking {
 
   /** Move an end of the selected mention by a word, or by a character. */
   nudge(side, by, isExact) {
+    if (this.parts) return announce("Split the mention, or press Escape, before you move its end.");
     const place = side ? this.mention.spans.length - 1 : 0;
     if (this.changing?.place !== place || this.changing.side !== side) {
       const { spans } = this.changing ?? {};
@@ -260,14 +259,14 @@ export class Marking {
       .map((word) => (side ? word.end : word.start))
       .filter((end) => (side ? end > span[0] : end < span[1]));
     const next = by > 0 ? ends.find((end) => end > at) : ends.findLast((end) => end < at);
-    this.moveTo(isExact ? at + by : (next ?? at));
+    return this.moveTo(isExact ? at + by : (next ?? at));
   }
 
   /** Keep a mention with its new ends. */
   keep() {
     const { changing, begunOn: mention } = this;
     if (String(changing.spans) === String(mention.spans)) return this.giveUp();
-    Object.assign(this, { changing: null, begunOn: this.parts && mention });
+    changing.pointer = null;
     return this.sendChange(mention, changing.spans, mention.type, "Changed.");
   }
 
@@ -279,8 +278,8 @@ export class Marking {
     return !this.view.passages.some(([start, end]) => start <= first && last <= end);
   }
 
-  /** Send what was begun, which is over by that; it is there again where it was not kept. A walk
-   * goes on behind it.
+  /** Send marks and clear what was begun; restore it if the service did not keep them. A walk moves
+   * on behind the mark.
    */
   async send(marks, then, words) {
     if (marks.some(({ spans }) => spans && this.isAcross(spans))) {
@@ -292,8 +291,10 @@ export class Marking {
     this.forget();
     if (begun.walking) this.walk(begun.picked.end, "");
     else this.show();
+    const { picked } = this; // by the walk; who picked or began something else meanwhile stays at it
     const said = await this.view.send(marks, then, words);
-    if (said || this.isBegun || number !== this.view.number) return said;
+    const isElsewhere = this.picked !== picked || this.begunOn || number !== this.view.number;
+    if (said || isElsewhere) return said;
     Object.assign(this, begun);
     this.redrawn();
     if (this.picked) showSelected(this.view.text, this.picked);
@@ -428,7 +429,7 @@ export class Marking {
     return key === "Delete" && mention ? () => this.remove() : undefined;
   }
 
-  /** Leave what was begun: the change of an end, else the parts, else the walk through the text. */
+  /** Leave what was begun: the change of an end, the parts, or the walk through the text. */
   leave() {
     this.giveUp();
     this.view.focus();

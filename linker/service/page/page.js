@@ -63,7 +63,13 @@ async function takeFiles(chosen) {
 
 async function linkFiles(read, place = 0) {
   const sources = await parsed(read);
-  return sources && link(sources, { files: read, place });
+  return sources && link(sources, { read: leftOut(read), files: read, place });
+}
+
+/** What of files was left out, in words behind others. */
+function leftOut(read) {
+  const cells = read.reduce((sum, { tooLong }) => sum + tooLong, 0);
+  return cells ? `; left out, as too long for a name: ${plural(cells, "cell")}` : "";
 }
 
 /** The sources in files; null where there are none. */
@@ -76,7 +82,7 @@ async function parsed(read) {
     sources.push(...inFile);
   }
   if (sources.length) return sources;
-  return void announce(`No mention is in ${read.map(({ name }) => name).join(", ")}.`);
+  return void announce(`No mention is in ${read.map(({ name }) => name).join(", ")}${leftOut(read)}.`);
 }
 
 /** Link sources; `read` says how a text in the box was read, `files` are those that were chosen. */

@@ -2,7 +2,7 @@
 
 import { getJson, postJson } from "./api.js";
 import { withdrawn } from "./decisions.js";
-import { announce, attempt, button, make, plural } from "./elements.js";
+import { announce, attemptBehind, button, clearProblem, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
@@ -30,10 +30,11 @@ export class Steps {
   /** Do what changes the project, one after the other, however fast the keys come; what it gives. */
   act(action) {
     const { failed } = this;
+    clearProblem();
     this.acting = this.acting.then(async () => {
       if (failed !== this.failed) return undefined; // another row was selected when it was asked for
       this.busy = true;
-      const done = await attempt(action);
+      const done = await attemptBehind(action);
       this.busy = false;
       return done;
     });
