@@ -28,6 +28,7 @@ from linker.types import Decision
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
 SCHEMA = 2
 PATIENCE = 60.0  # seconds to wait for other writers
+_RESERVE = 6 << 20  # bytes, of which SQLite keeps two millions in memory
 
 _TABLES = """
 CREATE TABLE decisions (
@@ -427,6 +428,19 @@ class DecisionStore:
             with self._writer:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
+
+    def reserve(self) -> None:
+        """Take space for some changes before the disk is full, such as that a project is deleted.
+
+        What is rolled back leaves it to the log in which SQLite puts all changes first.
+        """
+        with contextlib.suppress(sqlite3.Error), self._writing:
+            self._writer.execute("PRAGMA busy_timeout = 0")  # who writes now has taken space
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._writer.execute(f"CREATE TABLE reserve AS SELECT zeroblob({_RESERVE})")
+            finally:
+                self._writer.execute("ROLLBACK")
 
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:

@@ -590,7 +590,8 @@ def renewed(store: DecisionStore, number: int, origin: Origin) -> None:
 def deleted(store: DecisionStore, number: int) -> Iterator[int]:
     """Delete what a project holds, one transaction for each step of this iterator.
 
-    Decisions stay. Its own row stays, too, which nobody sees: steps may name it.
+    Decisions stay. Its own row stays, too, which nobody sees after the first step: steps may name
+    it.
 
     Yields:
         How many rows were deleted in a step.
@@ -647,6 +648,10 @@ def unfinished(connection: sqlite3.Connection) -> list[int]:
 
 def leftovers(connection: sqlite3.Connection) -> list[int]:
     """The numbers of projects that were deleted, or were not written to their end."""
-    rows = connection.execute("SELECT id, options FROM projects WHERE created = ''")
+    rows = connection.execute("SELECT id, name, options FROM projects WHERE created = ''")
     long_ago = (datetime.now(timezone.utc) - _LONGEST).isoformat()
-    return [number for number, options in rows if json.loads(options)["begun"] < long_ago]
+    return [
+        number
+        for number, name, options in rows
+        if name == f"\n{number}" or json.loads(options)["begun"] < long_ago
+    ]

@@ -77,6 +77,7 @@ class Service:
         self.store = None
         if settings.decisions:
             self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
+            self.store.reserve()
         self.model = self._loaded(linker)
         """What answers now; a request asks for it once."""
         self.metrics = Metrics(lambda: self._batcher.cost)

@@ -234,6 +234,24 @@ def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyP
         assert sorted(path.parent.iterdir()) == [path]  # SQLite made no file beside it
 
 
+def test_space_is_reserved_for_changes_on_a_full_disk(path: Path) -> None:
+    with DecisionStore(path) as store:
+        store.add([Decision("m", "A")])
+        log = path.with_name(f"{path.name}-wal")
+        before = log.stat().st_size
+        store.reserve()
+        reserved = log.stat().st_size
+        assert reserved > before + (2 << 20)
+        store.add([Decision(f"m {number}", "A") for number in range(100)])
+        assert log.stat().st_size == reserved
+        assert len(store.list()) == 101
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            store.reserve()  # which waits for nobody, and need not succeed
+    with DecisionStore(path) as again:  # which refuses tables that are not ours
+        assert len(again.list()) == 101
+
+
 def test_changes_that_a_folder_keeps_from_being_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

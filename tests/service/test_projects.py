@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from linker import LinkerError
 from linker.decisions import applying
 from linker.outputs import bioc, jsonl, pubtator, sssom, tsv
 from linker.projects import exporting
 from linker.projects import queue as projects_queue
+from linker.projects import store as projects_store
 from linker.service import state, workbench
 
 from .conftest import Start
@@ -401,6 +403,30 @@ def export(client: Any, number: int, form: str = "own") -> Any:
     answer = client.get(f"/projects/{number}/export", params={"format": form})
     assert answer.status_code == 200, answer.text
     return answer
+
+
+def test_a_project_is_deleted_where_only_the_first_step_has_space(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start()
+    project = create(client, TABLE)["id"]
+
+    def full(*_: Any) -> Any:
+        raise LinkerError("there is no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(projects_store, "_deleted", full)
+        assert client.delete(f"/projects/{project}").json() == {"deleted": True}
+    assert client.get("/projects").json() == {"projects": []}
+    with client.service.store.reading() as connection:
+        assert list(connection.execute("SELECT count(*) FROM mentions")) != [(0,)]
+    later = start()  # a start, at which the rest goes
+    for _ in range(200):
+        with later.service.store.reading() as connection:
+            if list(connection.execute("SELECT count(*) FROM sources")) == [(0,)]:
+                return
+        time.sleep(0.02)
+    raise AssertionError("its file is still there")
 
 
 def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> None:
