@@ -35,7 +35,7 @@ from linker.types import Decision, Document, Passage
 
 logger = logging.getLogger(__name__)
 
-_WRITERS = 4  # threads that write, or wait until another one has written
+_WRITERS = 32  # threads that write, or wait until another one has written, all for as long
 _SOON = 0.05  # seconds that an answer waits for decisions that others are sending
 FEW = 100  # items of a request that are gone over at once
 PIECE = 500  # decisions that are stored, or withdrawn, at once

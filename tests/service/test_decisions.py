@@ -173,8 +173,8 @@ def test_what_was_refused_while_another_process_writes_is_never_stored(start: St
             said = {"mention": f"fever {number}", "concept_id": None, "reviewer": "Ada"}
             return client.post("/decisions", json={"decisions": [said]})
 
-        with ThreadPoolExecutor(12) as threads:  # more than write at the same time
-            answers = [*threads.map(decide, range(12))]
+        with ThreadPoolExecutor(40) as threads:  # more than write at the same time
+            answers = [*threads.map(decide, range(40))]
     assert {answer.status_code for answer in answers} == {503}
     assert not any("took too long" in answer.json()["error"] for answer in answers)
     client.portal.call(client.service.write, int)  # after all that waited
