@@ -71,7 +71,10 @@ def has_ids(lines: Sequence[str]) -> bool:
 def needed(table: Table, rows: Sequence[TableRow], suggested: str | None) -> ColumnNeeded:
     """What is to be chosen from; for `suggested` see `ColumnNeeded`."""
     columns = [
-        {"name": title.strip(), "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
+        {
+            "name": title.strip(),
+            "samples": [" ".join(text.split())[:_SAMPLE] for text, _ in cells[:_SAMPLES]],
+        }
         for title, cells in ((t, filled(rows, place)) for place, t in enumerate(table.header))
     ]
     return ColumnNeeded(table.path, columns, suggested, len(rows))
