@@ -115,7 +115,10 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     if options.input_format == "auto":
         items = _of_list(content, settings, items)
         if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-            common.say(f"{source}: is read as one mention a line; name a column with --column")
+            common.say(
+                f"{source}: each line is read as one mention, the first line too; "
+                "if it is a table, name its column with --column"
+            )
     linker = machines.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
@@ -132,7 +135,8 @@ def _is_mention(options: SimpleNamespace) -> bool:
     """Whether INPUT is a mention: there is no such file, and nothing speaks of one."""
     source, output = options.source, options.output
     is_name = source.strip() and Path(source).name == source != "-"
-    speaks = output != "-" or options.input_format != "auto" or re.search(r"\.\w+$", source)
+    is_file = re.search(r"[\t\r\n]|\.\w+$", source)  # or several mentions
+    speaks = output != "-" or options.input_format != "auto" or is_file
     return is_name and not speaks and not os.path.exists(source)
 
 
@@ -152,7 +156,8 @@ def _of_list(path: Pathlike, settings: LinkSettings, items: Iterator[Item]) -> I
     try:
         readers.check_list(path, settings.input_format, lines)
     except ColumnNeeded as error:
-        raise _named(error, "; where each line is one mention, add --input-format txt") from None
+        otherwise = "; if it is a list, add --input-format txt, or tsv where ids stand behind a tab"
+        raise _named(error, otherwise) from None
     return itertools.chain(read, items)
 
 

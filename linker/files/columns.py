@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,9 @@ _PERHAPS = ("text", "name", "label")  # which hold them where no other column ha
 _LIKELY = re.compile("(?i)mention|diagnos|disease|disorder|condition|indication|phenotyp|krankheit")
 _LETTER = re.compile(r"[^\W\d_]")
 _ID = re.compile(r"[^\s\d]*\d\S*")  # also a number or a date
-_IDS = re.compile(r"\S*:\S*\d\S*|[A-Z_]*\d\S*")  # of a concept; "term2" names a column
+_CONCEPT = re.compile(r"\S+:\s*\S+|([A-Z_]*|[a-z])\d\S*")  # its id; "term2" names a column
+_CODES = re.compile(r"(?i)icd\d+[-_]?[a-z]*|V\d")  # names of columns, "V2" in R
+_ABOVE = re.compile(r'# .*|[^\t,;"]*|"[^"]*"')  # a header: a comment, or a title in one cell
 _LOOKED_AT = 200  # cells of a column
 _SAMPLES, _SAMPLE = 5, 60  # cells of a column that are shown, and characters of each
 
@@ -56,18 +59,22 @@ class ColumnNeeded(LinkerError):
         return {"columns": self.columns, "suggested": self.suggested, "rows": self.rows}
 
 
-def has_ids(table: Table) -> bool:
-    """Whether the first row is a mention with its ids, so that there is no header."""
-    cells = [cell.strip() for cell in table.header]
-    if len(cells) < 2 or any(map(_says_mentions, cells)):
+def has_ids(lines: Sequence[str]) -> bool:
+    """Whether the first lines are mentions with their ids behind a tab, without a header."""
+    rows = [[cell.strip(' "\r\n') for cell in line.split("\t")] for line in lines if line.strip()]
+    if not rows or any(_says_mentions(cell) or _CODES.fullmatch(cell) for cell in rows[0]):
         return False
-    return cells[1].lower() in NO_CONCEPT or bool(_IDS.fullmatch(cells[1]))
+    are_ids = [len(row) > 1 and _are_ids(row[1]) for row in rows]
+    return are_ids[0] and 2 * sum(are_ids) > len(are_ids)
 
 
 def needed(table: Table, rows: Sequence[TableRow], suggested: str | None) -> ColumnNeeded:
     """What is to be chosen from; for `suggested` see `ColumnNeeded`."""
     columns = [
-        {"name": title.strip(), "samples": [text[:_SAMPLE] for text, _ in cells[:_SAMPLES]]}
+        {
+            "name": title.strip(),
+            "samples": [" ".join(text.split())[:_SAMPLE] for text, _ in cells[:_SAMPLES]],
+        }
         for title, cells in ((t, filled(rows, place)) for place, t in enumerate(table.header))
     ]
     return ColumnNeeded(table.path, columns, suggested, len(rows))
@@ -119,6 +126,9 @@ def in_text(path: Pathlike, lines: Sequence[str]) -> ColumnNeeded | None:
         path: the file, whose ending counts.
         lines: the first ones.
     """
+    is_named = str(path).lower().removesuffix(".gz").endswith((".csv", ".tab", ".tsv"))
+    if is_named:
+        lines = list(itertools.dropwhile(_ABOVE.fullmatch, lines))
     text, wide = "\n".join(lines).lstrip("\r\n"), list[InputError]()
     try:
         table = TextTable(OpenFile(io.BytesIO(text.encode()), str(path)), on_error=wide.append)
@@ -127,20 +137,19 @@ def in_text(path: Pathlike, lines: Sequence[str]) -> ColumnNeeded | None:
         return None
     titles = [title.strip() for title in table.header]
     cells = [filled(rows, place) for place in range(len(titles))]
-    several = sum(len(row.cells) > 1 for row in rows)
-    if sum(bool(t or c) for t, c in zip(titles, cells, strict=True)) < 2 or 2 * several < len(rows):
+    widths = [len(row.cells) for row in rows] + [len(titles) + 1] * len(wide)
+    several = sum(width > 1 for width in widths)
+    if sum(map(any, zip(titles, cells, strict=True))) < 2 or 2 * several < len(widths):
         return None
+    says = any(map(_says_mentions, titles))
     if table.delimiter == "\t":
-        is_table = several == len(rows) > 0 and not wide and not has_ids(table)
+        is_table = not has_ids(lines) and (says or several == len(widths) > 0)
     else:
-        says = any(map(_says_mentions, titles))
         has_codes = any(texts and not _are_names(texts) for texts in cells)
         is_tight = not any(cell.startswith(" ") for cell in table.header)  # as in no inverted name
-        is_named = str(path).lower().removesuffix(".gz").endswith((".csv", ".tab", ".tsv"))
-        is_even = {len(row.cells) for row in rows} == {len(titles)} and not wide
-        is_header = len({*titles}) == len(titles) and all(map(_is_title, titles))
-        is_table = (says and has_codes) or (is_tight and (says or has_codes or is_named))
-        is_table = is_table and (is_named or (is_even and is_header))
+        is_even = {*widths} == {len(titles)} == {len({*titles})} and all(map(_is_title, titles))
+        signs = (says, has_codes, is_tight, is_tight and is_named and several > 0)
+        is_table = sum(signs) > 1 and (is_named or is_even)
     return suggested(table, rows) if is_table else None
 
 
@@ -148,6 +157,12 @@ def _says_mentions(title: str) -> bool:
     """Whether a cell of the first row can be nothing but the name of a column of mentions."""
     known = (*COLUMNS, *_PERHAPS)
     return title.lower() in known or bool(_LIKELY.search(title) and len(title.split()) == 1)
+
+
+def _are_ids(cell: str) -> bool:
+    """Whether a cell holds ids of concepts, or says that there is none."""
+    parts = [part.strip() for part in re.split("[|,;+]", cell)]
+    return all(part.lower() in NO_CONCEPT or _CONCEPT.fullmatch(part) for part in parts)
 
 
 def _is_title(cell: str) -> bool:

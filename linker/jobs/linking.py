@@ -278,7 +278,8 @@ def _link_file(
         try:
             readers.check_list(file.path, kind)
         except ColumnNeeded as error:
-            raise LinkerError(f"{error}; link it by itself, with --column") from None
+            remedy = "take it out of the folder, and link it by itself, with --column"
+            raise LinkerError(f"{error}; {remedy}") from None
     items = file.read(kind, settings.column, on_error)
     linked = settings.link(linker, decisions)(
         selectable(items, linker, file.path, on_error=on_error)

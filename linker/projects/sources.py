@@ -41,6 +41,12 @@ class Opened:
     encoding: str
     kind: str  # the name of its format
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether it has mentions with their ids; see `columns.has_ids`."""
+        lines = files.head(self.file, columns.FIRST, on_error=ignore) if self.kind == "tsv" else []
+        return columns.has_ids(lines)
+
     def table(
         self, column: str | None, most: int | None = None, known: Sequence[Headed] = ()
     ) -> Table:
@@ -176,7 +182,7 @@ def read(
     # packed here, so that nobody who writes waits for it
     about, file = (name or "upload", content), opened(content, name, column, encoding)
     table = file.table(column, most, known) if file.kind in TABLES else None
-    if table and (file.kind != "tsv" or column is not None or not columns.has_ids(table)):
+    if table and not (column is None and file.has_ids):
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)

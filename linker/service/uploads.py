@@ -142,7 +142,7 @@ def _parsed(
         noted["encoding"] = known.encoding
     if kind in sources.TABLES:
         table = known.table(column, limits.body)
-        if kind != "tsv" or column is not None or not columns.has_ids(table):
+        if column is not None or not known.has_ids:
             return noted | _of_table(table, column, limits)
     items = []
     for item in readers.read(file, kind):

@@ -31,6 +31,7 @@ WRONG = [  # exit code 2
         "link {t}",
         "name the column that holds the mentions; there are 'disease' (gout), 'n' (1); add",
     ),
+    ("link {t}", "if it is a list, add --input-format txt, or tsv where ids"),
     ("link {t} --column disease --format tsv", "keeps its format; leave out --format"),
     ("link {t} --column disease -k 5", "no candidates; leave out -k"),
     ("link {t} --column disease --workers 2", "by one process; leave out --workers"),
@@ -102,6 +103,8 @@ MISSING = [  # exit code 1
     ("serve --port 0 --no-decisions --precision int8", "links by characters, which have no int8"),
     ("link nowhere.txt", "nowhere.txt: there is no such file; check the path"),
     ("link hepatitis/B", "hepatitis/B: there is no such file; check the path"),
+    ("link 'gout\nasthma'", "asthma: there is no such file; check the path"),
+    ("link 'gout\tasthma'", "asthma: there is no such file; check the path"),
     *(
         (f"{command} nowhere", "nowhere: there is no such file; check the path")
         for command in (
