@@ -198,7 +198,8 @@ def test_commands_that_are_not_run_are_understood(line: str) -> None:
     while isinstance(command, click.Group):
         command = command.get_command(click.Context(command), arguments.pop(0))
     assert command
-    command.make_context("linker", arguments)
+    # with the flags of help that the group has: a command keeps those of its first context
+    command.make_context("linker", arguments, **cli.context_settings)
 
 
 def containers(manifest: dict[str, Any]) -> list[dict[str, Any]]:

@@ -130,7 +130,10 @@ def test_selections(evaluate: Run, tmp_path: Path) -> None:
         '{"mention": "ovarian cancer", "gold": "D061325", "under": "D001943"}\n'
         '{"mention": "ovarian cancer", "gold": "D001943", "under": "D99"}\n'
     )
+    # ovarian cancer itself is better than what is within
     result = evaluate(path, "-k", "1", "--on-error", "skip")
+    assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "0.5000"])
+    result = evaluate(path, "-k", "1", "--threshold", "0", "--on-error", "skip")
     assert (result.code, rows(result.out)["all"][:2]) == (0, ["2", "1.0000"])
     assert "1 bad record was skipped" in result.err
     result = evaluate(path)
