@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -27,6 +28,16 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder := tmp_path_factory.mktemp("cache")))
         yield folder
+
+
+@pytest.fixture(autouse=True)
+def log_levels() -> Iterator[None]:
+    """What a command with -v or -q logs is not left to later tests of the process."""
+    loggers = [logging.getLogger(name) for name in (None, "linker")]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
