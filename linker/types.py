@@ -30,6 +30,16 @@ State = Literal[
 - disputed: reviewers disagree; the model answers.
 """
 NAME_KINDS: tuple[NameKind, ...] = get_args(NameKind)
+Assertion = Literal["present", "absent", "possible", "historical", "family"]
+"""What a text says of a disease that it names (the classes of ConText, Harkema et al. 2009).
+
+- present: nothing else.
+- absent: it is denied ("no gout").
+- possible: it is suspected, or asked for ("?gout").
+- historical: it is past ("history of gout").
+- family: a relative has it ("family history of gout").
+"""
+ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
 SCHEMA = 1  # of the objects that `Prediction.to_dict` makes
 GAP = 1_000_000
 """Characters of a document that may be missing between its passages.
@@ -327,6 +337,7 @@ class Part:
     nil: bool = False  # whether no concept is returned
     # of a `nil` part: the best candidate, which was too unsure, or which a person rejected
     rejected: Candidate | None = None
+    assertion: Assertion = "present"  # what the text says of it
 
     @property
     def returned(self) -> tuple[Candidate, ...]:
@@ -351,6 +362,7 @@ class Part:
             "expanded": self.expanded,
             "spans": _pairs(self.spans),
             "nil": self.nil,
+            "assertion": self.assertion,
             "confidence": _number(self.confidence),
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "rejected": self.rejected and self.rejected.to_dict(),
@@ -377,7 +389,7 @@ class Part:
         return self._alone()._repr_html_()
 
 
-ReadingKind = Literal["whole", "expanded", "split", "shortened"]
+ReadingKind = Literal["whole", "expanded", "split", "shortened", "respelt"]
 """How a mention is read: as it is written, or in the way that `Reading` says."""
 
 
@@ -448,6 +460,12 @@ class Prediction:
         known = [part.confidence for part in self.parts if part.confidence is not None]
         return math.prod(known) if known and len(known) == len(self.parts) else None
 
+    @property
+    def assertion(self) -> Assertion | Literal["mixed"]:
+        """What the text says of the parts; mixed where it is not the same of all."""
+        said = {part.assertion for part in self.parts}
+        return said.pop() if len(said) == 1 else "mixed"
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as an object that `json` can write: a line of JSONL; gold is left out."""
         return {
@@ -457,6 +475,7 @@ class Prediction:
             "spans": _pairs(self.mention.spans),
             "parts": [part.to_dict() for part in self.parts],
             "reading": self.reading,
+            "assertion": self.assertion,
             "rivals": [rival.to_dict() for rival in self.rivals],
             "state": self.state,
             "decisions": [decision.to_dict() for decision in self.decisions],
@@ -480,8 +499,9 @@ class Prediction:
 class Reading:
     """One way to read a mention, which lost against another, with its answer.
 
-    It is read whole, with a short form `expanded`, `split` into coordinated parts, or `shortened`
-    by words that the name does not have ("hereditary"). Of each part the best candidate is kept.
+    It is read whole, with a short form `expanded`, `split` into coordinated parts, `shortened` by
+    words that the name does not have ("hereditary"), or `respelt` where a word that no name has is
+    one with a typing error. Of each part the best candidate is kept.
     """
 
     kind: ReadingKind

@@ -11,6 +11,7 @@ from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.outputs import Layout, decision_from_json
 from linker.types import (
+    ASSERTIONS,
     SCHEMA,
     Candidate,
     Document,
@@ -64,7 +65,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
 def from_json(record: Any) -> Prediction:
     """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
 
-    Lines of earlier versions have no readings, rejected candidates, confidences and states.
+    Lines of earlier versions have no readings, rejected candidates, confidences, states, assertions.
 
     Raises:
         ValueError: the object is not of that schema; the text says why.
@@ -112,6 +113,7 @@ def _part_from_json(record: Mapping[str, Any]) -> Part:
         tuple(map(_candidate_from_json, record["candidates"])),
         bool(record["nil"]),
         None if rejected is None else _candidate_from_json(rejected),
+        _of(ASSERTIONS, record.get("assertion", "present"), "the assertion"),
     )
 
 
