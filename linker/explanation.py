@@ -10,9 +10,16 @@ from linker import views
 from linker.types import NameKind, Prediction, ReadingKind, Span
 
 SCHEMA = 1  # of the objects that `Explanation.to_dict` makes
-Doubt = Literal["other case", "short form", "annotated short form", "unexplained short form"]
+Doubt = Literal[
+    "other case",
+    "short form",
+    "annotated short form",
+    "unexplained short form",
+    "listed short form",
+]
 """Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
-form without a document, annotated with the concept or not; or one that its document leaves open."""
+form without a document, annotated with the concept or not; one that its document leaves open; or
+one that a list of short forms explains."""
 
 Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
 """What puts a candidate before another one, in the order in which it counts.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from linker import cancelling
 from linker.candidates.base import Ranked
+from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
@@ -26,7 +27,8 @@ from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Rows
-from linker.text.readings import NameForms, Wording, of_mention
+from linker.text.assertion import stronger
+from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.types import Candidate, Mention, Part, Prediction, Reading
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ LIMITS: Mapping[Doubt, float] = {
     "short form": 0.4,
     "annotated short form": 0.75,
     "unexplained short form": 0.75,
+    "listed short form": 0.75,
 }
 """The most that a confidence can be where a short form stands without a text that explains it.
 
@@ -44,6 +47,8 @@ From 0.8 on answers are taken without a look, so that all are below. Short forms
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
 and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted without the limits.
 """
+FLOOR = 0.1
+"""The confidence below which an answer is none, where no other threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
@@ -65,7 +70,16 @@ class Engine:
             table = self.generator.table
             self.matches = Matches(self.dictionary, table, linker.words, weight)
         self._texts = lru_cache(_REMEMBERED)(partial(_texts, self.dictionary))
-        self._names = NameForms(self.generator.table, self.normalize)
+        respelling, words = Respelling(self.generator.table), linker.words if self.ranker else ()
+        names = NameForms(
+            self.generator.table,
+            self.normalize,
+            lambda form: respelling.respelt(
+                form, words.__contains__, self.generator.table.__contains__
+            ),
+        )
+        rivals = self.ranker is not None and self.options.text.rivals
+        self._reader = Reader(names, self.options.text, linker.short_forms, rivals)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
@@ -114,8 +128,11 @@ class Engine:
         """Read some mentions of a batch, and rank their candidates."""
         self.read(answers)
         ranking = self._ranked(answers)
-        if self.whole and self.ranker:
-            ranking = ranking.less(self._outside(self.whole, answers))
+        if self.ranker:
+            outside = np.array([float(answer.is_empty) for answer in answers])
+            if self.whole:
+                outside = np.maximum(outside, self._outside(self.whole, answers))
+            ranking = ranking.less(outside)
         return self._deepened(answers, ranking)
 
     def _outside(self, whole: Engine, answers: Sequence[Answer]) -> NDArray[np.float64]:
@@ -166,17 +183,21 @@ class Engine:
 
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
-        text = self.options.text
-        rivals = self.ranker is not None and text.rivals
         known: dict[tuple[int, str], list[Wording]] = {}  # documents repeat their mentions
         for answer in answers:
             cancelling.check()
             key = answer.number, answer.text
             if (readings := known.get(key)) is None:
-                readings = of_mention(answer.text, answer.definitions, self._names, text, rivals)
-                known[key] = readings
-            answer.readings = readings
-            answer.without = math.log1p(self.seen.without_concept.get(readings[0].forms[0], 0))
+                definitions = answer.definitions if answer.document else None
+                readings = known[key] = self._reader.of_mention(answer.text, definitions)
+            answer.is_empty = not readings
+            answer.readings = readings or [self._as_written(answer.text)]
+            form = answer.readings[0].forms[0]
+            answer.without = math.log1p(self.seen.without_concept.get(form, 0))
+
+    def _as_written(self, text: str) -> Wording:
+        """A text looked up as it is."""
+        return Wording("whole", (PartWording(text, None, self.normalize(text)),))
 
     def _ranked(self, answers: Sequence[Answer]) -> Ranking:
         """Put the candidates of mentions that were read in order."""
@@ -212,8 +233,8 @@ class Engine:
         if self.ranker is None:
             return found
         answers = [
-            Answer(Request(text), Mention(text), readings=[Wording("whole", (text,), (form,))])
-            for text, form in zip(texts, forms, strict=True)
+            Answer(Request(text), Mention(text), readings=[self._as_written(text)])
+            for text in texts
         ]
         ranking, table, result = self._ranked(answers), self.generator.table, []
         for lookup, of_one in enumerate(found):
@@ -287,17 +308,17 @@ class Engine:
         """
         way, parts = answer.readings[number], []
         lookup = int(ranking.batch.lists.lookups[reading])
-        spans = answer.mention.spans if len(way.texts) == 1 else ()
-        for i, (text, expanded, form) in enumerate(way.parts(answer.mention.text), lookup):
-            why = self.doubt(text, expanded, ranking, ranking.rows(i), in_full)
-            candidates = self._candidates(ranking, i, form, k, LIMITS[why] if why else 1.0)
-            parts.append(Part(text, expanded, spans, tuple(candidates)))
+        spans = answer.mention.spans if len(way.parts) == 1 else ()
+        for i, part in enumerate(way.parts, lookup):
+            why = self.doubt(part, ranking, ranking.rows(i), in_full)
+            candidates = self._candidates(ranking, i, part.form, k, LIMITS[why] if why else 1.0)
+            said = stronger(part.assertion, answer.assertion)
+            parts.append(Part(part.text, part.expanded, spans, tuple(candidates), assertion=said))
         return tuple(parts)
 
     def doubt(
         self,
-        text: str,
-        expanded: str | None,
+        part: PartWording,
         ranking: Ranking,
         rows: Rows,
         in_full: frozenset[int] | None,
@@ -307,10 +328,12 @@ class Engine:
         A short form is explained where the document defines it, or another mention names the
         concept in full.
         """
-        if expanded is not None or not len(rows):
+        if part.is_listed:
+            return "listed short form"
+        if part.expanded is not None or not len(rows):
             return None
         concept = int(ranking.batch.found.concepts[rows[0]])
-        reason = doubt(self.dictionary, text, concept)
+        reason = doubt(self.dictionary, part.text, concept)
         if reason is None or reason == "other case" or in_full is None:
             return reason
         return None if concept in in_full else "unexplained short form"
@@ -363,17 +386,19 @@ class Engine:
 
 
 def _answered(request: Request, part: Part, is_none: bool) -> Part:
-    """A part with the candidates that are returned; where none is, the best one is `rejected`."""
+    """A part with its candidates; one that is `nil` keeps them, and the best one is `rejected`."""
     kept = tuple(
         candidate
         for candidate in part.candidates
         if request.min_score is None or candidate.score >= request.min_score
     )
-    best, least = (*kept, *part.candidates, None)[0], request.threshold or 0.0
+    best, least = (*kept, *part.candidates, None)[0], request.threshold
+    if least is None:
+        least = FLOOR
     is_unsure = bool(kept) and kept[0].confidence is not None and kept[0].confidence < least
     if kept and not is_none and not is_unsure:
         return part if len(kept) == len(part.candidates) else replace(part, candidates=kept)
-    return replace(part, candidates=(), nil=True, rejected=best)
+    return replace(part, candidates=kept, nil=True, rejected=best)
 
 
 def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:

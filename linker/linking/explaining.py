@@ -38,7 +38,7 @@ from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS
 from linker.text import abbreviations, languages
-from linker.text.readings import Wording
+from linker.text.readings import PartWording, Wording
 from linker.text.spelling import normal_form
 from linker.types import SELECTION, Document, Mention, Selection, Span
 
@@ -105,9 +105,7 @@ def explanation(
     readings = [
         [
             _Explainer(engine, ranking, number, part, in_full)
-            for number, part in enumerate(
-                way.parts(answer.mention.text), int(ranking.batch.lists.lookups[start + i])
-            )
+            for number, part in enumerate(way.parts, int(ranking.batch.lists.lookups[start + i]))
         ]
         for i, way in enumerate(answer.readings)
     ]
@@ -161,7 +159,7 @@ class _Explainer:
         engine: found and ranked them.
         ranking: of the batch.
         number: of the text in it.
-        part: the text as written, with its short forms expanded or None, and in normal form.
+        part: the text, with its normal form.
         in_full: the concepts that the document names in full; None: there is no document.
     """
 
@@ -170,12 +168,11 @@ class _Explainer:
         engine: Engine,
         ranking: Ranking,
         number: int,
-        part: tuple[str, str | None, str],
+        part: PartWording,
         in_full: frozenset[int] | None,
     ) -> None:
         self._engine, self._dictionary = engine, engine.dictionary
-        text, expanded, self.form = part
-        self.text = expanded or text
+        self.text, self.form = part.looked_up, part.form
         rows, lists = ranking.rows(number), ranking.batch.lists
         self.ranked = engine.candidates_of(ranking, rows, self.form)
         # of the candidates that the ranker saw
@@ -183,7 +180,7 @@ class _Explainer:
         self._doubt = None
         if engine.ranker:
             self._confidences = ranking.confidence[rows].tolist()
-            self._doubt = engine.doubt(text, expanded, ranking, rows, in_full)
+            self._doubt = engine.doubt(part, ranking, rows, in_full)
 
     @property
     def looked_up(self) -> LookedUp:

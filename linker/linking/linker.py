@@ -43,8 +43,9 @@ from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, as_saved
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
-from linker.text import spelling
+from linker.text import short_forms, spelling
 from linker.text.mentions import Item, several
+from linker.text.short_forms import ShortForms
 from linker.types import Document, Mention, Prediction, Predictions, Selection
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class Linker:
             annotated documents told.
         known_words: of the names; None: they are found when they are needed.
         restrictions: the part of the dictionary that it answers with; see `restricted`.
+        short_forms: of clinical notes, for mentions without a document that explains them.
     """
 
     dictionary: Dictionary
@@ -106,6 +108,7 @@ class Linker:
     spans: SpanModel | None = None
     known_words: Words | None = None
     restrictions: Restrictions = ()
+    short_forms: ShortForms = dataclasses.field(default_factory=short_forms.shipped)
 
     def __post_init__(self) -> None:
         total = 2 * len(self.generator.table) + _PARTS * _CACHES

@@ -92,6 +92,7 @@ def _describe_readings(
         "expanded": kinds == "expanded",
         "shortened": kinds == "shortened",
         "split": kinds == "split",
+        "errors": np.array([sum(part.errors for part in way.parts) for way in ways]),
         "parts": parts,
         "dropped": np.repeat(fullest, np.diff(lists.readings)) - weights,
     }

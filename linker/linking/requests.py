@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from linker.errors import LinkerError
-from linker.text.mentions import Definitions, Item, TextOptions, grouped
+from linker.text.mentions import Definitions, Item, TextOptions, assertions, grouped
 from linker.text.readings import Wording
-from linker.types import Candidate, Document, Mention, Part, Prediction, Selection, Span
+from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
 
 Linked = tuple[Document | None, list[Prediction]]
 """A document, None for a loose mention, with the predictions of its mentions."""
@@ -145,7 +145,9 @@ class Answer:
     definitions: Definitions = dataclasses.field(default_factory=Definitions)  # of the document
     restrictions: Restrictions = ()  # on the concepts that may be answered
     span: FoundSpan | None = None  # where it was found; None: it was given
+    assertion: Assertion = "present"  # what its document says of it
     readings: Sequence[Wording] = ()  # the ways to read it, the most usual first
+    is_empty: bool = False  # it says that nothing was entered, or is marks alone
     without: float = 0.0  # log(1 + how often it was annotated as having no concept)
     prediction: Prediction | None = None
 
@@ -182,6 +184,7 @@ def opened(
     decisions = request.decisions
     for document, mentions, definitions in grouped([request.item], options, wanted):
         shared = tuple(filter(None, (request.within, document.within if document else None)))
+        said = assertions(document, mentions, options) if document else {}
         answers = [
             Answer(
                 request,
@@ -192,6 +195,7 @@ def opened(
                 definitions,
                 tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared,
                 spans.get(mention.spans),
+                said.get(mention.spans, "present"),
             )
             for mention in mentions
         ]

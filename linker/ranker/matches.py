@@ -76,8 +76,9 @@ COLUMNS: Mapping[str, str] = {
     "agreement": "log of the other mentions of the document that have the concept first",
     "usual": "the mention is read in the most usual way",
     "expanded": "a short form was expanded",
-    "shortened": "the first words of the mention were left out",
+    "shortened": "words of the mention were left out",
     "split": "the mention was split",
+    "errors": "letters that differ, where words of the mention were respelt",
     "parts": "parts that the mention was split into",
     "dropped": "weight of the words that were left out",
 }

@@ -90,6 +90,10 @@ class Words:
             RaggedArray(starts, word.astype(np.int32)),
         )
 
+    def __contains__(self, word: object) -> bool:
+        """Whether a word in normal form is a word of a name."""
+        return isinstance(word, str) and self.places.row(stem(word), self.texts) >= 0
+
     @property
     def unknown_weight(self) -> float:
         """The weight of a word that no name has."""

@@ -12,8 +12,9 @@ from pydantic.dataclasses import dataclass
 
 from linker.errors import LinkerError, shorten
 from linker.fields import OptionGroup
-from linker.text import abbreviations, languages
-from linker.types import Document, Mention
+from linker.text import abbreviations, assertion, languages
+from linker.text.find import running_text
+from linker.types import Assertion, Document, Mention, Span
 
 Item = str | Mention | Document
 
@@ -43,6 +44,8 @@ class TextOptions(OptionGroup):
     permuted: bool = True
     compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
+    # read off what stands around a name: marks, codes, dates, "history of"; several names in a cell
+    cells: bool = True
     # weigh other ways to read a mention against the usual one, by their confidence
     rivals: bool = True
     # annotated composites as names: left out, or joined as BioSyn does
@@ -112,6 +115,18 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
         if (form := definition.long.lower()) != long_forms[definition.short].lower():
             others[definition.short].setdefault(form, definition.long)
     return Definitions(long_forms, {short: [*longs.values()] for short, longs in others.items()})
+
+
+def assertions(
+    document: Document, mentions: Sequence[Mention], options: TextOptions
+) -> dict[tuple[Span, ...], Assertion]:
+    """What a document says of the diseases that its mentions name, by their spans."""
+    if not options.cells:
+        return {}
+    places = [mention.spans for mention in mentions if mention.spans]
+    codes = tuple(options.language.split(","))
+    said = assertion.in_text(running_text(document), [(s[0][0], s[-1][1]) for s in places], codes)
+    return dict(zip(places, said, strict=True))
 
 
 def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -> str:

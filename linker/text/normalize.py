@@ -29,7 +29,8 @@ class NormalizeOptions(OptionGroup):
     punctuation: Literal["unicode", "ascii", "keep"] = "unicode"  # which signs become a space
     greek: bool = True  # "β" -> "beta": dictionaries spell Greek letters out, texts do not
     dashes: bool = True  # all dashes and the minus sign become "-"
-    ligatures: bool = True  # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2"
+    # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2"; no soft hyphens and zero-width characters
+    ligatures: bool = True
     accents: bool = True  # "Sjögren" -> "Sjogren"
 
 
@@ -56,7 +57,7 @@ def normalize(text: str, options: NormalizeOptions = PRESETS["default"]) -> str:
 
 def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.ligatures:
-        text = unicodedata.normalize("NFKC", text)
+        text = unicodedata.normalize("NFKC", text).translate(_unseen())
     if options.accents:  # before Greek letters: an accented alpha is an alpha
         text = unicodedata.normalize(
             "NFC", unicodedata.normalize("NFD", text).translate(_COMBINING)
@@ -66,6 +67,12 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.greek:
         text = text.translate(_greek())
     return text
+
+
+@lru_cache(maxsize=1)
+def _unseen() -> dict[int, None]:
+    """Characters of format: soft hyphens, zero-width joiners, byte order marks."""
+    return {c: None for c in range(0x10000) if unicodedata.category(chr(c)) == "Cf"}
 
 
 @lru_cache(maxsize=1)

@@ -1,22 +1,25 @@
-"""The ways to read a mention: as it is written, expanded, split, or without its first words."""
+"""The ways to read a mention: as it is written, expanded, split, shortened, or respelt."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from linker.text import abbreviations, composites, languages
+from linker.text import abbreviations, cells, composites, languages
+from linker.text.cells import CellPart
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import BROKEN
-from linker.types import ReadingKind
+from linker.text.short_forms import ShortForms
+from linker.types import Assertion, ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+_MOST_RESPELT = 2  # texts that a misspelt mention may stand for
 
 
 class NameForms:
@@ -25,14 +28,21 @@ class NameForms:
     Args:
         forms: of all names.
         normalize: gives the normal form of a text.
+        respell: gives the texts in normal form that one may be without typing errors, the most
+            probable first.
     """
 
-    def __init__(self, forms: Container[str], normalize: Callable[[str], str]) -> None:
-        self.forms, self.normalize = forms, normalize
+    def __init__(
+        self,
+        forms: Container[str],
+        normalize: Callable[[str], str],
+        respell: Callable[[str], list[str]] = lambda _: [],
+    ) -> None:
+        self.forms, self.normalize, self.respell = forms, normalize, respell
         self.is_name: IsName = lru_cache(_REMEMBERED)(self._is_name)
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with an empty cache
-        return NameForms, (self.forms, self.normalize)
+        return NameForms, (self.forms, self.normalize, self.respell)
 
     def _is_name(self, text: str) -> bool:
         """Whether a text, however it is written, is a name."""
@@ -40,74 +50,161 @@ class NameForms:
 
 
 @dataclass(frozen=True, slots=True)
+class PartWording:
+    """A part of a mention as it is looked up, or the whole of it."""
+
+    text: str  # as the mention has it, without what stands around it
+    expanded: str | None  # with its short forms expanded, or respelt; None: as it is written
+    form: str = ""  # what is looked up, in normal form
+    assertion: Assertion = "present"
+    is_listed: bool = False  # a list of short forms gave the long form, no document did
+    errors: int = 0  # letters that differ, of what was respelt
+
+    @property
+    def looked_up(self) -> str:
+        """What is looked up, before it is brought into normal form."""
+        return self.text if self.expanded is None else self.expanded
+
+
+@dataclass(frozen=True, slots=True)
 class Wording:
-    """One way to read a mention: the texts to look up for it."""
+    """One way to read a mention: what to look up for it."""
 
     kind: ReadingKind
-    texts: tuple[str, ...]  # one, or one for each part of a composite
-    forms: tuple[str, ...] = ()  # the same in normal form
+    parts: tuple[PartWording, ...]  # one, or several of a composite or of a cell with several names
 
-    def parts(self, mention: str) -> Iterator[tuple[str, str | None, str]]:
-        """Each part as written, expanded where it has short forms, and the form looked up."""
-        for text, form in zip(self.texts, self.forms, strict=True):
-            yield (mention, text, form) if self.kind == "expanded" else (text, None, form)
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """What is looked up for each part, in normal form."""
+        return tuple(part.form for part in self.parts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The same before it is brought into normal form."""
+        return tuple(part.looked_up for part in self.parts)
 
 
-def of_mention(
-    mention: str,
-    definitions: Definitions,
-    names: NameForms,
-    options: TextOptions,
-    rivals: bool = True,
-) -> list[Wording]:
-    """The ways to read a mention; the most usual comes first, and no two look up the same.
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads mentions.
 
-    Args:
-        mention: as it is written.
-        definitions: the short forms of its document.
+    Attributes:
         names: of the dictionary.
-        options: `abbreviations` and `composites` say which ways there are.
-        rivals: whether there are others beside the first.
+        options: `cells`, `abbreviations` and `composites` say which ways there are.
+        short_forms: those of clinical notes, for mentions without a document.
+        rivals: whether there are ways beside the most usual one.
     """
-    wordings: dict[tuple[str, ...], Wording] = {}
-    for wording in _wordings(mention, definitions, names.is_name, options):
-        forms = tuple(map(names.normalize, wording.texts))
-        wordings.setdefault(forms, Wording(wording.kind, wording.texts, forms))
-        if not rivals:
-            break
-    return list(wordings.values())
 
+    names: NameForms
+    options: TextOptions
+    short_forms: ShortForms = field(default_factory=ShortForms)
+    rivals: bool = True
 
-def _wordings(
-    mention: str, definitions: Definitions, is_name: IsName, options: TextOptions
-) -> Iterator[Wording]:
-    if (unbroken := BROKEN.sub("", mention)) != mention:
-        yield from _wordings(unbroken, definitions, is_name, options)
-        if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
+    def of_mention(self, mention: str, definitions: Definitions | None = None) -> list[Wording]:
+        """The ways to read a mention; the most usual comes first, and no two look up the same.
+
+        Args:
+            mention: as it is written.
+            definitions: the short forms of its document; None: it has no document.
+
+        Returns:
+            None where the mention says that nothing was entered, or is marks alone.
+        """
+        is_name, codes = self.names.is_name, tuple(self.options.language.split(","))
+        found = [CellPart(mention)]
+        if self.options.cells:
+            lines = definitions is None
+            found = cells.parts(cells.plain(mention), is_name, codes, lines=lines)
+        if not found:
+            return []
+        wordings: dict[tuple[str, ...], Wording] = {}
+        given = definitions if definitions and self.options.abbreviations else Definitions()
+        listed = self.short_forms if definitions is None else ShortForms()
+        ways = (
+            self._of_one(found[0].text, given, listed)
+            if len(found) == 1
+            else [("split", [self._of_several(part.text, given, listed) for part in found])]
+        )
+        for kind, parts in ways:
+            said = [part.assertion for part in found]
+            if len(found) == 1:  # of all parts of a composite
+                said *= len(parts)
+            wording = Wording(kind, tuple(map(self._told, parts, said)))
+            wordings.setdefault(wording.forms, wording)
+            if not self.rivals:
+                break
+        return list(wordings.values())
+
+    def _told(self, part: PartWording, assertion: Assertion) -> PartWording:
+        """A part with its normal form and its assertion."""
+        return replace(part, form=self.names.normalize(part.looked_up), assertion=assertion)
+
+    def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
+        """One of several names in a cell: in the first way in which it is a name."""
+        ways = [parts[0] for _, parts in self._of_one(text, definitions, listed) if len(parts) == 1]
+        return next((part for part in ways if self.names.is_name(part.looked_up)), ways[0])
+
+    def _of_one(
+        self, text: str, definitions: Definitions, listed: ShortForms
+    ) -> Iterator[tuple[ReadingKind, list[PartWording]]]:
+        """The ways to read a mention that stands for itself, without what stands around it."""
+        is_name = self.names.is_name
+        yield from self._as_written(text, definitions)
+        if is_name(text) and listed.expand(text) == text:
             return
-    if not options.abbreviations:
-        definitions = Definitions()
-    spoken = languages.named(options.language)
-    text = abbreviations.expand(mention, definitions.first)
-    whole: ReadingKind = "whole" if text == mention else "expanded"
-    if options.composites:
-        parts = composites.split(text, is_name, spoken)
-        if len(parts) > 1:
-            yield Wording("split", tuple(parts))
-    yield Wording(whole, (text,))
-    for short, longs in definitions.others.items():
-        for long in longs[:_MOST_DEFINITIONS] if short in mention else ():
-            other = abbreviations.expand(mention, {**definitions.first, short: long})
-            if other != text:
-                yield Wording("expanded", (other,))
-    if text != mention and is_name(mention):
-        yield Wording("whole", (mention,))
-    if options.composites and len(parts := composites.bold_split(text, is_name, spoken)) > 1:
-        yield Wording("split", tuple(parts))
-    yield from _around_names(text, is_name, options.composites)
+        if (long := listed.expand(text)) != text:
+            yield "expanded", [PartWording(text, long, is_listed=True)]
+        if not self.options.cells or is_name(text):
+            return
+        for short in cells.shortened(text):
+            yield "shortened", [PartWording(short, None)]
+            if (long := listed.expand(short)) != short:
+                yield "expanded", [PartWording(short, long, is_listed=True)]
+        if not is_name(long):
+            form = self.names.normalize(text)
+            for respelt in self.names.respell(form)[:_MOST_RESPELT]:
+                pairs = zip(form.split(), respelt.split(), strict=True)
+                errors = sum(word != other for word, other in pairs)
+                yield "respelt", [PartWording(text, respelt, errors=errors)]
+
+    def _as_written(
+        self, mention: str, definitions: Definitions
+    ) -> Iterator[tuple[ReadingKind, list[PartWording]]]:
+        is_name, spoken = self.names.is_name, languages.named(self.options.language)
+        if (unbroken := BROKEN.sub("", mention)) != mention:
+            yield from self._as_written(unbroken, definitions)
+            if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
+                return
+        text = abbreviations.expand(mention, definitions.first)
+        if self.options.composites:
+            parts = composites.split(text, is_name, spoken)
+            if len(parts) > 1:
+                yield "split", _as_they_are(parts)
+        if text == mention:
+            yield "whole", _as_they_are([mention])
+        else:
+            yield "expanded", [PartWording(mention, text)]
+        for short, longs in definitions.others.items():
+            for long in longs[:_MOST_DEFINITIONS] if short in mention else ():
+                other = abbreviations.expand(mention, {**definitions.first, short: long})
+                if other != text:
+                    yield "expanded", [PartWording(mention, other)]
+        if text != mention and is_name(mention):
+            yield "whole", _as_they_are([mention])
+        if self.options.composites:
+            if len(parts := composites.bold_split(text, is_name, spoken)) > 1:
+                yield "split", _as_they_are(parts)
+        for kind, texts in _around_names(text, is_name, self.options.composites):
+            yield kind, _as_they_are(texts)
 
 
-def _around_names(text: str, is_name: IsName, composites: bool) -> Iterator[Wording]:
+def _as_they_are(texts: Iterable[str]) -> list[PartWording]:
+    return [PartWording(text, None) for text in texts]
+
+
+def _around_names(
+    text: str, is_name: IsName, composites: bool
+) -> Iterator[tuple[ReadingKind, tuple[str, ...]]]:
     """The longest name that a text ends with, and the text split before a name.
 
     A text that is a name itself is neither shortened nor split, and it is split only where what
@@ -122,8 +219,8 @@ def _around_names(text: str, is_name: IsName, composites: bool) -> Iterator[Word
         if not is_name(rest):
             continue
         if is_first and len(rest) >= _SHORTEST:
-            yield Wording("shortened", (rest,))
+            yield "shortened", (rest,)
         if composites and is_name(start):
-            yield Wording("split", (start, rest))
+            yield "split", (start, rest)
             return
         is_first = False

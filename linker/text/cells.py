@@ -1,0 +1,291 @@
+"""What stands around a name in a cell, as people fill them in: marks, codes, cues, several names.
+
+"2. E11.9 - h/o type 2 diabetes (2014)" is type 2 diabetes, historical. A text that is a name of the
+dictionary is left as it is: nothing of it is a mark.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+from linker.text import assertion
+from linker.text.composites import IsName
+from linker.types import Assertion
+
+_LONGEST = 1_000  # characters of a cell that is read
+_MOST_PARTS = 100  # names of a cell
+
+_LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_BETA = re.compile(r"(?<![^\W\d_])ß(?![^\W\d_])")  # in no word, it is typed for a Greek letter
+_SPACE = re.compile(r"[^\S\n]+")
+
+_ICD = r"[A-TV-Z]\d[0-9A-Z]"
+_SYSTEM = (
+    r"(?:ICD(?:-?(?:8|9|10|11))?(?:-?(?:CM|GM|WHO|O|AM|UK))?|SNOMED(?:[ -]?CT)?|SCTID|MESH|UMLS|CUI"
+    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
+)
+_CODE = (  # that is one wherever it stands
+    rf"(?:{_SYSTEM}[\s:#_-]*(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
+    rf"|{_ICD}\.[0-9A-Z]{{1,4}}[*+†]?|[A-TV-Z]\d{{3,4}}|\d{{3}}\.\d{{1,2}}|[CD]\d{{6,9}}|\d{{6,18}}"
+    r"|[A-Z]{2,10}:[A-Z]?\d{2,})"
+)
+_LABEL = (
+    r"(?:(?:primary|secondary|principal|main|final|admission|admitting|discharge|clinical|other"
+    r"|current|active|medical|chief)\s+)?(?:dx|diagnos[ei]s|diagnostic|diagnose|diagnostico"
+    r"|diagnóstico|problems?|conditions?|complaint|comorbidit(?:y|ies)|impression|indication"
+    r"|assessment|disease|reason|finding|name|label|issue|pathology)"
+)
+_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
+_BEFORE = [
+    re.compile(pattern, re.IGNORECASE if is_any_case else 0)
+    for pattern, is_any_case in (
+        (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»]+", True),
+        (r"[-–—•·▪◦‣●○■□✓✔*>→+]+(?:\s+|(?=[•▪●]))|[•·▪◦‣●○■□✓✔*>→]+", True),
+        (r"\[[ x✓]?\]\s*", True),
+        (r"\(?(?:\d{1,3}|[ivx]{1,4}|[a-h])\)\s*|\[\d{1,3}\]\s*", True),
+        (r"\d{1,3}\.(?!\d)\s*|\d{1,3}\s*[-–—:/]\s+|(?:#|№|no\.)\s*\d{1,3}\s*[-.):]?\s+", True),
+        (rf"{_LABEL}\s*#?\s*(?:\d{{1,3}}|[a-h])?\s*[:=)–—-]+\s*", True),
+        (rf"{_LABEL}\s*#?\s*\d{{1,3}}\s+", True),
+        (rf"[(\[{{]\s*{_CODE}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
+        (rf"[(\[{{]\s*{_ICD}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
+        (rf"{_CODE}(?:\s*[-–—:;|,=/]+\s*|\s+)", False),
+        (rf"{_ICD}\s*(?:[-–—|=]\s+|[:;,]\s*)", False),
+        (r"(?:unspecified|unsp\.?)\s+", True),
+    )
+]
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_YEAR = r"(?:19|20)\d{2}"
+_DATE = (
+    rf"(?:\d{{1,2}}[./-]\d{{1,2}}[./-](?:{_YEAR}|\d{{2}})|{_YEAR}-\d{{1,2}}(?:-\d{{1,2}})?"
+    rf"|\d{{1,2}}[./]{_YEAR}|(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?{_MONTH}\s*,?\s*(?:\d{{1,2}},\s*)?"
+    rf"{_YEAR}|{_YEAR}s?)"
+)
+_SINCE = (
+    r"(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\.|circa|ca\.?|about|~|@"
+    r"|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
+)
+_BEHIND = [
+    re.compile(rf"(?:{pattern})\s*$", re.IGNORECASE if is_any_case else 0)
+    for pattern, is_any_case in (
+        (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»*†‡§>←–—-]+", True),
+        (rf"[\s,;:|=–—-]*[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
+        (rf"[\s,;:|=–—-]*[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
+        (rf"[\s,;:|=–—-]+{_CODE}", False),
+        (rf"\s+[-–—|;:]\s+{_ICD}", False),
+        (
+            r"[\s,;:/(\[–—-]*\b(?:N\.?O\.?S\.?|N\.?E\.?C\.?|unspecified|unspec\.?|unsp\.?|u/s"
+            r"|not otherwise specified|not elsewhere classified|not otherwise classified"
+            r"|not specified|not further specified|NFS|(?:site|type|cause|unspecified|nature)"
+            r" (?:unspecified|not specified)|unspecified (?:site|type|cause|organism|part)"
+            r"|nicht näher bezeichnet|n\.n\.b\.|o\.n\.a\.|sans précision|sai|no especificad[oa])"
+            r"[)\]]*",
+            True,
+        ),
+        (r"[\s,;:(\[–—-]*(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]*", True),
+        (
+            r"\s*[(\[](?:disorder|finding|disease|diagnosis|situation|morphologic abnormality"
+            r"|event|observable entity)[)\]]",
+            True,
+        ),
+        (rf"[\s,;:(\[–—-]*(?:{_SINCE}\s+)*\(?{_DATE}[)\]]*", True),
+        (
+            r"[\s,;:(\[–—-]+(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
+            r"(?:years?|yrs?|y|months?|mths?|mo|weeks?|wks?|wk|days?)\.?(?:\s+ago|\s+duration)?"
+            r"[)\]]*",
+            True,
+        ),
+        (
+            r"[\s,;:(\[–—-]*(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}[)\]]*",
+            True,
+        ),
+        (
+            r"[\s,;:(\[–—-]+(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
+            r"(?:mg|mcg|µg|μg|ug|g|ml|units?|iu)(?:/(?:kg|d|day|24h|ml|h))?"
+            r"(?:\s+(?:od|bd|tds|qds|qd|bid|tid|daily|weekly|prn|po|iv|sc|im|once|twice|a day))*"
+            r"[)\]]*",
+            True,
+        ),
+    )
+]
+_LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
+_ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
+_WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
+_CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
+
+_STRONG = re.compile(r"\s*(?:[;|\n¦]|\s[•·▪●]\s)\s*")
+_ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
+_WEAK = re.compile(r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s+[+&]\s+|\s+(?:and|plus|und|et|y)\s+")
+
+# what a name may lack: how bad, how far, on which side
+_GRADE = (
+    r"(?:mild|moderate|severe|mod\.?|sev\.?|marked|slight|advanced|early|mild[ -]to[ -]moderate"
+    r"|moderate[ -]to[ -]severe|stable|unstable|active|inactive|quiescent|controlled|uncontrolled"
+    r"|poorly[ -]controlled|well[ -]controlled|refractory|recurrent|relapsing|relapsed|newly"
+    r"|new|left[ -]sided|right[ -]sided|left|right|bilateral|bilat\.?|unilateral|\(?[lr]\)?|lt\.?"
+    r"|rt\.?|both sides|both|untreated|treated|intermittent|persistent|suspected|asymptomatic"
+    r"|symptomatic|longstanding|seropositive|seronegative|confirmed|metastatic|localised|localized"
+    r"|in remission|uncomplicated|complicated|typical|atypical|diet[ -]controlled|poor control"
+    r"|pre-existing|incidental|ongoing|resolving|worsening|improving|severity)"
+)
+_STAGE = (
+    r"(?:(?:stage|grade|gr\.?|class|phase|st\.?|who grade|nyha(?:\s+class)?|figo(?:\s+stage)?"
+    r"|child[- ]pugh|asa|ecog|gold|gleason|fontaine|edss|das28?|hba1c|fev1|bmi|ef|gfr|egfr)"
+    r"\s*[:=<>]*\s*(?:[0-9]+(?:[./+-][0-9]+)*%?|[ivx]{1,4}|[a-d])[a-d]?"
+    r"|p?t[0-4][a-d]?\s*n[0-3x][a-d]?\s*(?:m[01x])?|[gaGA][1-5][ab]?)"
+)
+_EXTRA = re.compile(
+    rf"^(?:{_GRADE}|{_STAGE})[\s,:-]+|[\s,;:–—-]+(?:{_GRADE}|{_STAGE})$", re.IGNORECASE
+)
+_BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]?\s*")
+_TAIL = re.compile(
+    r"\s+[-–—]+\s+|\s*[,;:]\s+|\s+(?:w/|with|without|w/o|due to|secondary to|2/2|d/t|on|under|from"
+    r"|complicated by|c/b|associated with|treated with|requiring|needing|awaiting|since|following"
+    r"|after|in|for|affecting|involving|causing|mit|bei|avec|con)\s+|\s+w/",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CellPart:
+    """A name in a cell, without what stands around it."""
+
+    text: str
+    assertion: Assertion = "present"
+
+
+def plain(text: str) -> str:
+    """A text without entities and tags of HTML, with β where ß was typed for it."""
+    if "&" in text:
+        text = html.unescape(text)
+    if "<" in text:
+        text = _TAG.sub("", _LINE.sub("\n", text))
+    if "ß" in text:
+        text = _BETA.sub("β", text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def parts(
+    text: str, is_name: IsName, codes: tuple[str, ...] = ("en",), *, lines: bool = True
+) -> list[CellPart]:
+    """The names in a cell; none where nothing was entered, or marks, codes and dates alone.
+
+    It is taken apart at semicolons, bars, line ends and numbers of items; at commas, slashes and
+    the like only where it is no name itself and each part is one.
+
+    Args:
+        text: as it is written, but for `plain`.
+        is_name: tells the names of the dictionary.
+        codes: of the languages whose cues are looked for.
+        lines: whether a line end divides names; it does not in running text.
+    """
+    if is_nothing(text, codes):
+        return []
+    if len(text) > _LONGEST or (is_name(text) and "?" not in text):
+        return [CellPart(text)]
+    if not lines:
+        text = text.replace("\n", " ")
+    pieces = [piece for item in _items(text) for piece in _STRONG.split(item)]
+    found = [part for piece in pieces[:_MOST_PARTS] for part in _read(piece, is_name, codes)]
+    return list(dict.fromkeys(found))
+
+
+def is_nothing(text: str, codes: tuple[str, ...]) -> bool:
+    """Whether a cell says that nothing was entered: "n/a", "unknown", "see letter".
+
+    Words of all languages are known; those of a few letters mean something else in another one.
+    """
+    words = _AROUND.sub("", text.casefold().replace("’", "'")).split()
+    language = _nothing().get(" ".join(words))
+    return language is not None and (language in ("any", "en", *codes) or len("".join(words)) > 3)
+
+
+@lru_cache(maxsize=1)
+def _nothing() -> Mapping[str, str]:
+    """The table of what stands for nothing, each with its language."""
+    text = (resources.files("linker.text") / "nothing.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {words: language for language, words in rows}
+
+
+def _items(text: str) -> list[str]:
+    """A text cut before the numbers of its items, where these count up from the first one."""
+    marks = list(_ITEM.finditer(text))
+    numbers = [int(mark[1]) for mark in marks]
+    if len(marks) < 2 or numbers != list(range(numbers[0], numbers[0] + len(marks))):
+        return [text]
+    starts = [mark.start() for mark in marks]
+    return [
+        text[: starts[0]],
+        *(text[a:b] for a, b in zip(starts, [*starts[1:], None], strict=True)),
+    ]
+
+
+def _read(piece: str, is_name: IsName, codes: tuple[str, ...]) -> Iterator[CellPart]:
+    """The name in a piece of a cell, or the names that weak separators divide."""
+    whole = bare(piece, is_name, codes)
+    if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
+        return
+    if not is_name(whole.text) and _WEAK.search(piece):
+        members = [bare(member, is_name, codes) for member in _WEAK.split(piece) if member.strip()]
+        if 1 < len(members) <= _MOST_PARTS and all(is_name(member.text) for member in members):
+            yield from members
+            return
+    yield whole
+
+
+def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:
+    """A text without marks, codes, dates and cues at its ends, and what the cues say."""
+    said: Assertion = "present"
+    text, before = text.strip(), ""
+    if "?" in (text[:2] + text[-2:]):  # which are no signs of a name
+        said, text = "possible", _ASKED.sub(" ", text).strip()
+    while text != before and not is_name(text):
+        before = text
+        cue = assertion.cue_of(text, codes)
+        if cue and not (cue.is_weak and not is_name(_without_marks(cue.rest, is_name))):
+            text, said = cue.rest, assertion.stronger(said, cue.assertion)
+            continue
+        text = _without_marks(text, is_name)
+    return CellPart(text, said)
+
+
+def _without_marks(text: str, is_name: IsName) -> str:
+    """A text without the marks at its ends, unless nothing else is left."""
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in wrapped[2]:
+        text = wrapped[2]
+    for pattern in (*_BEFORE, _LEADING_DATE):
+        if is_name(text):
+            return text
+        match = pattern.match(text)
+        if match and any(map(str.isalpha, text[match.end() :])):
+            text = text[match.end() :]
+    for pattern in _BEHIND:
+        if is_name(text):
+            return text
+        match = pattern.search(text)
+        if match and any(map(str.isalpha, text[: match.start()])):
+            text = text[: match.start()]
+    return text.strip()
+
+
+def shortened(text: str) -> Iterator[str]:
+    """What may be the name in a text: without grades, stages and brackets; its head alone."""
+    for short in (_without_extras(text), _without_extras(_TAIL.split(text)[0])):
+        if short != text and any(map(str.isalpha, short)):
+            yield short
+
+
+def _without_extras(text: str) -> str:
+    before = ""
+    text = _BRACKETS.sub(" ", text).strip() or text
+    while text != before:
+        before = text
+        text = _EXTRA.sub("", text).strip(" ,;:–—-") or text
+    return text

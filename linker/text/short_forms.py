@@ -1,0 +1,106 @@
+"""Short forms of clinical notes, each with the long form that it has most often.
+
+A cell has no text that explains them, so that what they give is never sure.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from itertools import dropwhile
+
+from linker.errors import InputError, OnError, stop
+from linker.files import Pathlike, read_lines
+
+_TOKEN = re.compile(r"[^\W_](?:[\w.'-]*[\w.])?(?:/[\w.]*)?|#")
+_ANY_CASE = 4  # letters of a short form from which on its case does not count
+
+
+@dataclass(frozen=True)
+class ShortForms:
+    """Short forms with their long forms.
+
+    Attributes:
+        exact: those whose case counts: "RA".
+        folded: others, in lower case: "htn", "dz".
+    """
+
+    exact: Mapping[str, str] = field(default_factory=dict)
+    folded: Mapping[str, str] = field(default_factory=dict)
+
+    def expand(self, text: str) -> str:
+        """A text with the long forms in the place of its short ones."""
+        return _TOKEN.sub(lambda token: self._long(token[0]), text)
+
+    def _long(self, token: str) -> str:
+        for written in (token, token.rstrip(".")):
+            long = self.exact.get(written) or self.folded.get(written.lower())
+            if long is not None:
+                return long
+        return token
+
+    def beside(self, others: ShortForms) -> ShortForms:
+        """These, and others, which win."""
+        return ShortForms({**self.exact, **others.exact}, {**self.folded, **others.folded})
+
+
+@lru_cache(maxsize=1)
+def shipped() -> ShortForms:
+    """The short forms that come with linker."""
+    text = (resources.files("linker.text") / "short_forms.tsv").read_text("utf-8")
+    rows = dropwhile(lambda line: line.startswith("#"), text.splitlines())
+    return _of(
+        (row["short"], row["long"], row["kind"] == "word")
+        for row in csv.DictReader(rows, delimiter="\t")
+    )
+
+
+def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
+    """Read a list of short forms: `short<TAB>long` on each line; lines that begin with # are notes.
+
+    Args:
+        path: the file.
+        on_error: what to do with a line that is none of these; returns to skip it.
+
+    Raises:
+        InputError: a line has not two fields, or a short form has two long forms, and `on_error`
+            raises.
+    """
+    known: dict[str, str] = {}
+    for number, line in read_lines(path, on_error=on_error):
+        if not line.strip() or line.startswith("#"):
+            continue
+        short, *longs = (part.strip() for part in line.split("\t"))
+        problem = ""
+        if len(longs) != 1 or not short or not longs[0] or not _TOKEN.fullmatch(short):
+            problem = "this is no short form with its long form"
+        elif known.get(short, longs[0]) != longs[0]:
+            problem = f"the short form has another long form, {known[short]!r}, in a line before"
+        if problem:
+            on_error(
+                InputError(
+                    path,
+                    problem,
+                    line=number,
+                    value=line,
+                    expected="short<TAB>long, each short form once; a short form is one word",
+                    remedy="mend or delete the line",
+                )
+            )
+            continue
+        known[short] = longs[0]
+    return _of((short, long, False) for short, long in known.items())
+
+
+def _of(rows: Iterable[tuple[str, str, bool]]) -> ShortForms:
+    exact, folded = {}, {}
+    for short, long, is_word in rows:
+        if is_word or len(short) >= _ANY_CASE:
+            folded[short.lower()] = long
+        else:
+            exact[short] = long
+    return ShortForms(exact, folded)
