@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Candidate, Dictionary, Linker, Mention, Part, Prediction
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -199,3 +199,38 @@ def test_recall_is_the_share_of_best_names(sample: Path, monkeypatch: pytest.Mon
         linker.generator, "rank", lambda *given: [ranked[:3] for ranked in rank(*given)]
     )
     assert module.found(linker, queries, 4) == [0.75, 0.75, 1.0]
+
+
+def test_cells_are_names_in_wrappings_and_with_errors() -> None:
+    cells = load("accuracy/cells.py")
+    assert cells.wrapped("1. {title} (x)", "breast cancer") == "1. Breast Cancer (x)"
+    assert cells.wrapped("{soft}", "a sarcoma") == "a sar\xadcoma"  # the middle of the longest word
+    errors = {kind: error("asthma", 1, "x") for kind, error in cells.ERRORS.items()}
+    assert errors == {
+        "transposed": "atshma",
+        "dropped": "athma",
+        "doubled": "assthma",
+        "replaced": "axthma",
+    }
+
+
+def test_shares_of_cells() -> None:
+    cells = load("accuracy/cells.py")
+
+    def answer(concept: str, confidence: float) -> Prediction:
+        candidate = Candidate(concept, "", "", 0.0, confidence=confidence)
+        return Prediction(Mention(""), (Part("", candidates=(candidate,)),))
+
+    bare = [answer("A", 0.9), answer("A", 0.9), answer("A", 0.7)]
+    wrapped = [answer("A", 0.8), answer("B", 0.5), answer("A", 0.79)]
+    assert cells.beside(list(zip(bare, wrapped, strict=True))) == {
+        "same": [2, 3],
+        "sure": [1, 2],  # the third is not sure by itself
+        "another": [1, 3],
+    }
+    unanswered = Prediction(Mention(""), (Part("", nil=True),))
+    assert cells.answered([unanswered, *wrapped]) == {
+        "no_concept": [1, 4],
+        "likely": [3, 4],
+        "sure": [1, 4],
+    }
