@@ -92,6 +92,8 @@ def _describe_readings(
         "expanded": kinds == "expanded",
         "shortened": kinds == "shortened",
         "split": kinds == "split",
+        "extra_out": np.array([way.parts[0].aside == "extra" for way in ways]),
+        "tail_out": np.array([way.parts[0].aside == "tail" for way in ways]),
         "errors": np.array([sum(part.errors for part in way.parts) for way in ways]),
         "parts": parts,
         "dropped": np.repeat(fullest, np.diff(lists.readings)) - weights,

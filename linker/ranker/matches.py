@@ -58,6 +58,9 @@ COLUMNS: Mapping[str, str] = {
     "length": "log of the mention's characters",
     "words": "words of the mention",
     "longer": "log of the name's characters, less that of the mention's",
+    "head": "log of the names that the head of the mention heads, as a share of that of all names",
+    "head_share": "share of the places of this word in names where it heads them",
+    "head_ending": "log of the names headed by words with its ending, as such a share",
     "short_form": "the mention is one short word in capitals",
     "preferred": "the name is the preferred one",
     "training": "the name is known from annotated mentions alone",
@@ -78,6 +81,8 @@ COLUMNS: Mapping[str, str] = {
     "expanded": "a short form was expanded",
     "shortened": "words of the mention were left out",
     "split": "the mention was split",
+    "extra_out": "a grade, stage, side or brackets were left out",
+    "tail_out": "all behind the head of the mention was left out",
     "errors": "letters that differ, where words of the mention were respelt",
     "parts": "parts that the mention was split into",
     "dropped": "weight of the words that were left out",
@@ -275,6 +280,9 @@ class Matches:
             for _, text in texts
         ]
         short, coordinated = np.array(looks, np.float32).reshape(-1, 2).T
+        heads = [self._words.head_facts(form, text) for form, text in texts]
+        facts = np.array(heads, np.float32).reshape(-1, 3)[query].T
+        column["head"][:], column["head_share"][:], column["head_ending"][:] = facts
         column["short_form"][:] = short[query]
         column["coordinated"][:] = coordinated[query]
         kind = names.kind[found.entries]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii":
 _WORD = re.compile(r"[^\W_]+")
 _REMEMBERED = 100_000  # words whose stems are kept
 _SHORTEST = 4  # letters of a word whose ending is cut
+_ENDING = 4  # last letters of a word by which those of one kind are known: "itis", "emia"
+_BEHIND = re.compile(r",|\b(?:of|in|with|due|from|by|to|for|after|and|or)\b", re.IGNORECASE)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of words into one for their order
 
 
@@ -45,6 +48,15 @@ def words_of(text: str) -> list[str]:
     return [stem(word) for word in _WORD.findall(text.lower())]
 
 
+def head_place(text: str) -> int:
+    """The number of the word that says what a text names, from 0; -1 where it has none.
+
+    It is the last one before a comma or a preposition: "Neoplasms, Breast", "loss of appetite".
+    """
+    before = _BEHIND.split(text, maxsplit=1)[0]
+    return len(_WORD.findall(before if _WORD.search(before) else text)) - 1
+
+
 @dataclass(frozen=True)
 class Words:
     """The words of the names of a dictionary.
@@ -57,6 +69,7 @@ class Words:
         is_number: (words,) which of them are numbers, or single letters.
         names: of each name of the dictionary (`Dictionary.names`) its words, in order.
         concepts: of each concept the distinct words of its names, rising.
+        heads: (words,) how many names each of them heads.
     """
 
     texts: Strings
@@ -65,14 +78,17 @@ class Words:
     is_number: NDArray[np.bool_]
     names: RaggedArray
     concepts: RaggedArray
+    heads: NDArray[np.int32]
 
     @classmethod
     def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> Words:
         """Split the names of a dictionary, given what brings them into normal form."""
         number: dict[str, int] = {}
-        words, ends = array("i"), array("q", [0])
+        words, ends, heads = array("i"), array("q", [0]), array("i")
         for name in dictionary.names:
             words.extend(number.setdefault(w, len(number)) for w in words_of(normalize(name)))
+            if len(words) > ends[-1]:
+                heads.append(words[min(ends[-1] + max(0, head_place(name)), len(words) - 1)])
             ends.append(len(words))
         number[""] = len(number)
         indptr, indices = np.array(ends, np.int64), np.array(words, np.int32)
@@ -88,7 +104,44 @@ class Words:
             np.array([len(word) == 1 or word[:1].isdecimal() for word in number]),
             RaggedArray(indptr, indices),
             RaggedArray(starts, word.astype(np.int32)),
+            np.bincount(np.array(heads, np.int64), minlength=len(number)).astype(np.int32),
         )
+
+    @cached_property
+    def times(self) -> NDArray[np.int64]:
+        """How often each word stands in names, (words,)."""
+        return np.bincount(self.names.indices, minlength=len(self.texts))
+
+    @cached_property
+    def endings(self) -> Mapping[str, int]:
+        """How many names are headed by words with each ending of four letters."""
+        result: dict[str, int] = {}
+        for row in np.flatnonzero(self.heads).tolist():
+            if len(word := self.texts[row]) > _ENDING:
+                ending = word[-_ENDING:]
+                result[ending] = result.get(ending, 0) + int(self.heads[row])
+        return result
+
+    def head_facts(self, form: str, text: str) -> tuple[float, float, float]:
+        """What names have in common with the head of a text.
+
+        Args:
+            form: the text in normal form.
+            text: as it is written.
+
+        Returns:
+            How many names the word heads, as log(1 + n) / log(1 + names); the share of its places
+            in names where it does; how many names words with its ending head, as the first.
+        """
+        words = words_of(form)
+        if not words:
+            return 0.0, 0.0, 0.0
+        head = words[min(max(0, head_place(text)), len(words) - 1)]
+        row, most = self.places.row(head, self.texts), math.log1p(len(self.names.sizes))
+        own = int(self.heads[row]) if row >= 0 else 0
+        times = int(self.times[row]) if row >= 0 else 0
+        alike = self.endings.get(head[-_ENDING:], 0) if len(head) > _ENDING else own
+        return math.log1p(own) / most, own / max(1, times), math.log1p(alike) / most
 
     def __contains__(self, word: object) -> bool:
         """Whether a word in normal form is a word of a name."""
@@ -125,6 +178,7 @@ class Words:
             "is_number": self.is_number,
             **self.names.arrays("name"),
             **self.concepts.arrays("concept"),
+            "heads": self.heads,
         }
 
     @classmethod
@@ -137,6 +191,7 @@ class Words:
             arrays["is_number"],
             RaggedArray.from_arrays(arrays, "name"),
             RaggedArray.from_arrays(arrays, "concept"),
+            arrays["heads"],
         )
 
     def check(self, names: int, concepts: int) -> None:
@@ -148,8 +203,11 @@ class Words:
         persistence.check_lists(np.array([0, count]), self.places.rows, 1, count)
         if self.places.hashes.shape != self.places.rows.shape:
             raise ValueError("the hashes do not fit the words")
-        if self.weight.shape != (count,) or self.is_number.shape != (count,) or not count:
+        of_words = (self.weight, self.is_number, self.heads)
+        if any(array.shape != (count,) for array in of_words) or not count:
             raise ValueError("the weights do not fit the words")
+        if self.heads.dtype != np.int32 or (self.heads < 0).any():
+            raise ValueError("a word heads no number of names")
         if self.weight.dtype != np.float32 or not np.isfinite(self.weight).all():
             raise ValueError("a weight is not finite")
         if self.is_number.dtype != bool:

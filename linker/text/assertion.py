@@ -1,4 +1,4 @@
-"""What a text says of a disease that it names: present, absent, possible, historical, of the family.
+"""What a text says of a disease that it names: is it there, denied, suspected, past, a relative's?
 
 After ConText (Harkema et al. 2009): a cue has a class and stands before or behind the name; in
 running text it reaches to the end of the sentence, or to a word that ends its scope ("but").
@@ -6,6 +6,7 @@ running text it reaches to the end of the sentence, or to a word that ends its s
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,13 @@ alone, one with "~" is a cue of a cell only where the rest is a name of the dict
 _CUES: dict[str, Cues] = {
     "en": {
         ("absent", "before"): (
+            "=no e/o|=no s/o|=no s/sx of|=no sx of|no signs or symptoms of|no evidence|"
+            "=not consistent with|=not suggestive of|=inconsistent with|=doubt|"
+            "never suffered from|has no|have no|had no|with no|there is no|there was no|"
+            "not affected by|=unaffected by|=screen negative for|=test negative for|"
+            "no suspicion of|=no concern for|=no concerns about|=did not develop|"
+            "did not have|=no diagnosis|=no longer|=rules out|=ruled out for|"
+            "=no family or personal history of|"
             "no|no evidence of|no evidence for|no evidence to suggest|no sign of|no signs of"
             "|no clinical evidence of|no radiological evidence of|no symptoms of|no features of"
             "|no history of|no hx of|no h/o|no past history of|no previous history of|no known"
@@ -50,6 +58,10 @@ _CUES: dict[str, Cues] = {
             "|failed to show|rather than|instead of|unlikely to be|unlikely to have|=unlikely"
         ),
         ("absent", "behind"): (
+            "=not suspected|=test negative|=screen negative|=screening negative|"
+            "=tested negative|was denied|=not evident|=not apparent|=not documented|"
+            "has not been diagnosed|=never diagnosed|=disproved|=refuted|=none reported|"
+            "=not reported|=no history|=not known to have|=not relevant|=n/a|"
             "was ruled out|were ruled out|is ruled out|been ruled out|ruled out|was excluded"
             "|were excluded|is excluded|been excluded|=excluded|was absent|were absent|is absent"
             "|=absent|not present|was not present|was not found|were not found|not found"
@@ -60,30 +72,45 @@ _CUES: dict[str, Cues] = {
             "|=none known|=false|=not known|=0"
         ),
         ("possible", "before"): (
+            "=suspicious of|=under investigation for|=investigate for|=investigated for|"
+            "=work up for|=work-up for|=workup for|=w/u for|=awaiting confirmation of|"
+            "=likely diagnosis of|=potential|=working diagnosis of|=working diagnosis|"
+            "=working dx|=?dx|=? dx|=possible diagnosis of|=screen for|=screening for|"
+            "=high suspicion of|=low suspicion of|=impression of|=impression|"
             "suspected|suspect|suspected to have|suspicion of|suspicious for|suspicion for"
-            "|clinical suspicion of|=susp|=susp.|possible|possibly|=poss|=poss.|probable|probably"
-            "|=prob|=prob.|=likely|most likely|likely to have|likely to be|very likely|presumed"
+            "|clinical suspicion of|=susp|=susp.|possible|possibly|=poss|=poss.|probable|=probably"
+            "|=prob|=prob.|=likely|=most likely|=likely to have|=likely to be|=very likely|presumed"
             "|presumptive|presumptive diagnosis of|provisional diagnosis of|=provisional"
             "|=provisional diagnosis|=query|=queried|=?|=??|rule out|to rule out|=r/o|to exclude"
-            "|=exclude|cannot exclude|can't exclude|could not exclude|cannot rule out"
+            "|=exclude|cannot exclude|do not exclude|does not exclude|not exclude the diagnosis of"
+            "|not exclude the possibility of|can't exclude|could not exclude|cannot rule out"
             "|could not rule out|not rule out|not excluded|=ddx|=dd|=dd:|=differential"
-            "|=differential diagnosis|differential diagnosis of|=diff dx|could be|may be|=maybe"
-            "|may have|might be|might have|could have|concern for|concerning for|=consider"
-            "|considered|suggestive of|suggests|suggesting|suggested|consistent with"
-            "|compatible with|indicative of|in keeping with|evaluate for|evaluated for"
-            "|worried about|=versus|=vs|=vs.|=unconfirmed|apparent|questionable|=uncertain"
+            "|=differential diagnosis|differential diagnosis of|=diff dx|=could be|=may be|=maybe"
+            "|=may have|=might be|=might have|=could have|concern for|concerning for|=consider"
+            "|=considered|suggestive of|=suggests|=suggesting|=suggested|=consistent with"
+            "|=compatible with|=indicative of|in keeping with|evaluate for|evaluated for"
+            "|worried about|=versus|=vs|=vs.|=unconfirmed|=apparent|questionable|=uncertain"
             "|equivocal for|=borderline"
         ),
         ("possible", "behind"): (
+            "=under investigation|=being investigated|=awaiting confirmation|"
+            "=to rule out|=r/o|=rule out|=suspicion|=working diagnosis|=unclear|"
+            "=in question|=questionable|=maybe|=pending|=susp|=susp.|=awaiting results|"
+            "=not yet confirmed|"
             "=?|=??|=(?)|was suspected|were suspected|is suspected|=suspected|is possible"
             "|=possible|=possibly|is probable|=probable|=probably|is likely|=likely"
             "|not excluded|not ruled out|cannot be excluded|cannot be ruled out"
             "|could not be excluded|could not be ruled out|to be excluded|to be ruled out"
             "|to be confirmed|=unconfirmed|=not confirmed|=query|=presumed|=tbc|=differential"
-            "|should be considered|must be considered|was considered|=?dx|=not proven"
-            "|may be present|=uncertain|=provisional"
+            "|should be considered|must be considered|=was considered|=?dx|=not proven"
+            "|=may be present|=uncertain|=provisional"
         ),
         ("historical", "before"): (
+            "=h/x of|=hist of|=hist. of|=hist|=pm hx|=pmh sig for|=pmh significant for|"
+            "=history significant for|=known history of|=previous diagnosis of|=prev|"
+            "=prev.|=ex|=had|=past hx|=past hx of|=past h/o|=distant history of|"
+            "=background of|=previous hx of|=previous h/o|=no longer has|"
+            "=treated for previous|=recovered|"
             "history of|=history|a history of|=hx of|=hx|=h/o|=ho|past history of|=past history"
             "|past medical history of|=past medical history|medical history of|=medical history"
             "|previous history of|prior history of|personal history of|remote history of"
@@ -94,12 +121,19 @@ _CUES: dict[str, Cues] = {
             "|recovered from|survivors of|survivor of|=survived"
         ),
         ("historical", "behind"): (
+            "=no longer present|=recovered|=hist|=in remote past|=long ago|=in youth|"
+            "=in adolescence|=in teens|=previously treated|=since resolved|=now cured|"
+            "=fully resolved|"
             "in the past|=in past|=in childhood|=in infancy|=as a child|in his past|in her past"
             "|=resolved|had resolved|has resolved|was resolved|=now resolved|=healed|=cured"
             "|=previously|=previous|=years ago|=treated previously|=history|=history of|=hx"
             "|=(past)|=(resolved)|=(old)|=old|=in history|survivors|survivor"
         ),
         ("family", "before"): (
+            "positive family history of|positive family history for|"
+            "strong family history of|=fh positive for|=fh+ of|=+fh|=+fh of|"
+            "=maternal h/o|=paternal h/o|maternal history of|paternal history of|=family|"
+            "=family h/o|=relatives|=runs in family|"
             "family history of|family history positive for|=family history|=family hx|=family hx of"
             "|=fam hx|=fam hx of|=fam. hx|=fhx|=fhx of|=fh|=fh of|=f/h|=f/h of|=f/hx"
             "|familial history of|family members with|family member with|relatives with"
@@ -115,6 +149,11 @@ _CUES: dict[str, Cues] = {
             "|parents of|mothers of|offspring of|children of parents with|relatives had"
         ),
         ("family", "behind"): (
+            "=mum|=dad|=mom|=sibling|=siblings|=parent|=parents|=grandmother|"
+            "=grandfather|=aunt|=uncle|=cousin|=son|=daughter|=twin|=relative|=relatives|"
+            "=family|=family hx|=maternal aunt|=maternal uncle|=maternal grandmother|"
+            "=maternal grandfather|=paternal aunt|=paternal uncle|=paternal grandmother|"
+            "=paternal grandfather|"
             "in the family|in his family|in her family|in their family|=in family|in the mother"
             "|in the father|in a sibling|in a brother|in a sister|in relatives|=in mother"
             "|=in father|=in brother|=in sister|=in siblings|=in sibling|=in parent|=mother"
@@ -122,8 +161,17 @@ _CUES: dict[str, Cues] = {
             "|runs in the family|=maternal|=paternal|=in relative|in first-degree relatives"
             "|=in grandmother|=in grandfather|=in aunt|=in uncle|=in son|=in daughter"
         ),
-        ("present", "before"): (  # of which nothing follows; some hide a cue: "not only"
-            "not only|not necessarily|no increase in|no change in|no significant change in"
+        ("present", "before"): (
+            "=pt|=pt.|=patient|=the patient|=he|=she|=client|=pt w/|=pt w|=seen for|"
+            "=reason for visit|"
+            # of which nothing follows; some hide a cue: "not only"
+            "natural history of|prior to|previously described|previously reported|previous studies"
+            "|previous study|previous reports|previous work|prior studies|no increased risk for"
+            "|no increased risk|increased risk of|possible association|possible associations"
+            "|possible role|possible effect|possible effects|possible relationship|possible link"
+            "|possible cause|possible causes|no problems from|not have any problems|without risk"
+            "|not specific for|not only|not necessarily|no increase in|no change in"
+            "|no significant change in"
             "|no significant difference in|no difference in|no effect on|not associated with"
             "|no association with|no association between|no correlation with|without affecting"
             "|no increased risk of|no improvement in|no treatment for|no cure for|no drug for"
@@ -144,7 +192,7 @@ _CUES: dict[str, Cues] = {
             "|=in complete remission|=in partial remission|=in full remission|=remission"
             "|=controlled|=well controlled|=well-controlled|=poorly controlled|=uncontrolled"
             "|=stable|=active|=ongoing|=current|=under control|=under review|=under follow-up"
-            "|=being treated|=being investigated|=under investigation|=awaiting surgery"
+            "|=being treated|=awaiting surgery"
             "|=awaiting treatment|=on waiting list|=established|=longstanding|=long-standing"
             "|=since childhood|=since birth|=from birth|=in pregnancy|=noted|=documented|=proven"
             "|=biopsy proven|=biopsy-proven|=newly diagnosed|=new diagnosis|=for review|=ok"
@@ -183,7 +231,8 @@ _CUES: dict[str, Cues] = {
     },
     "fr": {
         ("absent", "before"): (
-            "pas de|pas d'|=pas|aucun|aucune|aucun signe de|absence de|absence d'|sans|sans signe de"
+            "pas de|pas d'|=pas|aucun|aucune|aucun signe de|absence de|absence d'|sans"
+            "|sans signe de"
             "|nie|exclu|exclusion de|négatif pour|=non|pas d'antécédent de"
         ),
         ("absent", "behind"): "=exclu|=exclue|=absent|=absente|=négatif|=non|=nié|éliminé|éliminée",
@@ -229,12 +278,25 @@ _CUES: dict[str, Cues] = {
         ("present", "behind"): "=conocido|=conocida|=en tratamiento|=tratado|=en remisión",
     },
 }
+_RELATIVES = (
+    *("mother", "father", "brother", "sister", "sibling", "siblings", "parent", "parents", "son"),
+    *("daughter", "aunt", "uncle", "cousin", "grandmother", "grandfather", "mum", "mom", "dad"),
+    *("twin", "relative", "relatives"),
+)
+_OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
+_CUES["en"]["family", "before"] += "".join(
+    f"|{relative} {verb}|={relative}|={side} {relative}|={side} {relative} {verb}"
+    for relative in _RELATIVES
+    for verb in _OF_RELATIVES
+    for side in ("maternal", "paternal")
+)
 _ENDS = {  # the scope of a cue
     "en": (
         "but|however|although|though|except|except for|apart from|aside from|nevertheless|yet"
         "|whereas|while|which|who|because|since|as a cause of|as the cause of|secondary to|due to"
         "|caused by|followed by|although|still|despite|other than|than in|compared with"
-        "|compared to|versus|if|when|unless|until|so that|to prevent|for the treatment of"
+        "|compared to|risk for|risk of|risk factor for|risk factors for|versus|if|when"
+        "|unless|until|so that|to prevent|for the treatment of"
     ),
     "de": "aber|jedoch|sondern|außer|obwohl|während|wegen|aufgrund|weil",
     "fr": "mais|cependant|toutefois|sauf|bien que|car|tandis que|à cause de",
@@ -254,7 +316,7 @@ class _Table:
 
     cell: dict[Side, dict[str, Assertion]]
     text: dict[Side, dict[str, Assertion]]
-    weak: frozenset[str]
+    weak: frozenset[tuple[Side, str]]
     ends: Sequence[str]
 
     @cached_property
@@ -280,14 +342,14 @@ def _table(codes: tuple[str, ...]) -> _Table:
     """The cues of languages; those of English are always among them."""
     cell: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
     text: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
-    weak = set[str]()
+    weak = set[tuple[Side, str]]()
     for code in dict.fromkeys((*codes, "en")):
         for (assertion, side), phrases in _CUES[code].items():
             for written in phrases.split("|"):
                 phrase = written.lstrip("=~")
                 cell[side].setdefault(phrase, assertion)
                 if "~" in written[:2]:
-                    weak.add(phrase)
+                    weak.add((side, phrase))
                 if not written.startswith("="):
                     text[side].setdefault(phrase, assertion)
     ends = [end for code in dict.fromkeys((*codes, "en")) for end in _ENDS[code].split("|")]
@@ -327,15 +389,15 @@ def cue_of(cell: str, codes: tuple[str, ...]) -> Cue | None:
         codes: of the languages whose cues are looked for, beside those of English.
     """
     table = _table(codes)
-    match, side = table.at_start.match(cell), "before"
-    if match and (rest := cell[match.end() :]):
-        pass
+    side: Side
+    if match := table.at_start.match(cell):
+        side, rest = "before", cell[match.end() :]
     elif match := table.at_end.search(cell):
-        rest, side = cell[: match.start()], "behind"
+        side, rest = "behind", cell[: match.start()]
     if match is None or not any(map(str.isalnum, rest)):
         return None
     phrase = " ".join(match[1].lower().split())
-    return Cue(table.cell[side][phrase], rest.strip(), phrase in table.weak)  # type: ignore[index]
+    return Cue(table.cell[side][phrase], rest.strip(), (side, phrase) in table.weak)
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:
@@ -349,7 +411,7 @@ def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[As
     table, starts = _table(codes), [0, *(m.end() for m in _SENTENCE.finditer(text)), len(text)]
     result: dict[Span, Assertion] = {}
     waiting = sorted(set(spans))
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in itertools.pairwise(starts):
         own = [span for span in waiting if start <= span[0] < end]
         if own:
             result |= _in_sentence(text, start, max(end, own[-1][1]), own, table)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import Literal
 
 from linker.text import assertion
 from linker.text.composites import IsName
@@ -151,6 +152,10 @@ _TAIL = re.compile(
 )
 
 
+Aside = Literal["extra", "tail"]
+"""What is left out of a text: grades, stages, sides and brackets; or all behind its head, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class CellPart:
     """A name in a cell, without what stands around it."""
@@ -275,11 +280,12 @@ def _without_marks(text: str, is_name: IsName) -> str:
     return text.strip()
 
 
-def shortened(text: str) -> Iterator[str]:
-    """What may be the name in a text: without grades, stages and brackets; its head alone."""
-    for short in (_without_extras(text), _without_extras(_TAIL.split(text)[0])):
-        if short != text and any(map(str.isalpha, short)):
-            yield short
+def shortened(text: str) -> Iterator[tuple[str, Aside]]:
+    """What may be the name in a text, and what is left out of it then."""
+    without = _without_extras(text)
+    for short, aside in ((without, "extra"), (_without_extras(_TAIL.split(text)[0]), "tail")):
+        if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
+            yield short, aside  # type: ignore[misc]
 
 
 def _without_extras(text: str) -> str:

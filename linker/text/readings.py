@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from linker.text import abbreviations, cells, composites, languages
-from linker.text.cells import CellPart
+from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import BROKEN
@@ -59,6 +59,7 @@ class PartWording:
     assertion: Assertion = "present"
     is_listed: bool = False  # a list of short forms gave the long form, no document did
     errors: int = 0  # letters that differ, of what was respelt
+    aside: Aside | None = None  # what was left out
 
     @property
     def looked_up(self) -> str:
@@ -156,10 +157,10 @@ class Reader:
             yield "expanded", [PartWording(text, long, is_listed=True)]
         if not self.options.cells or is_name(text):
             return
-        for short in cells.shortened(text):
-            yield "shortened", [PartWording(short, None)]
-            if (long := listed.expand(short)) != short:
-                yield "expanded", [PartWording(short, long, is_listed=True)]
+        for short, aside in cells.shortened(text):
+            yield "shortened", [PartWording(short, None, aside=aside)]
+            if (expanded := listed.expand(short)) != short:
+                yield "expanded", [PartWording(short, expanded, is_listed=True, aside=aside)]
         if not is_name(long):
             form = self.names.normalize(text)
             for respelt in self.names.respell(form)[:_MOST_RESPELT]:
@@ -191,9 +192,9 @@ class Reader:
                     yield "expanded", [PartWording(mention, other)]
         if text != mention and is_name(mention):
             yield "whole", _as_they_are([mention])
-        if self.options.composites:
-            if len(parts := composites.bold_split(text, is_name, spoken)) > 1:
-                yield "split", _as_they_are(parts)
+        bold = self.options.composites and composites.bold_split(text, is_name, spoken)
+        if bold and len(bold) > 1:
+            yield "split", _as_they_are(bold)
         for kind, texts in _around_names(text, is_name, self.options.composites):
             yield kind, _as_they_are(texts)
 
