@@ -246,9 +246,9 @@ def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: P
     assert link(tmp_path / "m.jsonl", "-k", "1", "-o", tmp_path / "out.tsv").code == 0
     with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
         head, first, second = csv.reader(file, "excel-tab")
-    assert head[-3:] == ["document_id", "spans", "rejected"]
-    assert (first[0], first[-2:]) == ("gout", ["", ""])
-    assert (second[0], second[-3:-1]) == ('a "b', ["7", "0-4"])
+    assert head[-4:] == ["document_id", "spans", "rejected", "assertion"]
+    assert (first[0], first[-3:]) == ("gout", ["", "", ""])
+    assert (second[0], second[-4:-2]) == ('a "b', ["7", "0-4"])
     again = link(tmp_path / "out.tsv", "-k", "1").out
     assert [row["mention"] for row in rows(again)] == ["gout", 'a "b']
     assert "document_id" not in again
