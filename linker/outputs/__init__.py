@@ -154,7 +154,7 @@ ASSERTED = {
     "family": "of a relative",
     "mixed": "mixed",
 }
-"""In words, what texts say of diseases that are not plainly present; see `linker.types.Assertion`."""
+"""What texts say of diseases that are not plainly present, in words; see `types.Assertion`."""
 
 
 def assertion_of(part: Part) -> str:

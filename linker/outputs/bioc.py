@@ -59,8 +59,8 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
     right, also with 4 decimals; for a part without a concept it is that of the best candidate,
     whose id is in `rejected` (`-` for a part with a concept). `assertion` is what the text says of
-    each part (`-`: it is present). Each is absent if all of it would be `-`. `state` is what people said of the mention, "model" where nobody did, and `decisions` has
-    what they decided, as JSON.
+    each part (`-`: it is present). Each is absent if all of it would be `-`. `state` is what people
+    said of the mention, "model" where nobody did, and `decisions` has what they decided, as JSON.
     Sentences, relations and other infons stand as they were read. A character that XML cannot hold
     becomes a blank. For the arguments see `linker.outputs.Writer`.
 

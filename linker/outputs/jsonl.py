@@ -65,7 +65,8 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
 def from_json(record: Any) -> Prediction:
     """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
 
-    Lines of earlier versions have no readings, rejected candidates, confidences, states, assertions.
+    Lines of earlier versions have no readings, rejected candidates, confidences, states, or
+    assertions.
 
     Raises:
         ValueError: the object is not of that schema; the text says why.

@@ -126,8 +126,8 @@ def mapped(texts: Iterable[str]) -> Iterator[Term]:
             without += 1
     if without:
         logger.warning(
-            "texts left out, since they deny what they name, doubt it, or say it of the past or of a "
-            "relative: %d; --format tsv has them",
+            "texts left out, since they deny what they name, doubt it, or say it of the past or of "
+            "a relative: %d; --format tsv has them",
             without,
         )
 

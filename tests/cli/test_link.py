@@ -143,7 +143,7 @@ def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
     expected = link(mentions).out
     for name in ("out.tsv", "out.tsv.gz"):
         result = link(mentions, "-o", tmp_path / name)
-        assert result == (0, "", "3 mentions: 2 linked, 1 unsure, 0 empty\n")
+        assert result == (0, "", "3 mentions: 2 linked, 0 unsure, 1 no concept, 0 empty\n")
     assert (tmp_path / "out.tsv").read_text("utf-8") == expected
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.txt", "out.tsv", "out.tsv.gz"]

@@ -13,7 +13,7 @@ import linker
 from linker import Decided, Decision, Dictionary, Linker, LinkerError
 from linker.integrations import linker_of
 
-COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "state"]
+COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "assertion", "state"]
 TEXTS = ["podagra", None, "hepatitis B/C", " ", "podagra ", "zzz"]
 IDS = ["MESH:D006073", None, "MESH:D006509|MESH:D006526", None, "MESH:D006073", None]
 
@@ -134,7 +134,7 @@ def test_what_people_decided_is_said(model: Linker) -> None:
     said = [Decision("podagra", "", reviewer="ann", time="2026-01-01T00:00:00Z")]
     frame = pandas.DataFrame({"a": ["podagra", "gout"]})
     linked = model.link_column(frame, "a", decisions=Decided(said, model))
-    assert list(linked)[7:] == ["source", "reviewer", "time", "decisions"]
+    assert list(linked)[8:] == ["source", "reviewer", "time", "decisions"]
     assert linked.state.tolist() == ["no concept", "model"]
     assert linked.concept_id.isna().tolist() == [True, False]
     assert linked.reviewer.tolist()[0] == "ann"

@@ -773,7 +773,13 @@ def test_a_row_of_a_download_says_who_decided(page: Any, fake: Fake, tmp_path: P
     }  # fmt: skip
     wanted = {"mention": "breast cancers", "concept_id": "MESH:D001943", "confidence": "1.0000"}
     wanted |= {"name": "Breast Neoplasms", "matched_name": accepted["matched_name"]}
-    wanted |= {"rejected": "", "source": "decision", "state": "accepted", "reviewer": "Ada"}
+    wanted |= {
+        "rejected": "",
+        "assertion": "",
+        "source": "decision",
+        "state": "accepted",
+        "reviewer": "Ada",
+    }
     assert accepted == wanted | {name: accepted[name] for name in ("time", "decisions")}
     assert accepted["time"] == decision["time"]
     assert (decision["reviewer"], decision["concept_id"]) == ("Ada", "MESH:D001943")
