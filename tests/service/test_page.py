@@ -421,6 +421,27 @@ def test_more_candidates_leave_the_answer(page: Any) -> None:
     status(page, "There are no more candidates.")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_denied_has_a_word_beside_it(
+    page: Any, deny: Callable[..., None], scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    deny("no leukaemia")
+    deny("breast cancer", assertion="family")
+    link(page, "leukaemia\nno leukaemia")
+    word = page.locator("#results .asserted")
+    expect(word).to_have_text("denied")
+    assert "never in bulk" in word.get_attribute("title")
+    denied = page.locator("#results a.mention").nth(1)
+    assert denied.get_attribute("aria-label").startswith("no leukaemia, denied: ")
+    denied.click()
+    expect(page.locator("#place .asserted")).to_have_text("denied")
+    link(page, "Her mother had breast cancer. She has leukaemia.")
+    said = page.locator("#results [data-asserted]")
+    expect(said).to_have_text(["breast cancer"])
+    assert said.get_attribute("data-asserted") == "in the family"
+
+
 def test_a_reading_with_a_rejected_concept_is_not_offered(page: Any, fake: Fake) -> None:
     text = "Ataxia telangiectasia (A-T): A-T was found."
     link(page, text)
