@@ -240,6 +240,27 @@ def test_pipes_and_standard_output_by_their_names(
     assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
 
 
+def test_what_is_denied_is_counted(link: Run, tmp_path: Path, deny: Callable[..., None]) -> None:
+    deny("no gout")
+    deny("asthma?", assertion="possible")
+    (path := tmp_path / "m.txt").write_text("gout\nno gout\nasthma?\nzzz qqq\n")
+    out = tmp_path / "out.tsv"
+    counts = (
+        "4 mentions: 3 linked, 0 unsure, 1 no concept, 0 empty; of these 1 denied, 1 possible\n"
+    )
+    assert link(path, "-o", out).err == counts
+    with open(out, encoding="utf-8") as file:
+        said = {row["mention"]: row["assertion"] for row in csv.DictReader(file, delimiter="\t")}
+    assert said == {"gout": "", "no gout": "absent", "asthma?": "possible", "zzz qqq": ""}
+    mapped = link(path, "--format", "sssom", "-o", out)
+    assert mapped.err == (
+        "2 mentions without a mapping of what they deny, doubt, or say of the past or of a "
+        f"relative; --format tsv has all\n{counts}"
+    )
+    assert "gout\tskos:exactMatch" in (text := out.read_text("utf-8"))
+    assert "no gout" not in text
+
+
 def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: Path) -> None:
     second = '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}'
     (tmp_path / "m.jsonl").write_text(f'{{"mention": "gout"}}\n{second}\n')
