@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,16 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
     assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
     assert linked.state.dropna().tolist() == ["model"] * 4
+
+
+def test_what_is_denied_is_a_column(model: Linker, deny: Callable[..., None]) -> None:
+    pandas = pytest.importorskip("pandas")
+    deny("no gout", "hepatitis B/C")
+    frame = pandas.DataFrame({"a": ["gout", "no gout", "hepatitis B/C", None]})
+    said = model.link_column(frame, "a").assertion
+    assert [value if isinstance(value, str) else None for value in said] == [
+        None, "absent", "absent|absent", None,
+    ]  # fmt: skip
 
 
 def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
