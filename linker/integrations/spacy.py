@@ -254,7 +254,7 @@ def _prediction(name: str, entity: Span) -> Prediction | None:
 def _assertion(name: str, entity: Span) -> str | None:
     """What `ent._.NAME_assertion` is."""
     prediction = _prediction(name, entity)
-    return prediction and prediction.assertion
+    return None if prediction is None else prediction.assertion
 
 
 def _use_one_thread() -> int:

@@ -436,6 +436,7 @@ def test_what_is_denied_has_a_word_beside_it(
     assert denied.get_attribute("aria-label").startswith("no leukaemia, denied: ")
     denied.click()
     expect(page.locator("#place .asserted")).to_have_text("denied")
+    assert problems(page) == ""
     link(page, "Her mother had breast cancer. She has leukaemia.")
     said = page.locator("#results [data-asserted]")
     expect(said).to_have_text(["breast cancer"])
