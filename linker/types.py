@@ -376,9 +376,10 @@ class Part:
         return Predictions([Prediction(Mention(self.text), (self,))])
 
     def __str__(self) -> str:
+        said = "" if self.assertion == "present" else f", {self.assertion}"
         if self.best:
-            return str(self.best)
-        return "no concept" + (f", rejected {self.rejected}" if self.rejected else "")
+            return f"{self.best}{said}"
+        return "no concept" + (f", rejected {self.rejected}" if self.rejected else "") + said
 
     def __repr__(self) -> str:
         count = len(self.returned)
@@ -463,7 +464,7 @@ class Prediction:
     @property
     def assertion(self) -> Assertion | Literal["mixed"]:
         """What the text says of the parts; mixed where it is not the same of all."""
-        said = {part.assertion for part in self.parts}
+        said: set[Assertion] = {part.assertion for part in self.parts} or {"present"}
         return said.pop() if len(said) == 1 else "mixed"
 
     def to_dict(self) -> dict[str, Any]:

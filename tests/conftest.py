@@ -9,8 +9,10 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,6 +40,28 @@ def log_levels() -> Iterator[None]:
     yield
     for logger, level in zip(loggers, levels, strict=True):
         logger.setLevel(level)
+
+
+@pytest.fixture
+def deny(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Lets the linker say of mentions of some texts that their text denies them, or another one."""
+    from linker.linking.engine import Engine
+
+    link, said = Engine.link, dict[str, Any]()
+
+    def asserted(self: Engine, answers: Any) -> None:
+        link(self, answers)
+        for answer in answers:
+            prediction = answer.prediction
+            assertion = said.get(prediction.mention.text, "present")
+            parts = tuple(replace(part, assertion=assertion) for part in prediction.parts)
+            answer.prediction = replace(prediction, parts=parts)
+
+    def these(*texts: str, assertion: str = "absent") -> None:
+        said.update(dict.fromkeys(texts, assertion))
+
+    monkeypatch.setattr(Engine, "link", asserted)
+    return these
 
 
 @pytest.fixture(scope="session")

@@ -26,9 +26,9 @@ TEA = Candidate("A:2", "Tea", "tea", 0.25)
 PARTS = (Part("a", candidates=(GOUT, TEA)), Part("b", nil=True, rejected=TEA))
 PREDICTION = Prediction(Mention("a & b"), PARTS)
 ROWS = [
-    ["a & b", "a", "A:1", "Gout", 0.5, "podagra <b>", 1, 0.25, None],
-    ["a & b", "a", "A:2", "Tea", 0.25, "tea", 2, None, None],
-    ["a & b", "b", None, None, None, None, None, None, "A:2"],
+    ["a & b", "a", "A:1", "Gout", 0.5, "podagra <b>", 1, 0.25, None, None],
+    ["a & b", "a", "A:2", "Tea", 0.25, "tea", 2, None, None, None],
+    ["a & b", "b", None, None, None, None, None, None, "A:2", None],
 ]
 
 
@@ -43,6 +43,8 @@ def test_records_say_what_they_are() -> None:
         "<Part 'a': A:1 Gout (0.25), first of 2 candidates>",
         "<Part 'b': no concept, rejected A:2 Tea>",
     ]
+    denied = Part("a", candidates=(GOUT,), assertion="absent")
+    assert str(denied) == "A:1 Gout (0.25), absent"
     line = "'a & b': A:1 Gout (0.25) | no concept, rejected A:2 Tea"
     assert repr(PREDICTION) == f"<Prediction {line}>"
     many = Predictions([PREDICTION] * 1021)
@@ -57,7 +59,7 @@ def test_records_say_what_they_are() -> None:
 def test_a_frame_has_the_rows_of_a_tsv() -> None:
     pandas = pytest.importorskip("pandas")
     frame = PREDICTION.to_frame()
-    assert list(frame) == [*COLUMNS, "rejected"]
+    assert list(frame) == [*COLUMNS, "rejected", "assertion"]
     assert frame.astype(object).where(frame.notna(), None).values.tolist() == ROWS
     assert (
         Predictions([PREDICTION] * 2)
@@ -66,7 +68,7 @@ def test_a_frame_has_the_rows_of_a_tsv() -> None:
     )
     assert PARTS[0].to_frame().mention.tolist() == ["a", "a"]
     assert GOUT.to_frame().to_dict("records") == [GOUT.to_dict()]
-    assert Predictions().to_frame().columns.tolist() == [*COLUMNS, "rejected"]
+    assert Predictions().to_frame().columns.tolist() == [*COLUMNS, "rejected", "assertion"]
     decided = Prediction(
         Mention("a", ((0, 1),), document_id="7"),
         (Part("a", candidates=(Candidate("A:1", "Gout", "gout", 1.0, source="decision"),)),),

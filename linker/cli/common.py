@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from linker.files.tables import Added, Table
     from linker.linking.linker import Linker
+    from linker.outputs import Outcome
 
 
 def model_folder(model: str) -> str:
@@ -90,15 +91,23 @@ def were(count: int, what: str) -> str:
     return f"{counted(count, what)} {'was' if count == 1 else 'were'}"
 
 
-def say_outcomes(what: str, outcomes: Counter[str]) -> None:
+def say_outcomes(what: str, outcomes: Counter[Outcome]) -> None:
     """Report how many were linked; see `linker.outputs.outcome`.
 
     Args:
         what: that is counted, in the singular.
         outcomes: how many have each outcome.
     """
-    counts = ", ".join(f"{outcomes[name]:,} {name}" for name in ("linked", "unsure", "empty"))
-    say(f"{counted(sum(outcomes.values()), what)}: {counts}")
+    from linker.outputs import ASSERTED, OUTCOMES
+
+    def total(name: str) -> int:
+        return sum(count for outcome, count in outcomes.items() if name in outcome)
+
+    counts = ", ".join(f"{total(name):,} {name}" for name in OUTCOMES)
+    asserted = ", ".join(
+        f"{total(name):,} {word}" for name, word in ASSERTED.items() if total(name)
+    )
+    say(f"{counted(outcomes.total(), what)}: {counts}" + (asserted and f"; of these {asserted}"))
 
 
 def say_long(rows: Sequence[int]) -> None:

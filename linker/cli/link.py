@@ -200,7 +200,7 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     decisions = Decided.of_file(settings.decisions, linker)
     link_mentions = settings.link(linker, decisions)
     rows = linked.predicted(table.rows(), place, link_mentions, long, settings.batch_size)
-    outcomes = Counter[str]()
+    outcomes = Counter[outputs.Outcome]()
 
     def counted() -> Iterator[tuple[TableRow, Prediction | None]]:
         with common.bar("rows", options.output) as bar:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linker.jobs.machines import Machines
     from linker.jobs.parts import Summary, Work
     from linker.linking.linker import Linker
+    from linker.outputs import Outcome
 
 _MAGIC = set("*?[")  # of patterns of file names
 
@@ -66,7 +67,7 @@ def write_linked(
     chunks: Iterable[Sequence[Item]],
     paths: tuple[str, str],
     places: Machines,
-) -> tuple[Counter[str], set[str]]:
+) -> tuple[Counter[Outcome], set[str]]:
     """Link chunks, here or elsewhere, and write them in their order.
 
     Args:
@@ -87,7 +88,7 @@ def write_linked(
     from linker.readers.mentions import no_mentions
 
     source, output = paths
-    outcomes, types = Counter[str](), set[str]()
+    outcomes, types = Counter[outputs.Outcome](), set[str]()
     has_own = places.is_this_process  # other processes load their own linker
     documents = has_documents(settings.input_format)
     make = functools.partial(settings.of_chunks, documents, linker if has_own else None)
@@ -108,6 +109,12 @@ def write_linked(
         common.bar(unit, output) as bar,
     ):
         file.writelines(outputs.joined(settings.form, written()))
+    asserted = sum(n for (_, assertion), n in outcomes.items() if assertion != "present")
+    if asserted and settings.form == "sssom":
+        common.say(
+            f"{common.counted(asserted, 'mention')} without a mapping of what they deny, doubt, or "
+            "say of the past or of a relative; --format tsv has all"
+        )
     return outcomes, types
 
 

@@ -411,7 +411,8 @@ def _reading(prediction: Prediction, count: int) -> tuple[ReadingKind, tuple[Par
         if len(parts) == count and kind != "shortened":  # people decided on all of its words
             return kind, parts
     mention = prediction.mention
-    part = Part(mention.text, spans=mention.spans)
+    said = prediction.assertion
+    part = Part(mention.text, spans=mention.spans, assertion="present" if said == "mixed" else said)
     return ("whole" if count == 1 else "split"), (part,) * count
 
 

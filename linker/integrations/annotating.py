@@ -7,6 +7,7 @@ from typing import Any
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import LinkerError, shorten
+from linker.outputs import ASSERTED
 from linker.types import Prediction
 
 
@@ -33,5 +34,9 @@ def parse(text: str, what: str) -> Any:
 
 
 def names_of(prediction: Prediction) -> str:
-    """The preferred names of an answer; empty without a concept."""
-    return " | ".join(part.best.name for part in prediction.parts if part.best)
+    """The preferred names of an answer; empty without a concept.
+
+    Behind each stands what the text says of it where that is not present: "Gout (denied)".
+    """
+    answered = [(part.best.name, part.assertion) for part in prediction.parts if part.best]
+    return " | ".join(f"{name} ({ASSERTED[a]})" if a in ASSERTED else name for name, a in answered)

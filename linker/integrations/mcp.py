@@ -33,7 +33,9 @@ _MENTIONS, _TEXT, _FOUND = 1_000, 100_000, 50  # the most of a call, and of what
 _INSTRUCTIONS = """Maps names of diseases and other concepts to identifiers of a dictionary
 ({sources}; {concepts:,} concepts, with ids such as {example}). Take ids from these tools only:
 never invent or complete one. confidence is the probability that an id is right. Without an id, the
-dictionary has no concept that is probable enough; the alternatives are guesses."""
+dictionary has no concept that is probable enough; the alternatives are guesses. assertion says
+whether the text denies what it names (absent), or calls it possible, historical, or of a relative
+(family): "no gout" names gout, and the patient has none."""
 
 Probability = Annotated[
     float | None,
@@ -59,6 +61,7 @@ class LinkedPart(BaseModel):
     confidence: float | None
     alternatives: list[Choice]
     state: str  # what people said of the mention: model, accepted, rejected, no concept, ...
+    assertion: str  # what the text says of it: present, absent, possible, historical, family
 
 
 class FoundPart(LinkedPart):
@@ -267,6 +270,7 @@ def _linked(part: Part, prediction: Prediction) -> LinkedPart:
             Choice(id=c.concept_id, name=c.name, confidence=c.confidence) for c in others
         ],
         state=prediction.state,
+        assertion=part.assertion,
     )
 
 

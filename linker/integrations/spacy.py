@@ -52,6 +52,8 @@ class LinkerComponent:
       without a concept. "NIL": there is no concept. Empty: the entity was not to be linked.
     - `ent._.NAME`: the `Prediction`, with candidates and confidences, but without gold ids and
       type; None where the entity was not to be linked. `ent._.NAME_json` is the same as a text.
+    - `ent._.NAME_assertion`: what the text says of the entity: "present", "absent" where it denies
+      it, "possible", "historical", "family", or "mixed"; None where it was not to be linked.
     - `doc._.NAME_definitions`: the definition of each concept in a `kb_id_`; empty where the
       dictionary has none.
     - `doc.spans[NAME]`: all spans that were linked. Those that were found may overlap; the longest
@@ -87,6 +89,8 @@ class LinkerComponent:
         self.within = Selection(*(tuple(texts or ()) for texts in chosen))
         Span.set_extension(f"{self.name}_json", default=None, force=True)
         Span.set_extension(self.name, getter=partial(_prediction, self.name), force=True)
+        said = partial(_assertion, self.name)
+        Span.set_extension(f"{self.name}_assertion", getter=said, force=True)
         Doc.set_extension(f"{self.name}_definitions", default={}, force=True)
 
     def __getstate__(self) -> dict[str, Any]:  # a spawned process reads the model folder
@@ -245,6 +249,12 @@ def _prediction(name: str, entity: Span) -> Prediction | None:
     """What `ent._.NAME` is; as JSON it is the same behind `Doc.to_bytes` and `DocBin`."""
     record = entity._.get(f"{name}_json")
     return None if record is None else jsonl.from_json(json.loads(record))
+
+
+def _assertion(name: str, entity: Span) -> str | None:
+    """What `ent._.NAME_assertion` is."""
+    prediction = _prediction(name, entity)
+    return None if prediction is None else prediction.assertion
 
 
 def _use_one_thread() -> int:

@@ -128,7 +128,7 @@ class Written:
     text: str  # its items
     items: int
     mentions: int  # that were linked
-    outcomes: Counter[str]  # of them, see `linker.outputs.outcome`
+    outcomes: Counter[outputs.Outcome]  # of them, see `linker.outputs.outcome`
     types: frozenset[str]  # of all mentions in its documents, wanted or not
 
 
@@ -138,7 +138,7 @@ def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
-    outcomes = Counter[str](outputs.outcome(p) for _, predictions in linked for p in predictions)
+    outcomes = Counter(outputs.outcome(p) for _, predictions in linked for p in predictions)
     return Written(header, text, len(linked), outcomes.total(), outcomes, frozenset(types))
 
 

@@ -8,12 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from linker.files.rows import TableRow
 from linker.files.tables import Added
 from linker.linking.requests import Linked
-from linker.outputs import also_text, decimals, decision_cells, rejected_id, source_of
+from linker.outputs import (
+    also_text,
+    assertion_of,
+    decimals,
+    decision_cells,
+    rejected_id,
+    source_of,
+)
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Candidate, Mention, Prediction
 
 COLUMNS = (
-    *("concept_id", "name", "matched_name", "confidence", "rejected"),
+    *("concept_id", "name", "matched_name", "confidence", "rejected", "assertion"),
     *("state", "source", "reviewer", "time", "decisions", "also"),
 )
 
@@ -99,6 +106,7 @@ def cells(prediction: Prediction | None) -> Sequence[str]:
         of(lambda answer: answer.matched_name),
         _joined(decimals(part.confidence) for part in parts),
         _joined(map(rejected_id, parts)),
+        _joined(map(assertion_of, parts)),
         state,
         _joined(source_of(prediction, part) for part in parts),
         *said,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, Protocol, TextIO, cast
+from typing import Any, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
@@ -124,11 +124,42 @@ DECISION_COLUMNS = ("state", "reviewer", "time", "decisions")
 """What tables say of a mention for which people decided; see `decision_cells`."""
 
 
-def outcome(prediction: Prediction | None) -> Literal["linked", "unsure", "empty"]:
-    """Whether every part of a mention is linked to a concept; None for no mention."""
+OUTCOMES = ("linked", "unsure", "no concept", "empty")
+Outcome = tuple[str, str]
+"""One of `OUTCOMES`, and what the text says of the mention; see `outcome`."""
+_UNSURE = 0.5  # an answer with a lower confidence is a guess
+
+
+def outcome(prediction: Prediction | None) -> Outcome:
+    """What became of a mention, and its assertion; None for no mention.
+
+    It is linked where every part has a concept of which the model is not unsure, or that people
+    accepted; it has no concept where no part has one.
+    """
     if prediction is None or not prediction.mention.text.strip():
-        return "empty"
-    return "linked" if all(part.best for part in prediction.parts) else "unsure"
+        return "empty", "present"
+    best = [part.best for part in prediction.parts]
+    if not any(best):
+        return "no concept", prediction.assertion
+    is_sure = prediction.state.startswith("accepted") or all(
+        c and (c.confidence is None or c.confidence >= _UNSURE) for c in best
+    )
+    return "linked" if all(best) and is_sure else "unsure", prediction.assertion
+
+
+ASSERTED = {
+    "absent": "denied",
+    "possible": "possible",
+    "historical": "past",
+    "family": "of a relative",
+    "mixed": "mixed",
+}
+"""What texts say of diseases that are not plainly present, in words; see `types.Assertion`."""
+
+
+def assertion_of(part: Part) -> str:
+    """What the text says of a part, as tables write it; empty where it is present."""
+    return "" if part.assertion == "present" else part.assertion
 
 
 def rejected_id(part: Part) -> str:

@@ -17,6 +17,7 @@ from linker.ids import format_gold
 from linker.outputs import (
     DECISION,
     Layout,
+    assertion_of,
     decimals,
     decisions_text,
     joined_ids,
@@ -57,9 +58,9 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     Where another vocabulary lent a matched name, `source` has the file of each part in the same way
     (`-` for a name of the dictionary's own). `confidence` has the probability that each id is
     right, also with 4 decimals; for a part without a concept it is that of the best candidate,
-    whose id is in `rejected` (`-` for a part with a concept). Each is absent if all of it would be
-    `-`. `state` is what people said of the mention, "model" where nobody did, and `decisions` has
-    what they decided, as JSON.
+    whose id is in `rejected` (`-` for a part with a concept). `assertion` is what the text says of
+    each part (`-`: it is present). Each is absent if all of it would be `-`. `state` is what people
+    said of the mention, "model" where nobody did, and `decisions` has what they decided, as JSON.
     Sentences, relations and other infons stand as they were read. A character that XML cannot hold
     becomes a blank. For the arguments see `linker.outputs.Writer`.
 
@@ -137,6 +138,8 @@ def _annotation(mention: Mention, prediction: Prediction | None, number: str) ->
     for start, end in mention.spans:
         result.add_location(bioc.BioCLocation(start, end - start))
     if prediction is not None:
+        if "confidence" in result.infons:  # else it is the file's own
+            result.infons.pop("assertion", None)
         for key in _OF_ANSWERS:
             result.infons.pop(key, None)  # of an earlier answer
         if DECISION in result.infons.get("source", "").split("|"):
@@ -155,6 +158,7 @@ def _answer(prediction: Prediction) -> dict[str, str]:
         "source": [source_of(prediction, part) for part in parts],
         "confidence": [decimals(part.confidence) for part in parts],
         "rejected": [rejected_id(part) for part in parts],
+        "assertion": [assertion_of(part) for part in parts],
     }
     infons = {
         key: _clean("|".join(value or "-" for value in of_parts))

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from linker.ids import namespace
 from linker.outputs import Layout, jsonl
-from linker.outputs.terms import Term, terms
+from linker.outputs.terms import Term, mapped
 from linker.types import Document
 from linker.version import NAME, VERSION
 from linker.vocabularies import of_prefix
@@ -61,11 +61,11 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
     """The groups of the map, one for each system, and whether it is experimental.
 
     It is not, where people accepted all answers. A text without a concept is `unmatched`, in the
-    largest group.
+    largest group; one that denies what it names is left out, see `terms.mapped`.
     """
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
     unmatched, accepted = [], set()
-    for term in terms(texts):
+    for term in mapped(texts):
         accepted.add(term.is_accepted)
         by_system: dict[str, list[dict[str, str]]] = defaultdict(list)
         for system, target in targets(term):
@@ -88,7 +88,7 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 
 
 def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
-    """The systems and the targets of a term, one for each part with a concept.
+    """The systems and the targets of a term, one for each of `Term.parts` with a concept.
 
     A target is `equivalent` where a person accepted it, or `wider` or `narrower` than the text, as
     the person said; else it is `relatedto`, which says that nobody knows how. So it is with the
@@ -96,7 +96,7 @@ def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
     """
     parts = term.prediction.parts
     for number, part in enumerate(parts, 1):
-        if part.best:
+        if part.best and part.assertion == "present":
             system, code = coding(part.best.concept_id)
             is_known = term.is_accepted and len(parts) == 1
             place = f"part {number} of {len(parts)}: {part.text}; " if len(parts) > 1 else ""

@@ -33,7 +33,8 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     parts their texts with the confidence of each, joined by `|` (`-`: it has none), then what
     people said of the mention, "model" where nobody did, and what they decided, as JSON:
     "0.9312 model", "breast cancer (0.9312)|ovarian cancer (0.8807) open [{"mention": ...}]". An
-    eighth column would be plainer, but other readers of the format refuse it.
+    eighth column would be plainer, but other readers of the format refuse it. Whether the text
+    denies what it names has no place in the format.
     Mentions without a prediction, relations and lines that were not understood stand as they
     were read. Line breaks and NUL in a text, and bars in an id, become blanks; a discontinuous
     mention is written as the stretch of text that covers it.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from linker.errors import LinkerError
 from linker.ids import namespace
 from linker.outputs import Layout, jsonl
-from linker.outputs.terms import csv_of, omop_id, terms
+from linker.outputs.terms import csv_of, mapped, omop_id
 from linker.types import Candidate, Document, Prediction
 
 logger = logging.getLogger(__name__)
@@ -49,10 +49,11 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
 def gather(texts: Iterable[str]) -> Iterator[str]:
     """A row for each concept of each term; one row with the concept 0 where a term has none.
 
-    So has a concept to which no number of OMOP is mapped; a warning counts these terms.
+    So has a concept to which no number of OMOP is mapped; a warning counts these terms. Those that
+    deny what they name are left out, see `terms.mapped`.
     """
     without = 0
-    for term in terms(texts):
+    for term in mapped(texts):
         without += not all(map(omop_id, term.answers))
         source = term.code, 0, _VOCABULARY, term.text[:_LONGEST]
         targets = [(n, _vocabulary(answer)) for answer in term.answers if (n := omop_id(answer))]

@@ -98,6 +98,9 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     probability that the rejected candidate is wrong, which is the most that the probability of no
     concept can be. The comment also says where the mention stands.
 
+    What the text denies, doubts, or says of the past or of a relative is left out: a mapping would
+    say that "no gout" is gout.
+
     What people decided is written as `write_curated` does it, in place of the model's answer where
     they accepted a concept or none. A part that is open has the mappings of its rejected concepts
     alone, since nobody found that it has none.
@@ -195,6 +198,7 @@ def _rows(
     """The mappings of a mention, by the names of the columns."""
     candidates = [c for part in prediction.parts for c in (*part.candidates, part.rejected) if c]
     names = {candidate.concept_id: candidate.name for candidate in candidates}
+    denied = {p.best.concept_id if p.best else "" for p in prediction.parts if _is_denied(p)}
     for decision in prediction.decisions:
         where = _where(document, prediction, decision)
         rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
@@ -202,11 +206,12 @@ def _rows(
         unseen = [part for part in prediction.parts if part.best and decision.others]
         sure = {part.best.concept_id: _confidence(part) for part in unseen if part.best}
         for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
-            yield row | {"confidence": sure.get(identifier, "")}
+            if not (decision.accepted and identifier in denied):
+                yield row | {"confidence": sure.get(identifier, "")}
     if prediction.state in ("accepted", "accepted in bulk", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
-        if prediction.state == "open" and part.best is None:
+        if _is_denied(part) or (prediction.state == "open" and part.best is None):
             continue
         chosen, place = part.best, _place(number, len(prediction.parts))
         yield {
@@ -221,6 +226,11 @@ def _rows(
             "confidence": _confidence(part),
             "comment": _comment(document, prediction.mention, part, place),
         }
+
+
+def _is_denied(part: Part) -> bool:
+    """Whether the text says anything else of a part than that it is present."""
+    return part.assertion != "present"
 
 
 def _justification(part: Part) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from linker.ids import namespace
 from linker.outputs import BREAKS, decision_cells, jsonl
-from linker.types import Candidate, Predicate, Prediction
+from linker.types import Candidate, Part, Predicate, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,17 @@ class Term:
         return f"{self.text[: _CODE - _CHECKSUM - 1]}#{checksum}"
 
     @property
+    def parts(self) -> list[Part]:
+        """Those of its parts that the text does not deny, doubt, or say of another time or person.
+
+        A mapping of the others would say that "no gout" is gout.
+        """
+        return [part for part in self.prediction.parts if part.assertion == "present"]
+
+    @property
     def answers(self) -> list[Candidate]:
-        """The concepts of its parts."""
-        return [part.best for part in self.prediction.parts if part.best]
+        """The concepts of these parts."""
+        return [part.best for part in self.parts if part.best]
 
     @property
     def predicate(self) -> Predicate:
@@ -78,30 +86,50 @@ def terms(texts: Iterable[str]) -> Iterator[Term]:
     """Yield the terms of all items, in the order in which their texts first come.
 
     Where mentions of one text have several answers, as short forms may in several documents, the
-    most frequent one counts, and a warning says how many texts there are.
+    most frequent one counts, and a warning says how many texts there are. So it is where a text is
+    denied in some documents only, without the warning.
 
     Args:
         texts: JSON lines.
     """
-    known: dict[str, dict[tuple[str, ...], Term]] = {}  # by texts and the ids of the answer
+    # by texts, and the ids of the answer with what is said of its parts
+    known: dict[str, dict[tuple[tuple[str, ...], tuple[str, ...]], Term]] = {}
     for line in (line for text in texts for line in text.split("\n") if line):
         new = Term.of(jsonl.from_json(json.loads(line)))
         if new.text:
             answers = known.setdefault(new.text, {})
             ids = tuple(p.best.concept_id if p.best else "" for p in new.prediction.parts)
-            term = answers.setdefault(ids if any(ids) else (), new)
+            said = tuple(p.assertion for p in new.prediction.parts)
+            term = answers.setdefault((ids if any(ids) else (), said), new)
             if term is not new:
                 term.frequency += 1
                 term.is_accepted &= new.is_accepted and new.predicate == term.predicate
     several = 0
     for answers in known.values():
         term = max(answers.values(), key=lambda term: term.frequency)
-        if len(answers) > 1:
+        if len({ids for ids, _ in answers}) > 1:
             several, term.is_accepted = several + 1, False
         term.frequency = sum(answer.frequency for answer in answers.values())
         yield term
     if several:
         logger.warning("texts with several answers: %d; the most frequent is written", several)
+
+
+def mapped(texts: Iterable[str]) -> Iterator[Term]:
+    """Yield the terms of all items that have a part to map, see `Term.parts`; a warning counts the
+    others, for which a format of mappings has nothing."""
+    without = 0
+    for term in terms(texts):
+        if term.parts:
+            yield term
+        else:
+            without += 1
+    if without:
+        logger.warning(
+            "texts left out, since they deny what they name, doubt it, or say it of the past or of "
+            "a relative: %d; --format tsv has them",
+            without,
+        )
 
 
 def omop_id(candidate: Candidate) -> int:

@@ -18,6 +18,7 @@ from linker.outputs import (
     DECISION_COLUMNS,
     Layout,
     also_text,
+    assertion_of,
     decimals,
     decision_cells,
     owner_of,
@@ -33,7 +34,7 @@ _SHOWN: dict[str, Callable[[Layout], bool]] = {
     **dict.fromkeys(COLUMNS, lambda _: True),
     **dict.fromkeys(("document_id", "spans"), lambda layout: layout.documents),
     "source": lambda layout: layout.sources,
-    "rejected": lambda _: True,
+    **dict.fromkeys(("rejected", "assertion"), lambda _: True),
     **dict.fromkeys(("expanded", *DECISION_COLUMNS), lambda layout: layout.decisions),
     "also": lambda layout: layout.also,
 }
@@ -73,7 +74,8 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     A part without a concept has one row, of which the columns from `concept_id` to `rank` are
     empty. Where the best candidate was too unsure, its id is in the column `rejected`, and its
     confidence in `confidence`; so is one that a person rejected, which `source` says. Scores and
-    confidences have 4 decimals; a confidence is empty where the model has none.
+    confidences have 4 decimals; a confidence is empty where the model has none. `assertion` is what
+    the text says of the part ("absent" of what it denies), and empty where that is present.
 
     `Layout.documents` adds the columns `document_id` and `spans` (`0-5;9-12`), `Layout.sources`
     the column `source`: the file that lent the matched name, or "decision" where a person chose the
@@ -94,7 +96,8 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
     where = owner_of(document, mention), spans_text(mention) or None
     decided = [cell or None for cell in decision_cells(prediction)]
     for part in prediction.parts:
-        said = rejected_id(part) or None, part.expanded, *decided
+        of_part = rejected_id(part) or None, assertion_of(part) or None, part.expanded
+        said = *of_part, *decided
         if part.best is None:
             source = source_of(prediction, part) or None
             empty = (None,) * 5
@@ -104,7 +107,7 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
             values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
             source, also = c.source or None, also_text(c) or None
             if rank > 1 and prediction.state.startswith("accepted"):  # which the first one alone is
-                said = rejected_id(part) or None, part.expanded, *(None,) * len(decided)
+                said = *of_part, *(None,) * len(decided)
             yield mention.text, part.text, *values, *where, source, *said, also
 
 

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from linker.outputs import Layout, jsonl
+from linker.outputs import ASSERTED, Layout, jsonl
 from linker.outputs.terms import Term, csv_of, omop_id, terms
-from linker.types import Candidate, Document
+from linker.types import Candidate, Document, Part
 from linker.version import NAME
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,8 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 
     Usagi knows the numbers of OMOP alone. A concept without one stands in the columns `ADD_INFO`,
     with the `conceptId` 0 and unchecked, and a warning says so. A term is APPROVED where a person
-    accepted its concepts, or that there is none.
+    accepted its concepts, or that there is none. One that denies what it names ("no gout") has no
+    concept, stays unchecked, and the comment says so: Usagi shows all codes that are to be mapped.
     """
     without = 0
     for term in terms(texts):
@@ -52,12 +53,14 @@ def gather(texts: Iterable[str]) -> Iterator[str]:
 
 def _rows(term: Term) -> Iterator[Sequence[object]]:
     """The rows of a term."""
-    parts = [f"{p.text}: {p.best.concept_id if p.best else ''}" for p in term.prediction.parts]
+    every = term.prediction.parts
+    parts = [f"{p.text}: {p.best.concept_id if p.best else ''}{_doubt(p)}" for p in every]
     said = [f"{term.predicate} match"] if term.predicate else []
-    comment = "; ".join((parts if len(parts) > 1 else []) + said)
+    is_plain = len(term.parts) == len(every)
+    comment = "; ".join((parts if len(parts) > 1 or not is_plain else []) + said)
     score = (term.answers and term.prediction.confidence) or 0.0
     status: tuple[object, ...] = "UNCHECKED", "UNREVIEWED", "", 0
-    if term.is_accepted and all(map(omop_id, term.answers)):
+    if term.is_accepted and is_plain and all(map(omop_id, term.answers)):
         by, time = term.accepted_by
         status = "APPROVED", "UNREVIEWED" if term.answers else "UNMATCHED", by, _milliseconds(time)
     for answer in term.answers or [Candidate("", "", "", 0.0)]:
@@ -65,6 +68,11 @@ def _rows(term: Term) -> Iterator[Sequence[object]]:
         source = term.code, term.text, term.frequency, "", answer.concept_id, name
         target = number, name if number else "", "", "MAPS_TO"
         yield (*source, f"{score:.4f}", *status, *target, comment, NAME, 0, "")
+
+
+def _doubt(part: Part) -> str:
+    """What the text says of a part that is not plainly present, behind its concept."""
+    return f" ({ASSERTED[part.assertion]})" if part.assertion in ASSERTED else ""
 
 
 def _milliseconds(time: str) -> int:

@@ -19,7 +19,10 @@ from linker.types import parse_spans
 
 DocumentSort = Literal["number", "doubt"]
 _TITLE = 120  # characters of the first passage that stand in the list
-_WAITING: dict[str, Any] = {"key": None, "state": "not linked", "answers": [], "confidence": None}
+_WAITING: dict[str, Any] = {
+    **{"key": None, "state": "not linked", "answers": [], "confidence": None},
+    "assertion": "present",
+}
 """What there is of a mention that waits to be linked."""
 
 
@@ -36,13 +39,15 @@ def listed(
     mentions: dict[int, int] = defaultdict(int)
     decided: dict[int, int] = defaultdict(int)
     undecided: dict[int, list[Undecided]] = defaultdict(list)
+    wrong: dict[int, float] = defaultdict(float)
     for row in queue.rows():
         for _, number, _ in row.members if row.state != "not linked" else ():
             mentions[number] += 1
             if row.state in DECIDED:
                 decided[number] += 1
             else:
-                undecided[number].append((row.group.form, row.confidence))
+                undecided[number].append((row.group.form, row.certainty))
+                wrong[number] += 1 - (row.confidence or 0.0)
     statement = (
         "SELECT number, id, substr(json_extract(record, '$.document.passages[0].text'), 1, ?) "
         "FROM documents WHERE project = ? ORDER BY number"
@@ -54,7 +59,7 @@ def listed(
             "title": title or "",
             "mentions": mentions[number],
             "decided": decided[number],
-            "doubt": round(sum(1 - (sure or 0.0) for _, sure in undecided[number]), 2),
+            "doubt": round(wrong[number], 2),
         }
         for number, name, title in connection.execute(statement, [_TITLE, queue.project.id])
     ]

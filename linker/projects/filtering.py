@@ -40,8 +40,9 @@ class Filter:
     """Which rows of a queue are wanted."""
 
     show: Show = "all"
-    below: float | None = None  # confidence that their answers have less of, or none
-    above: float | None = None  # confidence that they have at least
+    # confidence that their answers have less of, or none; or a text denies or doubts a mention
+    below: float | None = None
+    above: float | None = None  # confidence that they have at least, and no text does so
     under: str = ""  # the id of a concept that is above their answers, or one of these
     type: str = ""
     q: str = ""  # a text in the mention, its long form, or the ids and names of its answer
@@ -62,6 +63,7 @@ class Columns:
         self.counts = np.fromiter((len(row.members) for row in rows), np.int64, count)
         self.states = np.zeros(count, np.int8)
         self.confidences = np.zeros(count)
+        self.plain = np.zeros(count, bool)  # whether no text denies or doubts a mention
         self.answered = np.zeros(count, np.int64)  # mentions with an answer that is the model's
         self.wrong = np.zeros(count)  # how many of these are expected to be wrong
         self.mentions_in, self.rows_in = Counter[str](), Counter[str]()  # by states
@@ -78,6 +80,7 @@ class Columns:
         is_answered = state in UNDECIDED and is_known
         self.states[place] = STATES.index(state)
         self.confidences[place] = np.nan if confidence is None else confidence
+        self.plain[place] = row.assertion == "present"
         self.answered[place] = count if is_answered else 0
         self.wrong[place] = count * (1 - (confidence or 0.0)) if is_answered else 0.0
         self.mentions_in[state] += count
@@ -124,9 +127,9 @@ class Columns:
         if wanted.show == "flagged":
             mask &= self.flagged(remarks)
         if wanted.below is not None:
-            mask &= ~(self.confidences >= wanted.below)
+            mask &= ~((self.confidences >= wanted.below) & self.plain)
         if wanted.above is not None:
-            mask &= self.confidences >= wanted.above
+            mask &= (self.confidences >= wanted.above) & self.plain
         if wanted.under:
             mask &= self._where(_is_under(dictionary, wanted.under))
         if of := wanted.document:
@@ -190,9 +193,9 @@ class Columns:
         places = column(place if document else 0 for _, document, place in firsts)
         columns = [column(m[0] for m in firsts), places, column(m[1] for m in firsts)]
         if sort == "doubt":
-            # what is expected to be wrong of the mentions; as the model has it, so that a row stays
-            # where it is when it is decided
-            known = (row.group.confidence for row in self.rows)
+            # what is expected to be wrong of the mentions, all where a text denies or doubts one;
+            # as the model has it, so that a row stays where it is when it is decided
+            known = (None if row.group.assertions else row.group.confidence for row in self.rows)
             columns.append(-column((1 - (c or 0.0) for c in known), float) * self.counts)
         if sort == "frequency":
             columns.append(-self.counts)

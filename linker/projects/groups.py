@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from linker.types import Predicate, State
@@ -33,6 +33,8 @@ class Group:
     members: list[Member]
     known: int = 0  # answers that have a confidence
     total: float = 0.0  # of their confidences
+    # what texts say of some of the mentions that are not present: what they deny, doubt, …
+    assertions: set[str] = field(default_factory=set)
 
     @property
     def text(self) -> str:
@@ -96,3 +98,15 @@ class Row:
     def confidence(self) -> float | None:
         """The confidence of the present answer; None where there is none, or people gave it."""
         return self.verdict.confidence if self.verdict else self.group.confidence
+
+    @property
+    def assertion(self) -> str:
+        """What the texts say of the mentions; mixed where they do not say the same of all."""
+        said = self.group.assertions
+        return "present" if not said else "mixed" if len(said) > 1 else min(said)
+
+    @property
+    def certainty(self) -> float | None:
+        """The confidence as far as it counts without a look: None where a text denies or doubts a
+        mention, of which the concept may be right, but is not what the person has."""
+        return self.confidence if self.assertion == "present" else None

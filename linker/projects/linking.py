@@ -237,13 +237,27 @@ def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
 
 
 def shown(prediction: Prediction) -> list[dict[str, Any] | None]:
-    """The concept of each part of an answer; None for a part without one."""
+    """The concept of each part of an answer; None for a part without one.
+
+    What the text says of a part stands beside it where that is not present.
+    """
     return [
         {"concept_id": best.concept_id, "name": best.name, "confidence": best.confidence}
+        | ({} if part.assertion == "present" else {"assertion": part.assertion})
         if (best := part.best)
         else None
         for part in prediction.parts
     ]
+
+
+def assertions_in(shown: str) -> list[str]:
+    """What the texts say of the parts of an answer that are not present, as `shown` has it in JSON.
+
+    No name of a concept has the key in its text, since JSON escapes quotes.
+    """
+    if '"assertion": ' not in shown:  # as nearly always
+        return []
+    return [answer["assertion"] for answer in json.loads(shown) if answer and "assertion" in answer]
 
 
 def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Answered]) -> None:

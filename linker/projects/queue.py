@@ -376,11 +376,12 @@ class Queue:
         """The rows that are wanted whose answers can be accepted in bulk.
 
         They are undecided, have an answer that the dictionary has, and nobody disagrees. Left out
-        are those that somebody flagged, unless flagged ones are wanted, and those of which a
-        decision would be on another undecided row, too, that is not wanted or has another answer.
+        are those of which a text denies or doubts a mention, those that somebody flagged, unless
+        flagged ones are wanted, and those of which a decision would be on another undecided row,
+        too, that is not wanted or has another answer.
         """
         columns = self.columns
-        mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE)
+        mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE) & columns.plain
         if wanted.show != "flagged":
             mask &= ~columns.flagged(self.remarks)
         order = columns.order("document")
@@ -458,6 +459,7 @@ class Queue:
             "state": row.state,
             "answers": verdict.answers if verdict else json.loads(group.shown),
             "confidence": row.confidence,
+            "assertion": row.assertion,
             "flag": bool(self.remarks.get((group.form, "flag"))),
             "note": self.remarks.get((group.form, "note"), ""),
             "differs": row.is_other,

@@ -102,6 +102,7 @@ class Mentions:
                 group = self.groups[key] = Group(key, text, expanded, answer, shown, [])
                 self._add(key)
             group.members.append((mention, document, place))
+            group.assertions.update(linking.assertions_in(shown))
             if confidence is not None:
                 group.known += 1
                 group.total += confidence

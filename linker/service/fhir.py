@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from linker.dictionary import Dictionary
 from linker.linking.requests import Request as LinkRequest
-from linker.outputs import conceptmap
+from linker.outputs import ASSERTED, conceptmap
 from linker.outputs.terms import Term
 from linker.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_mention
 from linker.service.schemas import EXAMPLES, Text
@@ -165,7 +165,10 @@ def _within(systems: Sequence[str], dictionary: Dictionary) -> Selection | None:
 
 
 def _matches(prediction: Prediction, is_r5: bool) -> dict[str, Any]:
-    """The answer: a match for the best concept of each part, and what is to be said of them."""
+    """The answer: a match for the best concept of each part, and what is to be said of them.
+
+    What the text denies, doubts, or says of the past or of a relative is no match.
+    """
     term, matches, said = Term.of(prediction), [], []
     for system, target in conceptmap.targets(term):
         kind, said_of = target.pop("equivalence"), target.pop("comment")
@@ -175,6 +178,11 @@ def _matches(prediction: Prediction, is_r5: bool) -> dict[str, Any]:
         concept = {"name": "concept", "valueCoding": {"system": system, **target}}
         matches.append({"name": "match", "part": [equivalence, concept]})
         said.append(said_of)
+    said += [
+        f"{p.best.concept_id} {p.best.name} is no match, since it is {ASSERTED[p.assertion]}"
+        for p in prediction.parts
+        if p.best and p.assertion in ASSERTED
+    ]
     message = "; ".join(said) or f"no concept{_guesses(prediction)}; {conceptmap.judgement(term)}"
     parameters: list[dict[str, Any]] = [
         {"name": "result", "valueBoolean": bool(matches)},

@@ -47,8 +47,11 @@ _PHRASES = 8  # of each document
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
 _KEYS = "abcdefghijklmnopqrstuvwxyz"
 _STOPS = frozenset(
-    "a an and are as at be been by for from had has have in is it its not of on or that the their "
-    "these this to was were which with we our".split()
+    {
+        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "for", "from", "had", "has"),
+        *("have", "in", "is", "it", "its", "not", "of", "on", "or", "our", "that", "the", "their"),
+        *("these", "this", "to", "was", "we", "were", "which", "with"),
+    }
 )
 
 

@@ -140,16 +140,17 @@ def test_a_table_is_written_in_its_encoding(run: Run, trained: Path, tmp_path: P
     link = ("link", path, "--model", trained, "--column", "Krankheit", "-o", out)
     path.write_bytes("Krankheit;Ort\r\nA-T;Köln\r\n".encode("windows-1252"))
     result = run(*link)
+    one = "1 row: 0 linked, 1 unsure, 0 no concept, 0 empty\n"  # a short form without a text
     assert result.err.splitlines() == [
         f"linker: {path}: is not UTF-8, and was read as windows-1252; "
         "if it is in another, name that with --encoding",
-        "1 row: 1 linked, 0 unsure, 0 empty",
+        one.rstrip(),
     ]
     assert out.read_bytes().startswith(b"Krankheit;Ort;concept_id")
     assert b"A-T;K\xf6ln;MESH:D001260;" in out.read_bytes()
     path.write_bytes("Krankheit;Ort\r\nA-T;Ростов\r\n".encode("windows-1251"))
     assert (run(*link).code, "--encoding" in run(*link).err) == (1, True)
-    assert run(*link, "--encoding", "windows-1251").err == "1 row: 1 linked, 0 unsure, 0 empty\n"
+    assert run(*link, "--encoding", "windows-1251").err == one
     assert "A-T;Ростов;MESH:D001260" in out.read_text("windows-1251")
 
 
@@ -157,11 +158,14 @@ def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     path.write_text('name,disease\n=1,"breast, and ovarian cancer"\n2,\n3,Louis-Bar syndrome\n')
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
-    assert (result.code, result.err) == (0, "3 rows: 2 linked, 0 unsure, 1 empty\n")
+    assert (result.code, result.err) == (0, "3 rows: 2 linked, 0 unsure, 0 no concept, 1 empty\n")
     lines = out.read_text().splitlines()
-    assert lines[0] == "name,disease,concept_id,linker_name,matched_name,confidence,rejected,state"
+    assert (
+        lines[0]
+        == "name,disease,concept_id,linker_name,matched_name,confidence,rejected,assertion,state"
+    )
     assert lines[1].startswith('=1,"breast, and ovarian cancer",MESH:D001943|MESH:D010051,')
-    assert lines[2] == "2,,,,,,,"
+    assert lines[2] == "2,,,,,,,,"
     assert lines[3].startswith("3,Louis-Bar syndrome,MESH:D001260,Ataxia Telangiectasia,")
     assert run("link", path, "--model", trained, "--column", "disease", "-o", path).code == 1
     wrong = run("link", path, "--model", trained, "--column", "disease", "--format", "jsonl")
@@ -174,8 +178,8 @@ def test_options_that_a_table_follows(run: Run, trained: Path, tmp_path: Path) -
     link = ("link", path, "--model", trained, "--column", "disease")
     plain = run(*link)
     told = "1 cell of more than 1,000 characters stayed without an answer, the first in row 4"
-    assert plain.err == f"3 rows: 2 linked, 0 unsure, 1 empty\n{told}\n"
-    assert plain.out.splitlines()[3] == "x" * 1001 + "\t3" + "\t" * 6
+    assert plain.err == f"3 rows: 2 linked, 0 unsure, 0 no concept, 1 empty\n{told}\n"
+    assert plain.out.splitlines()[3] == "x" * 1001 + "\t3" + "\t" * 7
     same = ("--format", "tsv", "-k", 1, "--batch-size", 1, "--workers", 1, "--input-format", "tsv")
     assert run(*link, *same).out == plain.out
     lines = plain.out.splitlines()
@@ -207,7 +211,7 @@ def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> Non
         book.active.append(row)
     book.save(path)
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
-    assert (result.code, result.err) == (0, "2 rows: 1 linked, 0 unsure, 1 empty\n")
+    assert (result.code, result.err) == (0, "2 rows: 1 linked, 0 unsure, 0 no concept, 1 empty\n")
     rows = list(openpyxl.load_workbook(out).active.iter_rows(values_only=True))
     assert rows[0][:4] == ("n", "disease", "concept_id", "name")
     assert rows[1][:4] == (1, "Louis-Bar syndrome", "MESH:D001260", "Ataxia Telangiectasia")

@@ -143,7 +143,7 @@ def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
     expected = link(mentions).out
     for name in ("out.tsv", "out.tsv.gz"):
         result = link(mentions, "-o", tmp_path / name)
-        assert result == (0, "", "3 mentions: 2 linked, 1 unsure, 0 empty\n")
+        assert result == (0, "", "3 mentions: 2 linked, 0 unsure, 1 no concept, 0 empty\n")
     assert (tmp_path / "out.tsv").read_text("utf-8") == expected
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.txt", "out.tsv", "out.tsv.gz"]
@@ -240,15 +240,36 @@ def test_pipes_and_standard_output_by_their_names(
     assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
 
 
+def test_what_is_denied_is_counted(link: Run, tmp_path: Path, deny: Callable[..., None]) -> None:
+    deny("no gout")
+    deny("asthma?", assertion="possible")
+    (path := tmp_path / "m.txt").write_text("gout\nno gout\nasthma?\nzzz qqq\n")
+    out = tmp_path / "out.tsv"
+    counts = (
+        "4 mentions: 3 linked, 0 unsure, 1 no concept, 0 empty; of these 1 denied, 1 possible\n"
+    )
+    assert link(path, "-o", out).err == counts
+    with open(out, encoding="utf-8") as file:
+        said = {row["mention"]: row["assertion"] for row in csv.DictReader(file, delimiter="\t")}
+    assert said == {"gout": "", "no gout": "absent", "asthma?": "possible", "zzz qqq": ""}
+    mapped = link(path, "--format", "sssom", "-o", out)
+    assert mapped.err == (
+        "2 mentions without a mapping of what they deny, doubt, or say of the past or of a "
+        f"relative; --format tsv has all\n{counts}"
+    )
+    assert "gout\tskos:exactMatch" in (text := out.read_text("utf-8"))
+    assert "no gout" not in text
+
+
 def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: Path) -> None:
     second = '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}'
     (tmp_path / "m.jsonl").write_text(f'{{"mention": "gout"}}\n{second}\n')
     assert link(tmp_path / "m.jsonl", "-k", "1", "-o", tmp_path / "out.tsv").code == 0
     with open(tmp_path / "out.tsv", encoding="utf-8", newline="") as file:
         head, first, second = csv.reader(file, "excel-tab")
-    assert head[-3:] == ["document_id", "spans", "rejected"]
-    assert (first[0], first[-2:]) == ("gout", ["", ""])
-    assert (second[0], second[-3:-1]) == ('a "b', ["7", "0-4"])
+    assert head[-4:] == ["document_id", "spans", "rejected", "assertion"]
+    assert (first[0], first[-3:]) == ("gout", ["", "", ""])
+    assert (second[0], second[-4:-2]) == ('a "b', ["7", "0-4"])
     again = link(tmp_path / "out.tsv", "-k", "1").out
     assert [row["mention"] for row in rows(again)] == ["gout", 'a "b']
     assert "document_id" not in again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import linker
 from linker import Decided, Decision, Dictionary, Linker, LinkerError
 from linker.integrations import linker_of
 
-COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "state"]
+COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "assertion", "state"]
 TEXTS = ["podagra", None, "hepatitis B/C", " ", "podagra ", "zzz"]
 IDS = ["MESH:D006073", None, "MESH:D006509|MESH:D006526", None, "MESH:D006073", None]
 
@@ -40,6 +41,16 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
     assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
     assert linked.state.dropna().tolist() == ["model"] * 4
+
+
+def test_what_is_denied_is_a_column(model: Linker, deny: Callable[..., None]) -> None:
+    pandas = pytest.importorskip("pandas")
+    deny("no gout", "hepatitis B/C")
+    frame = pandas.DataFrame({"a": ["gout", "no gout", "hepatitis B/C", None]})
+    said = model.link_column(frame, "a").assertion
+    assert [value if isinstance(value, str) else None for value in said] == [
+        None, "absent", "absent|absent", None,
+    ]  # fmt: skip
 
 
 def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
@@ -134,7 +145,7 @@ def test_what_people_decided_is_said(model: Linker) -> None:
     said = [Decision("podagra", "", reviewer="ann", time="2026-01-01T00:00:00Z")]
     frame = pandas.DataFrame({"a": ["podagra", "gout"]})
     linked = model.link_column(frame, "a", decisions=Decided(said, model))
-    assert list(linked)[7:] == ["source", "reviewer", "time", "decisions"]
+    assert list(linked)[8:] == ["source", "reviewer", "time", "decisions"]
     assert linked.state.tolist() == ["no concept", "model"]
     assert linked.concept_id.isna().tolist() == [True, False]
     assert linked.reviewer.tolist()[0] == "ann"

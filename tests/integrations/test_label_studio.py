@@ -105,6 +105,15 @@ def test_mentions_are_regions_with_ids_where_label_studio_counts_them(client: Te
     assert keys == {("mention", "text", "labels"), ("concept", "text", "textarea")}
 
 
+def test_what_is_denied_is_said_beside_the_concept(
+    client: TestClient, deny: Callable[..., None]
+) -> None:
+    deny("breast cancer")
+    first, concept, *_ = predicted(client)["result"]
+    assert first["meta"]["text"] == "Breast Neoplasms (denied)"
+    assert concept["value"]["text"] == ["MESH:D001943"]
+
+
 def test_a_person_confirms_then_corrects_and_predictions_follow(client: TestClient) -> None:
     before = predicted(client)
     answer = post(client, "webhook", SENT["created"])

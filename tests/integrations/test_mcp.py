@@ -76,6 +76,14 @@ def test_mentions_are_linked_to_ids_of_the_dictionary(linker: Linker) -> None:
     assert [choice["id"] for choice in unsure[0]["alternatives"]] == ["MESH:D001260"]
 
 
+def test_what_is_denied_says_so(linker: Linker, deny: Callable[..., None]) -> None:
+    deny("no gout")
+    (answer,) = asked(server(linker), ("link_mentions", {"mentions": ["no gout", "gout"]}))
+    assert [(p["id"], p["assertion"]) for parts in answer["result"] for p in parts] == [
+        ("MESH:D006073", "absent"), ("MESH:D006073", "present"),
+    ]  # fmt: skip
+
+
 def test_what_is_no_name_fails_no_list(linker: Linker) -> None:
     names = ["gout", "", " ", "x" * 1_001, "asthma"]
     pairs = [{"id": identifier, "label": name} for name in names for identifier in ("D006073", "X")]

@@ -9,7 +9,7 @@ import importlib
 import logging
 import multiprocessing
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,14 @@ def marked(nlp: Any, documents: Iterable[Document]) -> list[Any]:
 
 def ids(spans: Iterable[Any]) -> list[tuple[str, str]]:
     return [(span.text, span.kb_id_) for span in spans]
+
+
+def test_what_the_text_denies_is_an_attribute(model: str, deny: Callable[..., None]) -> None:
+    deny("gout")
+    doc = pipeline(model, name="diseases", ent_labels=["OTHER"])(TEXT)
+    said = {ent.text: ent._.diseases_assertion for ent in doc.ents}
+    assert said == dict.fromkeys(said) | {"gout": "absent"}
+    assert len(said) > 1
 
 
 def answers(doc: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import bioc as library
@@ -54,6 +55,25 @@ def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
     (third,) = read_back(tmp_path, written("bioc", (again, linked)))
     infons = {m.text: dict(m.metadata) for m in third.mentions}
     assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, "-", None]
+
+
+def test_what_is_denied_is_an_infon(tmp_path: Path) -> None:
+    first, _ = reader.read(DATA / "mini.bioc.xml")
+    _, breast, ovarian, *_ = first.mentions
+    denied = replace(part("X:1", 1), assertion="absent")
+    predictions = [
+        Prediction(breast, (part("X:1", 1), denied)), Prediction(ovarian, (part("X:1", 1),)),
+    ]  # fmt: skip
+    (again,) = read_back(tmp_path, written("bioc", (first, predictions)))
+    infons = {m.text: dict(m.metadata) for m in again.mentions}
+    said = [infons[m.text].get("assertion") for m in (breast, ovarian)]
+    assert said == ["-|absent", None]
+    # linked again, it is not denied; an infon of the file's own stays
+    own = replace(again.mentions[2], metadata={"assertion": "own"})
+    again = replace(again, mentions=(*again.mentions[:2], own))
+    linked = [Prediction(m, (part("X:1", 1),)) for m in again.mentions]
+    (third,) = read_back(tmp_path, written("bioc", (again, linked)))
+    assert [m.metadata.get("assertion") for m in third.mentions] == [None, None, "own"]
 
 
 def test_predictions_are_infons_that_the_library_reads() -> None:

@@ -12,7 +12,7 @@ from linker.outputs import ObjectSource, conceptmap
 from linker.types import Candidate, Mention, Part, Prediction
 
 from .conftest import written
-from .test_terms_output import answered
+from .test_terms_output import answered, asserted
 
 GOUT = Candidate("MESH:D006073", "Gout", "gout", 1.0, confidence=0.98765)
 COUGH = Candidate("HP:0012735", "Cough", "cough", 1.0)
@@ -28,6 +28,17 @@ def read(*predictions: Prediction) -> dict[str, Any]:
         written("conceptmap", (None, predictions), vocabulary=source)
     )
     return record
+
+
+def test_what_is_denied_is_no_target() -> None:
+    denied = asserted(answered("no gout", GOUT), "absent")
+    mixed = asserted(answered("fever; no gout", FEVER, GOUT), "present", "absent")
+    (group,) = read(denied, mixed)["group"]
+    (element,) = group["element"]
+    (target,) = element["target"]
+    assert (element["code"], target["code"]) == ("fever; no gout", "D005334")
+    assert target["comment"].startswith("part 1 of 2: fever; no gout; ")
+    assert "group" not in read(denied)
 
 
 def test_the_whole_file() -> None:

@@ -59,7 +59,8 @@ def as_json(*values: object) -> dict[str, Any]:
 
 
 def part(text: str, **values: Any) -> dict[str, Any]:
-    nothing = {"expanded": None, "spans": None, "nil": False, "confidence": None}
+    nothing = {"expanded": None, "spans": None, "nil": False, "assertion": "present"}
+    nothing["confidence"] = None
     return {"text": text, **nothing, "candidates": [], "rejected": None} | values
 
 
@@ -80,6 +81,7 @@ RECORD: dict[str, Any] = {
     "spans": None,
     "parts": [part("breast cancer", **SURE), UNSURE],
     "reading": "split",
+    "assertion": "present",
     "rivals": [WHOLE],
     "state": "model",
     "decisions": [],
@@ -119,11 +121,28 @@ SAID = {"mention": "m", "concept_id": None, "accepted": True, **TEXTS_SAID}
 
 def test_lines_of_earlier_versions_are_read() -> None:
     old = jsonl.from_json(
-        without(RECORD, "confidence", "rejected", "reading", "rivals", "state", "decisions")
+        without(
+            *(RECORD, "confidence", "rejected", "reading", "assertion"),
+            *("rivals", "state", "decisions"),
+        )
     )
     first, second = old.parts
     assert (old.reading, old.rivals) == ("whole", ())
     assert (first.best, second.rejected) == (dataclasses.replace(BREAST, confidence=None), None)
+    assert (first.assertion, old.assertion) == ("present", "present")
+
+
+def test_what_the_text_denies_comes_back() -> None:
+    parts = Part("asthma", candidates=(TEA,)), Part("gout", nil=True, assertion="absent")
+    prediction = Prediction(Mention("asthma; no gout"), parts)
+    record = prediction.to_dict()
+    assert [record["assertion"], *(part["assertion"] for part in record["parts"])] == [
+        *("mixed", "present", "absent")
+    ]
+    assert jsonl.from_json(record) == prediction
+    record["parts"][1]["assertion"] = "denied"
+    with pytest.raises(ValueError, match="the assertion is none of present, absent, possible"):
+        jsonl.from_json(record)
 
 
 def test_one_object_a_line_in_plain_unicode() -> None:
@@ -131,7 +150,7 @@ def test_one_object_a_line_in_plain_unicode() -> None:
     first, second = written("jsonl", *items).splitlines()
     assert first == (
         '{"schema": 1, "mention": "β\\n", "document_id": null, "spans": null, "parts": [], '
-        '"reading": "whole", "rivals": [], "state": "model", "decisions": []}'
+        '"reading": "whole", "assertion": "present", "rivals": [], "state": "model", "decisions": []}'
     )
     assert second == json.dumps(RECORD, ensure_ascii=False)
 

@@ -23,7 +23,7 @@ ITEMS: list[Any] = [
         [
             Prediction(
                 Mention("x and y", ((0, 1), (6, 7))),
-                (Part("x", nil=True, rejected=GOUT), Part("y", nil=True)),
+                (Part("x", nil=True, rejected=GOUT), Part("y", nil=True, assertion="absent")),
             )
         ],
     ),
@@ -43,12 +43,12 @@ def test_rows() -> None:
     ]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
-    place, said = ("7", "0-1;6-7"), (None, "model", None, None, None)
+    none, place, said = (None,) * 5, ("7", "0-1;6-7"), (None, "model", None, None, None)
     assert [tuple(row.values()) for row in table.to_pylist()] == [
-        (1, "gout or so", "gout", *first, None, None, "do.obo", None, *said),
-        (1, "gout or so", "gout", *second, None, None, None, None, *said),
-        (2, "x and y", "x", None, None, None, None, None, 0.5, *place, None, "MESH:D006073", *said),
-        (2, "x and y", "y", None, None, None, None, None, None, *place, None, None, *said),
+        (1, "gout or so", "gout", *first, None, None, "do.obo", None, None, *said),
+        (1, "gout or so", "gout", *second, None, None, None, None, None, *said),
+        (2, "x and y", "x", *none, 0.5, *place, None, "MESH:D006073", None, *said),
+        (2, "x and y", "y", *none, None, *place, None, None, "absent", *said),
     ]
 
 

@@ -53,6 +53,20 @@ def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(lines, delimiter="\t", strict=True))
 
 
+def test_what_is_denied_is_no_mapping() -> None:
+    tea = Part("tea", candidates=(BREAST,))
+    gout = Part("gout", candidates=(GOUT,), assertion="absent")
+    none = Part("x", nil=True, assertion="family")
+    assert [row["object_id"] for row in table(written(one(tea, gout, none)))] == ["MESH:D001943"]
+    said = (
+        Decision("no gout", "MESH:D006073", reviewer="ann"),
+        Decision("no gout", "MESH:D1", accepted=False, reviewer="ann"),
+    )
+    accepted = Prediction(Mention("no gout"), (gout,), state="accepted", decisions=said)
+    rows = [(r["predicate_modifier"], r["object_id"]) for r in table(written(accepted))]
+    assert rows == [("Not", "MESH:D1")]
+
+
 def one(*parts: Part, mention: Mention | str = "gout") -> Prediction:
     mention = Mention(mention) if isinstance(mention, str) else mention
     return Prediction(mention, parts)

@@ -9,8 +9,17 @@ from dataclasses import replace
 import pytest
 
 from linker.outputs import Layout, jsonl
-from linker.outputs.terms import Term, omop_id, terms
-from linker.types import Candidate, Decision, Mention, Part, Prediction, Reference, State
+from linker.outputs.terms import Term, mapped, omop_id, terms
+from linker.types import (
+    Assertion,
+    Candidate,
+    Decision,
+    Mention,
+    Part,
+    Prediction,
+    Reference,
+    State,
+)
 
 GOUT, TEA = Candidate("A:1", "Gout", "gout", 1.0), Candidate("A:2", "Tea", "tea", 0.5)
 
@@ -21,6 +30,12 @@ def answered(text: str, *answers: Candidate | None, state: State = "model") -> P
     return Prediction(
         Mention(text), tuple(parts), state=state, decisions=() if state == "model" else (said,)
     )
+
+
+def asserted(prediction: Prediction, *said: Assertion) -> Prediction:
+    """The prediction whose text says something of its parts."""
+    parts = zip(prediction.parts, said, strict=True)
+    return replace(prediction, parts=tuple(replace(p, assertion=of_part) for p, of_part in parts))
 
 
 def of(*predictions: Prediction) -> list[tuple[str, int, list[str], bool]]:
@@ -49,6 +64,28 @@ def test_what_was_accepted_in_bulk_is_accepted_by_nobody() -> None:
     assert of(seen) == [("gout", 1, ["A:1"], True)]
     assert of(unseen) == [("gout", 1, ["A:1"], False)]
     assert of(seen, unseen) == [("gout", 2, ["A:1"], False)]
+
+
+def test_what_is_denied_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+    denied = asserted(answered("no gout", GOUT), "absent")
+    mixed = asserted(answered("tea; no gout", TEA, GOUT), "present", "absent")
+    assert of(denied, mixed) == [("no gout", 1, [], False), ("tea; no gout", 1, ["A:2"], False)]
+    with caplog.at_level(logging.WARNING):
+        assert [term.text for term in mapped(items([denied, mixed, denied]))] == ["tea; no gout"]
+    assert caplog.messages == [
+        "texts left out, since they deny what they name, doubt it, or say it of the past or of a "
+        "relative: 1; --format tsv has them"
+    ]
+
+
+def test_a_text_that_is_denied_in_some_documents_is_as_in_most(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    plain = answered("gout", GOUT)
+    denied = asserted(plain, "absent")
+    with caplog.at_level(logging.WARNING):
+        assert of(denied, plain, plain) == [("gout", 3, ["A:1"], False)]
+    assert not caplog.messages
 
 
 def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> None:

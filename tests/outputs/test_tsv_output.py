@@ -39,14 +39,30 @@ def test_a_row_for_each_candidate_of_each_part() -> None:
             (Part("breast cancer", candidates=TWO), Part("x cancer", candidates=TWO, nil=True)),
         ),
     ) == [
-        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tconfidence\trejected",
-        "gout\tgout\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t",
-        "breast and x cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1\t\t",
-        "breast and x cancer\tbreast cancer\tMESH:D061325\tHBOC\t0.5000\tbreast cancer syndrome\t2\t\t",
-        "breast and x cancer\tx cancer\t\t\t\t\t\t\t",
+        "mention\tpart\tconcept_id\tname\tscore\tmatched_name\trank\tconfidence\trejected\tassertion",
+        "gout\tgout\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t\t",
+        "breast and x cancer\tbreast cancer\tMESH:D001943\tBreast Neoplasms\t1.0000\tbreast cancer\t1\t\t\t",
+        "breast and x cancer\tbreast cancer\tMESH:D061325\tHBOC\t0.5000\tbreast cancer syndrome\t2\t\t\t",
+        "breast and x cancer\tx cancer\t\t\t\t\t\t\t\t",
         "",
     ]
-    assert written("tsv") == "\t".join((*COLUMNS, "rejected")) + "\n"
+    assert written("tsv") == "\t".join((*COLUMNS, "rejected", "assertion")) + "\n"
+
+
+def test_what_the_text_denies_has_a_column() -> None:
+    parts = (
+        Part("gout", candidates=TWO, assertion="absent"),
+        Part("x", nil=True, assertion="family"),
+        Part("y", candidates=(GOUT,)),
+    )
+    rows = list(csv.DictReader(lines(Prediction(Mention("m"), parts)), delimiter="\t"))
+    assert [row["assertion"] for row in rows] == ["absent", "absent", "family", ""]
+
+
+def test_candidates_of_a_part_without_an_answer_are_no_rows() -> None:
+    part = Part("gout", candidates=TWO, nil=True, rejected=TWO[0])
+    (row,) = csv.DictReader(lines(Prediction(Mention("gout"), (part,))), delimiter="\t")
+    assert (row["concept_id"], row["rank"], row["rejected"]) == ("", "", TWO[0].concept_id)
 
 
 def test_ids_of_other_vocabularies_stand_last() -> None:
@@ -66,9 +82,9 @@ def test_lent_names_have_a_column_for_their_source() -> None:
     parts = (Part("podagra", candidates=(lent, GOUT)), Part("x", nil=True))
     rows = lines(Prediction(Mention("podagra"), parts), documents=True, sources=True)[:-1]
     header, first, second, none = (line.split("\t") for line in rows)
-    assert header[-4:] == ["document_id", "spans", "source", "rejected"]
-    assert [row[-2] for row in (first, second, none)] == ["doid.obo", "", ""]
-    assert (len(header), header[5], first[5]) == (12, "matched_name", "podagra")
+    assert header[-4:] == ["spans", "source", "rejected", "assertion"]
+    assert [row[-3] for row in (first, second, none)] == ["doid.obo", "", ""]
+    assert (len(header), header[5], first[5]) == (13, "matched_name", "podagra")
 
 
 def test_confidences_and_what_was_rejected() -> None:
@@ -80,7 +96,7 @@ def test_confidences_and_what_was_rejected() -> None:
     )
     rows = lines(Prediction(Mention("gout and tea"), parts))[1:4]
     assert [row.split("\t")[6:] for row in rows] == [
-        ["1", "0.9877", ""], ["2", "0.0000", ""], ["", "0.1200", "A:1"],
+        ["1", "0.9877", "", ""], ["2", "0.0000", "", ""], ["", "0.1200", "A:1", ""],
     ]  # fmt: skip
 
 
@@ -89,10 +105,10 @@ def test_where_mentions_of_documents_stand() -> None:
     in_text = Prediction(mention, (Part("a\r\nb", candidates=(GOUT,)),))
     loose = Prediction(Mention("x", document_id="7"), (Part("x"),))
     header, row, _ = lines(in_text, document=Document("1"), documents=True)
-    assert header.split("\t")[8:] == ["document_id", "spans", "rejected"]
-    assert row == "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t1\t0-5;7-9\t"
-    assert lines(loose, documents=True)[1] == "x\tx\t\t\t\t\t\t\t7\t\t"
-    assert lines(loose)[1] == "x\tx\t\t\t\t\t\t\t"
+    assert header.split("\t")[8:] == ["document_id", "spans", "rejected", "assertion"]
+    assert row == "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t1\t0-5;7-9\t\t"
+    assert lines(loose, documents=True)[1] == "x\tx\t\t\t\t\t\t\t7\t\t\t"
+    assert lines(loose)[1] == "x\tx\t\t\t\t\t\t\t\t"
 
 
 TEXT = st.text(
@@ -117,14 +133,14 @@ def test_csv_pandas_and_our_reader_read_what_was_written(
         for mention, name, document in texts
     ]
     text = written("tsv", (None, predictions), documents=True)
-    header = [*COLUMNS, "document_id", "spans", "rejected"]
+    header = [*COLUMNS, "document_id", "spans", "rejected", "assertion"]
     plain = [[field.translate(dict.fromkeys(b"\t\r\n\0", " ")) for field in row] for row in texts]
     rows = [
-        [mention, mention, "A:1", name, "1.0000", name, "1", "", document, "", ""]
+        [mention, mention, "A:1", name, "1.0000", name, "1", "", document, "", "", ""]
         for mention, name, document in plain
     ]
     assert list(csv.reader(io.StringIO(text, newline=""), "excel-tab")) == [header, *rows]
-    assert all(line.count("\t") == 10 for line in text.split("\n")[:-1])  # also for cut
+    assert all(line.count("\t") == 11 for line in text.split("\n")[:-1])  # also for cut
     (tmp_path / "x.tsv").write_bytes(text.encode())
     # nobody said that the ids are right: they are no annotations to train on
     mentions = [Mention(row[0].strip()) for row in plain]

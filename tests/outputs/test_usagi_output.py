@@ -11,7 +11,7 @@ import pytest
 from linker.types import Candidate, Prediction, Reference
 
 from .conftest import written
-from .test_terms_output import answered
+from .test_terms_output import answered, asserted
 
 COUGH = Candidate("OMOP:254761", "Cough", "cough", 1.0, confidence=0.75)
 FEVER = Candidate("OMOP:437663", "Fever", "fever", 1.0, confidence=0.5)
@@ -38,6 +38,18 @@ def test_the_whole_file() -> None:
         "437663,Fever,,MAPS_TO,cough and fever: OMOP:254761; cough and fever: OMOP:437663,"
         "concept-linker,0,\n"
         "x,x,1,,,,0.0000,UNCHECKED,UNREVIEWED,,0,0,,,MAPS_TO,,concept-linker,0,\n"
+    )
+
+
+def test_what_is_denied_stays_to_be_mapped() -> None:
+    denied = asserted(answered("no cough", COUGH, state="accepted"), "absent")
+    mixed = asserted(answered("cough, no fever", COUGH, FEVER), "present", "absent")
+    first, second = rows(denied, mixed)
+    assert (first["conceptId"], first["mappingStatus"]) == ("0", "UNCHECKED")
+    assert first["comment"] == "no cough: OMOP:254761 (denied)"
+    assert second["conceptId"] == "254761"
+    assert second["comment"] == (
+        "cough, no fever: OMOP:254761; cough, no fever: OMOP:437663 (denied)"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +200,38 @@ def test_mentions_of_a_file_that_is_removed_are_gone(tmp_path: Path, linker: Lin
         store.add([Decision("gout", "MESH:D001260")])
         assert reviewed.refresh(reviewed.queue)
         assert reviewed.queue.summary()["mentions"] == count
+
+
+def test_what_is_denied_is_left_for_a_look(
+    tmp_path: Path, linker: Linker, deny: Callable[..., None]
+) -> None:
+    deny("no gout")
+    deny("asthma?", assertion="possible")
+    table = b"name\ngout\nno gout\nasthma?\nbreast cancer\n"
+    with DecisionStore(tmp_path / "d.sqlite") as store:
+        some = Reviewed(store, linker, table, "a.tsv")
+        while not some.refresh(some.queue):
+            pass
+        there = some.queue
+        rows = {row["mention"]: row for row in there.page(Filter(), "document")["rows"]}
+        assert {text: row["assertion"] for text, row in rows.items()} == {
+            "gout": "present",
+            "no gout": "absent",
+            "asthma?": "possible",
+            "breast cancer": "present",
+        }
+        assert rows["no gout"]["answers"] == [
+            rows["gout"]["answers"][0]
+            | {"assertion": "absent", "confidence": rows["no gout"]["confidence"]}
+        ]
+
+        def wanted(**limits: Any) -> set[str]:
+            return {row["mention"] for row in there.page(Filter(**limits))["rows"]}
+
+        assert wanted(above=0.0) == {"gout", "breast cancer"}
+        assert wanted(below=0.0) == {"no gout", "asthma?"}
+        assert not wanted(show="no-concept")  # the concept is there
+        accepted = [row.group.mention for row in there.acceptable(Filter())]
+        assert accepted == ["gout", "breast cancer"]
+        by_doubt = [row["mention"] for row in there.page(Filter())["rows"]]
+        assert by_doubt[:2] == ["no gout", "asthma?"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,6 +39,14 @@ def answered(answer: Any) -> tuple[bool, str, list[Any]]:
 
 
 ATAXIA = "D001260", "Ataxia Telangiectasia"
+
+
+def test_what_is_denied_is_no_match(client: Any, deny: Callable[..., None]) -> None:
+    deny("Louis-Bar syndrome", assertion="possible")
+    name = ("code", "Code", "Louis-Bar syndrome")
+    result, message, matches = answered(client.post(URL, json=parameters(name)))
+    assert (result, matches) == (False, [])
+    assert message == ("MESH:D001260 Ataxia Telangiectasia is no match, since it is possible")
 
 
 @pytest.mark.parametrize(

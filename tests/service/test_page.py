@@ -421,6 +421,28 @@ def test_more_candidates_leave_the_answer(page: Any) -> None:
     status(page, "There are no more candidates.")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_denied_has_a_word_beside_it(
+    page: Any, deny: Callable[..., None], scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    deny("no leukaemia")
+    deny("breast cancer", assertion="family")
+    link(page, "leukaemia\nno leukaemia")
+    word = page.locator("#results .asserted")
+    expect(word).to_have_text("denied")
+    assert "never in bulk" in word.get_attribute("title")
+    denied = page.locator("#results a.mention").nth(1)
+    assert denied.get_attribute("aria-label").startswith("no leukaemia, denied: ")
+    denied.click()
+    expect(page.locator("#place .asserted")).to_have_text("denied")
+    assert problems(page) == ""
+    link(page, "Her mother had breast cancer. She has leukaemia.")
+    said = page.locator("#results [data-asserted]")
+    expect(said).to_have_text(["breast cancer"])
+    assert said.get_attribute("data-asserted") == "in the family"
+
+
 def test_a_reading_with_a_rejected_concept_is_not_offered(page: Any, fake: Fake) -> None:
     text = "Ataxia telangiectasia (A-T): A-T was found."
     link(page, text)
@@ -773,7 +795,13 @@ def test_a_row_of_a_download_says_who_decided(page: Any, fake: Fake, tmp_path: P
     }  # fmt: skip
     wanted = {"mention": "breast cancers", "concept_id": "MESH:D001943", "confidence": "1.0000"}
     wanted |= {"name": "Breast Neoplasms", "matched_name": accepted["matched_name"]}
-    wanted |= {"rejected": "", "source": "decision", "state": "accepted", "reviewer": "Ada"}
+    wanted |= {
+        "rejected": "",
+        "assertion": "",
+        "source": "decision",
+        "state": "accepted",
+        "reviewer": "Ada",
+    }
     assert accepted == wanted | {name: accepted[name] for name in ("time", "decisions")}
     assert accepted["time"] == decision["time"]
     assert (decision["reviewer"], decision["concept_id"]) == ("Ada", "MESH:D001943")

@@ -440,12 +440,12 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> 
     assert answer.headers["content-disposition"].endswith("wards.reviewed.csv")
     header, first, empty, second = answer.content.decode().split("\r\n")[:4]
     assert header == (
-        "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;state;source;reviewer;"
-        "time;decisions;predicate;flag;note"
+        "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;assertion;state;source;"
+        "reviewer;time;decisions;predicate;flag;note"
     )
     assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
     assert ";accepted;decision;Ada;" in first
-    assert empty == ";2" + 13 * ";"
+    assert empty == ";2" + 14 * ";"
     assert second.startswith("breast cancer;3;MESH:D001943;")
     assert second.endswith(";model;;;;;;;ask")
 

@@ -2,7 +2,7 @@
 
 import { inWords } from "./confidence.js";
 import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
-import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, isSame, lookOf } from "./session.js";
+import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf, isSame, lookOf } from "./session.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id, {chooseReading}, called with
@@ -86,7 +86,8 @@ export class AnswerView {
     return make(
       `section.part${place === this.part ? ".in-use" : ""}`,
       { ...attributes, "aria-label": several ? `Part ${place + 1}` : "Candidates" },
-      several && make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`),
+      several &&
+        make("h3", { tabindex: "-1" }, `Part ${place + 1}: ${part.text}`, assertionOf(part.assertion)),
       part.expanded && this.expansionOf(part),
       !best && make("p.none", this.reasonOfNone(offers)),
       make("ol.candidates", list),
@@ -141,7 +142,7 @@ export class AnswerView {
   }
 
   rivalOf({ kind, parts, confidence }) {
-    const answers = parts.map((part) => part.candidates[0]).filter(Boolean);
+    const answers = answersOf({ parts }).filter(Boolean);
     if (!answers.length) return null;
     const ids = [...new Set(answers.map((answer) => answer.concept_id))];
     const now = answersOf(this.entry.prediction).map((answer) => answer?.concept_id);
@@ -178,7 +179,7 @@ function placeOf({ item, prediction }, number, total) {
     prediction.reading !== "whole" && `read ${READ[prediction.reading]}`,
   ];
   const state = make("span.mention", { "data-state": look }, LOOKS[look]);
-  return [state, " ", facts.filter(Boolean).join(" · ")];
+  return [state, assertionOf(prediction.assertion), " ", facts.filter(Boolean).join(" · ")];
 }
 
 /** A confidence; that of the model's own answer also in words. */

@@ -7,7 +7,7 @@ import { completeIn } from "./learning.js";
 import { Marking, isSame } from "./marking.js";
 import { drawAnew, rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
-import { LOOKS, look } from "./session.js";
+import { ASSERTED, LOOKS, look, meaningOf } from "./session.js";
 import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 200 };
@@ -223,11 +223,15 @@ export class DocumentView {
       "data-state": lookOf(this.mentions[marks[0].number]),
       "data-depth": Math.min(marks.length, 3),
     });
+    const asserted = anchor && ASSERTED[this.mentions[anchor.number].assertion];
+    if (asserted) attributes["data-asserted"] = asserted; // the word is no text that is marked
     const link = ({ number }, sign, more = {}) => {
       const label = labelOf(this.mentions[number]);
       // without an address, by which the mouse would drag it instead of selecting its text
       const link = { role: "link", tabindex: "0", "data-anchor": number };
-      const said = { "aria-label": label, title: label };
+      const meaning = meaningOf(this.mentions[number].assertion);
+      const title = [label, meaning].filter(Boolean).join(". ");
+      const said = { "aria-label": label, title };
       return make(sign ? "a.extra" : "a.mention", { ...more, ...link, ...said }, sign ?? content);
     };
     return [
@@ -454,11 +458,12 @@ const lookOf = ({ state, answers, confidence }) => look(state, answers, confiden
 
 /** A mention and its answer in words. */
 function labelOf(mention) {
-  const { text, type, state, answers, confidence, origin } = mention;
+  const { text, type, state, answers, confidence, assertion, origin } = mention;
   const names = answers.map((answer) => answer?.name ?? "no concept").join(" and ");
   const sure = confidence === null ? "" : `, ${percent(confidence)}`;
+  const asserted = ASSERTED[assertion] ? `, ${ASSERTED[assertion]}` : "";
   const by = origin === "hand" ? ", marked by hand" : "";
   const isLinked = state !== "not linked";
   const answer = isLinked ? `${names}${sure}; ${LOOKS[lookOf(mention)]}` : state;
-  return `${text}: ${answer}${by}${type && `; ${type}`}`;
+  return `${text}${asserted}: ${answer}${by}${type && `; ${type}`}`;
 }

@@ -57,6 +57,7 @@ const CELLS = {
   matched_name: ofAnswers("matched_name"),
   confidence: ofParts((part) => part.confidence?.toFixed(4)),
   rejected: ofParts((part) => (part.nil ? part.rejected?.concept_id : "")),
+  assertion: ofParts(({ assertion }) => (assertion === "present" ? "" : assertion)),
   state: ({ prediction }) => prediction.state,
   source: ofParts(sourceOf),
   reviewer: ofDecisions((all) => [...reviewersOf(all)].join("; ")),

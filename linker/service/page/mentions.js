@@ -2,7 +2,8 @@
    many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { LOOKS, answersOf, confidenceOf, lookOf, noneOf } from "./session.js";
+import { ASSERTED, LOOKS, answersOf, assertionOf, confidenceOf, lookOf } from "./session.js";
+import { meaningOf, noneOf } from "./session.js";
 import { pageEnds, pieces } from "./text.js";
 
 const PAGE = { characters: 20_000, marks: 100 };
@@ -92,6 +93,8 @@ export class MentionsView {
       "data-state": lookOf(this.entries[marks[0].number].prediction),
       "data-depth": Math.min(marks.length, 3),
     };
+    const asserted = anchor && ASSERTED[this.entries[anchor.number].prediction.assertion];
+    if (asserted) attributes["data-asserted"] = asserted;
     const shown = anchor
       ? make("a.mention", { ...attributes, ...this.link(anchor.number) }, content)
       : make("span.mention", attributes, content);
@@ -104,8 +107,11 @@ export class MentionsView {
   link(number) {
     const { prediction, said } = this.entries[number];
     const state = LOOKS[lookOf(prediction)] + (said && `: ${said}`);
-    const label = `${prediction.mention}: ${answerInWords(prediction)}; ${state}`;
-    return { href: "#answer", "data-anchor": number, "aria-label": label, title: label };
+    const asserted = ASSERTED[prediction.assertion];
+    const mention = prediction.mention + (asserted ? `, ${asserted}` : "");
+    const label = `${mention}: ${answerInWords(prediction)}; ${state}`;
+    const title = [label, meaningOf(prediction.assertion)].filter(Boolean).join(". ");
+    return { href: "#answer", "data-anchor": number, "aria-label": label, title };
   }
 
   row(number) {
@@ -117,7 +123,7 @@ export class MentionsView {
     const attributes = { "data-entries": number, "data-state": look };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
-      make("th", { scope: "row" }, link),
+      make("th", { scope: "row" }, link, assertionOf(prediction.assertion)),
       make("td", names.join(" | "), said && make("span.facts", `Reviewed: ${said}`)),
       make("td", ids.flatMap((id, part) => [part > 0 && " | ", make("code", id)])),
       make("td.state", LOOKS[look], confidence !== null && make("span.facts", percent(confidence))),

@@ -2,7 +2,7 @@
    asked of the service, a page at a time, when they come into sight. */
 
 import { attempt, byId, count, make, meterOf, percent, plural } from "./elements.js";
-import { LOOKS, isDecided, look, noneOf } from "./session.js";
+import { ASSERTED, LOOKS, assertionOf, isDecided, look, noneOf } from "./session.js";
 
 const PAGE = 100; // rows of a request
 const AROUND = 6; // rows above and below those in sight
@@ -239,6 +239,7 @@ function rowElement(row, place) {
   const label = [
     row.mention,
     row.count > 1 && plural(row.count, "time"),
+    ASSERTED[row.assertion],
     names,
     LOOKS[seen] + kind + (who && ` by ${who}`),
     sure,
@@ -254,6 +255,7 @@ function rowElement(row, place) {
       make("bdi.name", row.mention),
       row.expanded && make("span.note", ` = ${row.expanded}`),
       row.count > 1 && make("span.times", `×${count(row.count)}`),
+      assertionOf(row.assertion),
     ),
     make("span.certainty", sure && [meterOf(row.confidence), sure]),
     make("span.answers", names, " ", make("code", ids)),

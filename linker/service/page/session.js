@@ -3,6 +3,7 @@
 
 import { post, postJson } from "./api.js";
 import { UNSURE } from "./confidence.js";
+import { make } from "./elements.js";
 import { formOf, textOf, unitsOf } from "./text.js";
 
 const BATCH = 200; // mentions of one request, so that the first ones are soon there
@@ -132,6 +133,33 @@ export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no c
 /** The concepts that a prediction answers with, one for each part; null: no concept. */
 export const answersOf = (prediction) =>
   prediction.parts.map((part) => (part.nil ? null : (part.candidates[0] ?? null)));
+
+/* What a text says of what it names, where that is not plainly present; see linker/types.py. */
+export const ASSERTED = {
+  absent: "denied",
+  possible: "possible",
+  historical: "past",
+  family: "in the family",
+  mixed: "mixed",
+};
+const MEANS = {
+  absent: "The text denies it. The concept is that of what is denied.",
+  possible: "The text says that it may be so, or asks for it.",
+  historical: "The text says that it was so.",
+  family: "The text says it of a relative.",
+  mixed: "The text does not say the same of all parts or mentions: some are denied, say.",
+};
+
+/** A word beside a mention that the text denies, doubts, or says of the past or of a relative; null
+ * where it is present. It is never accepted together with others. */
+export function assertionOf(assertion = "present") {
+  if (assertion === "present") return null;
+  return make("span.asserted", { title: meaningOf(assertion) }, ASSERTED[assertion]);
+}
+
+/** What the word means; empty where a mention is present. */
+export const meaningOf = (assertion) =>
+  assertion in MEANS ? `${MEANS[assertion]} It is accepted one by one, never in bulk.` : "";
 
 /** How a mention is read, in words. */
 export const READ = {

@@ -25,7 +25,7 @@ from linker.service.reconciliation.vocabulary import (
     Vocabulary,
     fit,
 )
-from linker.types import Candidate, Selection
+from linker.types import Assertion, Candidate, Selection
 
 SURE = 0.8
 """The confidence that a match needs.
@@ -41,6 +41,13 @@ _MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not
 _UNSEEN = "accepted in bulk"  # a state: nobody looked at the answer
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
+_SAID: dict[Assertion, str] = {
+    "absent": "denied in the cell",
+    "possible": "only possible, says the cell",
+    "historical": "past, says the cell",
+    "family": "of a relative, says the cell",
+}
+"""What stands before the definition of a concept that the cell does not plainly say is present."""
 
 
 def _texts(value: Any) -> list[str]:
@@ -108,6 +115,8 @@ class _Scored:
     is_equal: bool = False  # whether a name of it is what was asked for
     is_certain: bool = False  # whether an id, or a person's decision, names it
     is_open: bool = False  # whether it was asked for by a short form, which may mean another one
+    is_answer: bool = True  # False: the model answers with no concept; this is what might be meant
+    assertion: Assertion = "present"  # what the cell says of it
     candidate: Candidate | None = None  # None where an id names it
     fits: tuple[tuple[str, float], ...] = ()  # how well it fits each property of the query
 
@@ -177,7 +186,8 @@ class Reconciliation:
             key=lambda entry: (-entry.score, not entry.is_certain),
         )
         is_whole = bool(named) or all(len(p.parts) == 1 for p in predictions)
-        matched = self._is_match(ranked, is_whole)
+        is_present = all(p.assertion == "present" for p in predictions)
+        matched = is_present and self._is_match(ranked, is_whole)
         return [
             self._json(entry, matched and entry is ranked[0]) for entry in ranked[: self._query.k]
         ]
@@ -206,6 +216,8 @@ class Reconciliation:
                         normalize(candidate.matched_name) == normalize(self._query.text),
                         candidate.source == DECISION and prediction.state != _UNSEEN,
                         doubt(dictionary, part.text, row) is not None,
+                        part.best is not None,
+                        part.assertion,
                         candidate,
                     )
 
@@ -252,16 +264,17 @@ class Reconciliation:
     def _is_match(self, ranked: Sequence[_Scored], is_whole: bool) -> bool:
         """Whether the first candidate is taken without asking a person.
 
-        The cell names one thing only. An id or a decision names the concept and no other; or the
-        cell is no short form, no other concept has the score, and the model is sure. A model
-        without confidence is sure where a name of the first is what was asked for, and of no other.
+        The cell names one thing only, and denies or doubts nothing, which `result` checks. An id or
+        a decision names the concept and no other; or the cell is no short form, the concept is the
+        model's answer, no other concept has the score, and the model is sure. A model without
+        confidence is sure where a name of the first is what was asked for, and of no other.
         """
         if not ranked or not is_whole:
             return False
         first, others = ranked[0], ranked[1:]
         if first.is_certain:
             return not any(entry.is_certain for entry in others)
-        if first.is_open or (others and first.points == others[0].points):
+        if first.is_open or not first.is_answer or (others and first.points == others[0].points):
             return False
         if self._vocabulary.linker.ranker is None:
             return first.is_equal and not any(entry.is_equal for entry in others)
@@ -275,8 +288,10 @@ class Reconciliation:
             for name in ("confidence", "score", "sparse_score", "dense_score"):
                 values[name] = getattr(candidate, name)
         values |= {f"fits_{pid}": value for pid, value in entry.fits}
+        definition = shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION)
+        said = _SAID.get(entry.assertion, "")
         return reference(dictionary, entry.row) | {
-            "description": shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION),
+            "description": ". ".join(filter(None, (said, definition))),
             "type": [wanted.reference for wanted in self._vocabulary.types_of(entry.row)],
             "score": entry.points,
             "match": matched,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from linker.service.reconciliation.candidates import BATCH, CellQuery, Reconcili
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.service.settings import Settings
 from linker.service.state import Service
-from linker.types import Candidate, Mention, Part, Prediction, State
+from linker.types import Assertion, Candidate, Mention, Part, Prediction, State
 
 from .conftest import SPECS, answers, client_of
 
@@ -221,6 +222,37 @@ def test_a_match_needs_confidence_and_no_short_form(
 ) -> None:
     (entry,) = judged(sampled, {"query": text}, part((identifier, confidence), text=text))
     assert (entry["score"], entry["match"]) == (100 * confidence, matched)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "description"),
+    [
+        ("present", ""),
+        ("absent", "denied in the cell. "),
+        ("possible", "only possible, says the cell. "),
+        ("historical", "past, says the cell. "),
+        ("family", "of a relative, says the cell. "),
+    ],
+)
+def test_what_is_denied_is_never_matched(
+    toy: Linker, assertion: Assertion, description: str
+) -> None:
+    for source in ("", "decision"):
+        sure = replace(part(("TOY:11", 1.0), source=source), assertion=assertion)
+        (entry,) = judged(toy, {"query": "a"}, sure)
+        assert (entry["id"], entry["score"]) == ("TOY:11", 100)
+        assert entry["match"] is (assertion == "present")
+        assert entry["description"].startswith(f"{description}A cancer of the mammary gland")
+    one, denied = part(("TOY:12", 0.9)), replace(part(("TOY:21", 0.9)), assertion=assertion)
+    assert not any(c["match"] for c in judged(toy, {"query": "a; no b"}, one, denied))
+
+
+def test_what_the_model_does_not_answer_is_no_match(toy: Linker) -> None:
+    nil = replace(part(("TOY:21", 0.9)), nil=True)
+    (entry,) = judged(toy, {"query": "a"}, nil)
+    assert (entry["id"], entry["match"]) == ("TOY:21", False)
+    query = {"query": "a", "properties": [{"pid": "id", "v": "TOY:21"}]}
+    assert [(c["id"], c["match"]) for c in judged(toy, query, nil)] == [("TOY:21", True)]
 
 
 def test_a_short_form_is_never_matched_without_confidence(sampled: Linker) -> None:
