@@ -8,7 +8,9 @@ Fitted to the training and development mentions of NCBI Disease and BC5CDR, link
 (its vectors of names take minutes once, and are kept in benchmarks/work): by the dictionary alone,
 by a dictionary that learnt the training mentions (those of the training documents in folds), by one
 without a tenth of its concepts, and by parts of five to a hundred concepts. The last two count
-less, as texts have few mentions without a concept, and most dictionaries are not small. Names of
+less, as texts have few mentions without a concept, and most dictionaries are not small. So do
+mentions in wrappings and with typing errors, and texts that are no disease, among them the
+chemicals of BC5CDR; see `linker.training.noise`. Names of
 the dictionary that it is asked for without them count less, too: no text has them, but they tell
 what one corpus does not, that a longer name seldom means what its last words mean.
 """
@@ -28,14 +30,15 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.lib.data import TITLES, documents
+from benchmarks.lib.data import CORPORA, TITLES, documents, locate
 from benchmarks.lib.linkers import by_score, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, LinkerOptions
 from linker.options import changed, preset
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
-from linker.training import fit_ranker
+from linker.readers import mentions as corpora
+from linker.training import fit_ranker, noise
 from linker.training.settings import RunSettings
 from linker.types import Document, GoldGroup, Mention
 
@@ -71,9 +74,25 @@ def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     is_out = np.random.default_rng(SEED).random(len(names.dictionary)) < MISSING
     fewer = fit_ranker.judged(without_names(names, np.zeros(0, np.int64), is_out), [*train, *devel])
     yield dataclasses.replace(fewer, weight=WEIGHT_MISSING * fewer.weight)
+    yield from fit_ranker.noise_lists(names, [*train, *devel], SEED)
+    if chemicals := [Mention(text, gold=()) for text in substances(corpus, names)]:
+        yield fit_ranker.judged(names, chemicals).weighted(fit_ranker.WEIGHT_NONE)
     for part in small(names, devel):
         weight = np.where(part.is_known, WEIGHT_SMALL, WEIGHT_MISSING * WEIGHT_SMALL)
         yield dataclasses.replace(part, weight=weight.astype(np.float32))
+
+
+def substances(corpus: str, linker: Linker) -> list[str]:
+    """The chemicals that a corpus marks beside its diseases, without those that name a disease."""
+    if corpus != "bc5cdr":
+        return []
+    paths = [locate(CORPORA[corpus][split]) for split in ("train", "devel")]
+    found = (
+        m.text for path in paths for d in corpora.read(path, type="Chemical") for m in d.mentions
+    )
+    return [
+        text for text in dict.fromkeys(found) if not noise.holds_name(text, linker.engine.is_name)
+    ]
 
 
 def without_names(linker: Linker, names: NDArray[np.int64], concepts: NDArray[np.bool_]) -> Linker:

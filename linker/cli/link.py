@@ -50,9 +50,16 @@ if TYPE_CHECKING:
     also=o.ALSO,
     threshold=o.option(
         "Return no concept where the best one has a lower confidence; 0: always return one. "
-        "[default: return no concept where that is more probable than any concept]",
+        "[default: return no concept where that is more probable than any concept, or the best "
+        "one has a lower confidence than 0.1]",
         "P",
         type=o.PROBABILITY,
+    ),
+    short_forms=o.option(
+        "Short forms with their long forms, short<TAB>long on each line, for mentions without a "
+        "text that explains them; they win over the list of linker.",
+        "FILE",
+        type=click.Path(exists=True, dir_okay=False),
     ),
     min_score=o.option("Leave out candidates with a lower score.", "X", type=float, hidden=True),
     device=o.DEVICE,

@@ -66,10 +66,12 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
         concept: the row of the concept that it is taken for.
 
     Returns:
-        None where it is no short form.
+        None where it is no short form, alone or beside words that say nothing of the concept.
     """
     text = text.strip(_AROUND)
-    if len(text.split()) != 1 or len(letters := _letters(text)) > LONGEST_SHORT:
+    if len(words := text.split()) > 1:
+        return _doubt_beside(dictionary, words, concept)
+    if len(letters := _letters(text)) > LONGEST_SHORT:
         return None
     names = dictionary.names
     rows = [
@@ -87,6 +89,22 @@ def doubt(dictionary: Dictionary, text: str, concept: int) -> Doubt | None:
     if annotated is not None and any(annotated[row] and names[row] == text for row in rows):
         return "annotated short form"
     return "short form"
+
+
+def _doubt_beside(dictionary: Dictionary, words: Sequence[str], concept: int) -> Doubt | None:
+    """As `doubt`, of a short form with other words beside it: "IBS severe".
+
+    Where one of these is a word of the concept's names ("HIV infection"), nothing is open.
+    """
+    short = [word for word in words if is_short_form(word.strip(_AROUND))]
+    if not short:
+        return None
+    names = [dictionary.names[row] for row in dictionary.name_rows(concept).tolist()]
+    known = {_letters(word) for name in names for word in name.split()}
+    if any(word not in short and _letters(word) in known for word in words):
+        return None
+    doubts = [doubt(dictionary, word, concept) for word in short if _letters(word) in known]
+    return next(filter(None, doubts), None)
 
 
 def _letters(text: str) -> str:

@@ -24,6 +24,7 @@ from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.outputs import Layout
 from linker.readers import mentions as readers
+from linker.text import short_forms
 from linker.text.find import Overlaps
 from linker.types import Document, Mention, Selection
 
@@ -61,6 +62,7 @@ class LinkSettings:
     decisions: str | None = None  # a file of decisions, which win over the model
     finding: Finding | None = None  # None: mentions are marked, and none is found
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
+    short_forms: str | None = None  # a list of them, which win over those of linker
 
     def load(self) -> Linker:
         """Load the model, on its device, restricted to `within`.
@@ -69,6 +71,9 @@ class LinkSettings:
             LinkerError: it cannot do what the settings ask for; nothing is written yet.
         """
         linker = Linker.load(self.model)
+        if self.short_forms:
+            both = linker.short_forms.beside(short_forms.read(self.short_forms))
+            linker = replace(linker, short_forms=both)
         linker.use(self.precision, self.device)
         linker.checked(Request("", threshold=self.threshold, also=self.also))
         _check_form(self.form, bool(self.also))

@@ -181,6 +181,10 @@ class Engine:
         names[table.naming(own)] = True
         return concepts, names
 
+    def is_name(self, text: str) -> bool:
+        """Whether a text, however it is written, is a name of the dictionary."""
+        return self._reader.names.is_name(text)
+
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
         known: dict[tuple[int, str], list[Wording]] = {}  # documents repeat their mentions
@@ -281,11 +285,11 @@ class Engine:
         return Prediction(answer.mention, parts, kind, (rival,))
 
     def is_none(self, ranking: Ranking, place: int) -> bool:
-        """Whether "no concept" is more probable than any answer."""
+        """Whether "no concept" is more probable than the answer."""
         if ranking.probabilities is None:
             return False
-        none, missed = ranking.probabilities.none[place], ranking.probabilities.missed[place]
-        return bool(none > max(missed, ranking.readings[ranking.best[place]]))
+        none = ranking.probabilities.none[place]
+        return bool(none > ranking.readings[ranking.best[place]])
 
     def _parts(
         self,

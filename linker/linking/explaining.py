@@ -33,7 +33,7 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
-from linker.linking.engine import LIMITS, Engine
+from linker.linking.engine import FLOOR, LIMITS, Engine
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS
@@ -196,10 +196,11 @@ class _Explainer:
 
     def part(self, k: int, is_none: bool) -> ExplainedPart:
         """The answer for the text, with k candidates."""
+        first = self._confidence(0) if len(self.ranked) else None
         return ExplainedPart(
             self.looked_up,
             tuple(self.candidate(self.ranked, i) for i in range(min(k, len(self.ranked)))),
-            is_none,
+            is_none or (first is not None and first < FLOOR),
             self._doubt,
             LIMITS[self._doubt] if self._doubt else None,
         )

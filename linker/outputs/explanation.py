@@ -48,6 +48,7 @@ _DOUBTS = {  # of a text
     "annotated short form": "is a short form, and no text says what it stands for, "
     "although it was annotated with the first candidate",
     "unexplained short form": "is a short form, and its document does not say what it stands for",
+    "listed short form": "is a short form that a list explains, not its text",
 }
 _PREDICATES = {
     "": "",
@@ -235,7 +236,7 @@ def decision(part: ExplainedPart, explanation: Explanation) -> str:
         f"{explanation.missed:.4f} that it has one which was not found"
     )
     if part.rejected:
-        return f"no concept is the answer, since that is the most probable; probabilities: {others}"
+        return f"no concept is the answer, since the first candidate is too improbable; {others}"
     return f"the first candidate is the answer; other probabilities: {others}"
 
 

@@ -105,6 +105,10 @@ class Judged:
         lists, rows = self.lists.only(mentions)
         return Judged(lists, self.right[rows], self.is_known[mentions], self.weight[mentions])
 
+    def weighted(self, weight: float) -> Judged:
+        """The same lists, of which each mention counts as much."""
+        return dataclasses.replace(self, weight=np.full_like(self.weight, weight))
+
     @classmethod
     def joined(cls, parts: Sequence[Judged]) -> Judged:
         """Several of them, one behind another."""

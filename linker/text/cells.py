@@ -236,12 +236,27 @@ def _read(piece: str, is_name: IsName, codes: tuple[str, ...]) -> Iterator[CellP
     whole = bare(piece, is_name, codes)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
-    if not is_name(whole.text) and _WEAK.search(piece):
-        members = [bare(member, is_name, codes) for member in _WEAK.split(piece) if member.strip()]
-        if 1 < len(members) <= _MOST_PARTS and all(is_name(member.text) for member in members):
-            yield from members
-            return
-    yield whole
+    members = [] if is_name(whole.text) else divided(piece, is_name, codes)
+    if members and all(is_known(member.text, is_name) for member in members):
+        yield from members
+    else:
+        yield whole
+
+
+def divided(text: str, is_name: IsName, codes: tuple[str, ...]) -> list[CellPart]:
+    """The texts between commas, slashes and the like; none where none of them is a name."""
+    members = [bare(member, is_name, codes) for member in _WEAK.split(text) if member.strip()]
+    if not 1 < len(members) <= _MOST_PARTS:
+        return []
+    are_names = all(any(map(str.isalpha, member.text)) for member in members)
+    is_one = are_names and any(is_known(member.text, is_name) for member in members)
+    return members if is_one else []
+
+
+def is_known(text: str, is_name: IsName) -> bool:
+    """Whether a text is a name, in American spelling or in the singular."""
+    american = text.replace("ae", "e").replace("oe", "e").replace("our", "or")
+    return is_name(text) or is_name(american) or (text[-1:] == "s" and is_name(american[:-1]))
 
 
 def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:

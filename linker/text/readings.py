@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from linker.text import abbreviations, cells, composites, languages
+from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
@@ -19,6 +20,7 @@ _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+_SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
 
 
@@ -138,11 +140,16 @@ class Reader:
 
     def _told(self, part: PartWording, assertion: Assertion) -> PartWording:
         """A part with its normal form and its assertion."""
-        return replace(part, form=self.names.normalize(part.looked_up), assertion=assertion)
+        form, said = self.names.normalize(part.looked_up), stronger(part.assertion, assertion)
+        return replace(part, form=form, assertion=said)
 
     def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
-        """One of several names in a cell: in the first way in which it is a name."""
-        ways = [parts[0] for _, parts in self._of_one(text, definitions, listed) if len(parts) == 1]
+        """One of several names in a cell: in the first way in which all of it is a name."""
+        ways = [
+            parts[0]
+            for kind, parts in self._of_one(text, definitions, listed)
+            if len(parts) == 1 and (kind != "shortened" or parts[0].aside == "extra")
+        ]
         return next((part for part in ways if self.names.is_name(part.looked_up)), ways[0])
 
     def _of_one(
@@ -157,11 +164,17 @@ class Reader:
             yield "expanded", [PartWording(text, long, is_listed=True)]
         if not self.options.cells or is_name(text):
             return
+        members = cells.divided(text, is_name, tuple(self.options.language.split(",")))
+        if members:
+            parts = [self._of_several(member.text, definitions, listed) for member in members]
+            said = [member.assertion for member in members]
+            yield "split", [replace(p, assertion=a) for p, a in zip(parts, said, strict=True)]
         for short, aside in cells.shortened(text):
             yield "shortened", [PartWording(short, None, aside=aside)]
             if (expanded := listed.expand(short)) != short:
                 yield "expanded", [PartWording(short, expanded, is_listed=True, aside=aside)]
-        if not is_name(long):
+        is_short = text.isupper() and len(text) < _SPELT_OUT
+        if not is_short and not is_name(long):
             form = self.names.normalize(text)
             for respelt in self.names.respell(form)[:_MOST_RESPELT]:
                 pairs = zip(form.split(), respelt.split(), strict=True)

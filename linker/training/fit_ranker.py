@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,14 @@ from linker.linking.ranking import DescribedBatch
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
+from linker.training import noise
 from linker.training.data import TrainingData
 from linker.training.plan import TrainingPlan
 from linker.training.sampling import Stream, rng
 from linker.types import Document, Mention
 
+WEIGHT_NOISY = 0.5  # what a mention counts that stands in a wrapping, or has a typing error
+WEIGHT_NONE = 0.3  # what a text counts that is no disease
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 _FOLDS = 5
 
@@ -67,6 +70,21 @@ def _judged(linker: Linker, mentions: list[Mention], batch: DescribedBatch) -> t
             ):
                 right[rows[i] : rows[i + 1]] = [identifier in accepted for identifier in own]
     return right, known
+
+
+def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
+    """The lists of mentions as people write them in cells, and of texts that are no disease.
+
+    Args:
+        linker: of the names alone, since what stands in a cell was seldom annotated before.
+        items: annotated documents and mentions, which are written as in cells.
+        seed: of the wrappings, the errors and the texts.
+    """
+    random = rng(seed, Stream.NOISE)
+    if mentions := noise.noisy(items, random):
+        yield judged(linker, mentions).weighted(WEIGHT_NOISY)
+    is_name = linker.engine.is_name
+    yield judged(linker, noise.no_disease(items, is_name, random)).weighted(WEIGHT_NONE)
 
 
 def over(
@@ -156,13 +174,15 @@ def fitted(
             reader = dataclasses.replace(linker, generator=linker.generator.sparse)
         text = f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds"
         sources.append((text, lambda: folds(reader, dictionary, mentions, seed, extend)))
+        names = over(reader, dictionary)
+        sources.append(("", lambda: Judged.joined([*noise_lists(names, mentions, seed)])))
     if _annotated(dev) >= FEWEST:
         sources.append((f"{_annotated(dev):,} development mentions", lambda: judged(linker, dev)))
     if not sources:
         say(f"ranker: {start.described}")
         return start
     ranker = rankers.fit(Judged.joined([make() for _, make in sources]), seed, start)
-    facts = {"fitted_to": " and ".join(what for what, _ in sources)}
+    facts = {"fitted_to": " and ".join(what for what, _ in sources if what)}
     ranker = dataclasses.replace(ranker, provenance=facts)
     say(f"ranker: {ranker.described}")
     return ranker

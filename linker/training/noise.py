@@ -108,7 +108,9 @@ def no_disease(
     """
     documents = [item for item in items if isinstance(item, Document) and item.passages]
     texts = [*table(), *(text for d in documents for text in _phrases(d, random))]
-    return [Mention(text, gold=()) for text in dict.fromkeys(texts) if not _holds(text, is_name)]
+    return [
+        Mention(text, gold=()) for text in dict.fromkeys(texts) if not holds_name(text, is_name)
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -133,7 +135,7 @@ def _phrases(document: Document, random: np.random.Generator) -> Iterator[str]:
             yield phrase
 
 
-def _holds(text: str, is_name: IsName) -> bool:
+def holds_name(text: str, is_name: IsName) -> bool:
     """Whether some words of a text, one behind another, are a name."""
     words = text.split()
     pairs = combinations(range(len(words) + 1), 2)

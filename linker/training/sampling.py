@@ -45,6 +45,7 @@ class Stream(IntEnum):
     HELD_OUT = 11  # names that validate grounding instead of being trained on
     # 12 is of former releases
     FOLDS = 13  # of annotated mentions that the ranker is fitted to
+    NOISE = 14  # wrappings and typing errors of mentions, and texts that are no disease
 
 
 def rng(seed: int, stream: Stream, epoch: int = 0) -> np.random.Generator:

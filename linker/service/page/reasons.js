@@ -24,6 +24,7 @@ const DOUBTS = {
   "short form": "a short form, and no text says what it stands for",
   "annotated short form": "a short form, and no text says what it stands for",
   "unexplained short form": "a short form, and its document does not say what it stands for",
+  "listed short form": "a short form that a list explains, not its text",
 };
 const UNLIKE = "its name is less like the mention";
 const LACKS = "its name lacks words of the mention";
