@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -79,17 +79,6 @@ class _Table:
     ends: Sequence[str]
 
     @cached_property
-    def at_start(self) -> re.Pattern[str]:
-        """Finds the longest cue that a cell begins with."""
-        return re.compile(rf"\s*({_either(self.cell['before'])})[\s:;,.–-]*", re.IGNORECASE)
-
-    @cached_property
-    def at_end(self) -> re.Pattern[str]:
-        """Finds a cue that a cell ends with."""
-        cue = _either(self.cell["behind"])
-        return re.compile(rf"[\s:;,(\[=–-]{{0,6}}({cue})[\s)\].!]{{0,4}}$", re.IGNORECASE)
-
-    @cached_property
     def in_text(self) -> re.Pattern[str]:
         """Finds cues of either side, and what ends their scope."""
         phrases = {*self.text["before"], *self.text["behind"], *self.ends}
@@ -156,7 +145,10 @@ _NOT = re.compile(
     r"(.*?\S)\s+(?:(?:is|was|are|were|has|have|had|been)\s+)*(?:not|never)\s*",
     re.IGNORECASE | re.DOTALL,
 )
-_SET_APART = re.compile(r"[:(=–-]\s*$")
+_TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
+_BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_SET_APART = ":(=–-"
+_LONGEST = 8  # words of a cue
 
 
 def cue_of(
@@ -164,7 +156,7 @@ def cue_of(
 ) -> Cue | None:
     """The cue that a cell begins or ends with; None where there is none, or nothing else.
 
-    It is the longest one, or one that is a beginning of it and leaves a name: "no acute leukemia".
+    It is the longest one, or a shorter one that leaves a name: "no acute leukemia".
 
     Args:
         cell: without white space around it.
@@ -172,34 +164,44 @@ def cue_of(
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    table = _table(codes)
-    if (match := table.at_start.match(cell)) and any(map(str.isalnum, cell[match.end() :])):
-        phrase, rest = " ".join(match[1].lower().split()), cell[match.end() :]
-        words = match[1].split()
-        for count in range(1, len(words)):
-            begun = " ".join(words[:count]).lower()
-            longer = cell[match.start(1) :].split(maxsplit=count)[-1]
-            if begun in table.cell["before"] and is_name(longer):
-                phrase, rest = begun, longer
-                break
-        is_weak = ("before", phrase) in table.weak
-        return Cue(table.cell["before"][phrase], rest.strip(), is_weak)
-    match = table.at_end.search(cell) if behind else None
-    if match is None or not any(map(str.isalnum, cell[: match.start()])):
-        return None
-    phrase, rest = " ".join(match[1].lower().split()), cell[: match.start()]
-    said = table.cell["behind"][phrase]
-    is_apart = bool(_SET_APART.search(cell[: match.start(1)]))
-    if denied := _NOT.fullmatch(rest):
-        rest, said = denied[1], _TURNED[said]
-    return Cue(said, rest.strip(), ("behind", phrase) in table.weak and not is_apart)
+    table, ends = _table(codes), [match.end() for match in _TOKEN.finditer(cell)]
+    cues = [
+        Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
+        for end in ends[:_LONGEST]
+        if (phrase := _phrase(cell[:end], table.cell["before"]))
+        and any(map(str.isalnum, rest := cell[end:].lstrip(" :;,.–-")))
+    ]
+    if cues:
+        return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
+    return _cue_behind(cell, table) if behind else None
+
+
+def _cue_behind(cell: str, table: _Table) -> Cue | None:
+    """The longest cue that a cell ends with."""
+    starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
+    for start in starts[-_LONGEST:]:
+        rest = cell[:start].rstrip(_BEFORE_PHRASE)
+        phrase = _phrase(cell[start:].strip(_BEHIND_PHRASE).lstrip("(["), table.cell["behind"])
+        if not phrase or not any(map(str.isalnum, rest)):
+            continue
+        said = table.cell["behind"][phrase]
+        is_apart = cell[len(rest) : start].strip()[-1:] in tuple(_SET_APART)
+        if denied := _NOT.fullmatch(rest):
+            rest, said = denied[1], _TURNED[said]
+        return Cue(said, rest.strip(), ("behind", phrase) in table.weak and not is_apart)
+    return None
+
+
+def _phrase(text: str, phrases: Mapping[str, Assertion]) -> str:
+    """A text as a phrase that is known, with or without the marks behind it; else empty."""
+    text = " ".join(text.lower().split())
+    return next((t for t in (text, text.rstrip(":;,.–-")) if t in phrases), "")
 
 
 def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
     """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
-    match = _table(codes).at_start.match(cell)
-    is_alone = match is not None and match.end() == len(cell) and ":" in cell
-    return _table(codes).cell["before"][" ".join(match[1].lower().split())] if is_alone else None  # type: ignore[index]
+    phrases = _table(codes).cell["before"]
+    return phrases.get(_phrase(cell, phrases)) if cell.endswith(":") else None
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:
