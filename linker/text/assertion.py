@@ -24,6 +24,7 @@ _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
 }
 _REACH = 10  # words between a cue and a name of running text
 _REACH_BEHIND = 5
+_MARKS = ".,:;!)]([=–-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
 _RELATIVES = (
@@ -77,6 +78,16 @@ class _Table:
     text: dict[Side, dict[str, Assertion]]
     weak: frozenset[tuple[Side, str]]
     ends: Sequence[str]
+
+    @cached_property
+    def first_words(self) -> frozenset[str]:
+        """The first words of the cues that cells begin with."""
+        return frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
+
+    @cached_property
+    def last_words(self) -> frozenset[str]:
+        """The last words of the cues that cells end with."""
+        return frozenset(phrase.split()[-1].strip(_MARKS) for phrase in self.cell["behind"])
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -159,12 +170,16 @@ def cue_of(
     It is the longest one, or a shorter one that leaves a name: "no acute leukemia".
 
     Args:
-        cell: without white space around it.
+        cell: without white space around it, and not empty.
         codes: of the languages whose cues are looked for, beside those of English.
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
-    table, ends = _table(codes), [match.end() for match in _TOKEN.finditer(cell)]
+    table, words = _table(codes), cell.lower().split()
+    is_behind = behind and words[-1].strip(_MARKS) in table.last_words
+    if re.split(r"[:;,]", words[0])[0].rstrip(_MARKS) not in table.first_words:
+        return _cue_behind(cell, table) if is_behind else None
+    ends = [match.end() for match in _TOKEN.finditer(cell)]
     cues = [
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
@@ -173,7 +188,7 @@ def cue_of(
     ]
     if cues:
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
-    return _cue_behind(cell, table) if behind else None
+    return _cue_behind(cell, table) if is_behind else None
 
 
 def _cue_behind(cell: str, table: _Table) -> Cue | None:

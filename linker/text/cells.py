@@ -122,6 +122,8 @@ _BEHIND = [
         ),
     )
 ]
+_UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
+_MARKING = re.compile(r"\b(?:no|not|nos|nec|nfs|uns\w*|without|näher|sans|sai)\b", re.IGNORECASE)
 _LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
 _SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
@@ -220,7 +222,10 @@ def parts(
         return [whole]
     known = is_known or is_name
     between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
-    for piece in (piece for item in _items(text) for piece in between.split(item)):
+    pieces = [piece for item in _items(text) for piece in between.split(item)]
+    if any(piece.count("(") != piece.count(")") for piece in pieces):
+        pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
+    for piece in pieces:
         if _CODE_ALONE.fullmatch(piece.strip()):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
@@ -294,6 +299,8 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
     A cue in front of all holds for each; one behind all does, too, unless commas divide them.
     """
+    if not _WEAK.search(text):
+        return []
     inner = bare(text, is_name, codes, behind="," not in text)
     written = [member for member in _WEAK.split(inner.text) if member.strip()]
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
@@ -341,6 +348,8 @@ def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = T
 
 def _without_marks(text: str, is_name: IsName) -> str:
     """A text without the marks at its ends, unless nothing else is left."""
+    if _UNMARKED.fullmatch(text) and not _MARKING.search(text):
+        return text  # as most are
     wrapped = _WRAPPED.fullmatch(text)
     if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in wrapped[2]:
         text = wrapped[2]
