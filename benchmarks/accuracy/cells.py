@@ -326,7 +326,7 @@ def mentions(asked: Asked) -> list[Row]:
     rows = []
     for corpus, texts in asked.documents.items():
         single = [asked.plain[text] for text in asked.single[corpus]]
-        said = Counter(assertion(asked.plain[text]) for text in asked.annotated[corpus])
+        said = Counter(asked.plain[text].assertion for text in asked.annotated[corpus])
         figures = run.evaluate(texts, asked.linker, "strict", (1,)).record
         row = {
             "corpus": corpus,

@@ -223,7 +223,7 @@ def parts(
     known = is_known or is_name
     between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
     pieces = [piece for item in _items(text) for piece in between.split(item)]
-    if any(piece.count("(") != piece.count(")") for piece in pieces):
+    if any(piece.count("(") > piece.count(")") for piece in pieces):
         pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
     for piece in pieces:
         if _CODE_ALONE.fullmatch(piece.strip()):

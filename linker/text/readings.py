@@ -172,6 +172,11 @@ class Reader:
         if is_name(long) and not is_name(text):
             yield "expanded", [PartWording(text, long, is_listed=True)]
             return
+        if self.options.cells and not is_name(text):
+            short = next((s for s, aside in cells.shortened(text) if aside == "extra"), text)
+            if is_name(short):
+                yield "whole", [PartWording(short, None)]
+                return
         yield from self._as_written(text, definitions)
         if long != text:
             yield "expanded", [PartWording(text, long, is_listed=True)]
