@@ -136,7 +136,9 @@ class Reader:
             said = [part.assertion for part in found]
             if len(found) == 1:  # of all parts of a composite
                 said *= len(parts)
-            wording = Wording(kind, tuple(map(self._told, parts, said)), len(found) > 1)
+            is_first = not wordings and len(parts) > 1
+            each = is_first and all(is_name(part.looked_up) for part in parts)
+            wording = Wording(kind, tuple(map(self._told, parts, said)), len(found) > 1 or each)
             wordings.setdefault(wording.forms, wording)
             if not self.rivals:
                 break
@@ -209,10 +211,9 @@ class Reader:
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
         text = abbreviations.expand(mention, definitions.first)
-        if self.options.composites:
-            parts = composites.split(text, is_name, spoken)
-            if len(parts) > 1:
-                yield "split", _as_they_are(parts)
+        parts = composites.split(text, is_name, spoken) if self.options.composites else [text]
+        if len(parts) > 1:
+            yield "split", _as_they_are(parts)
         if text == mention:
             yield "whole", _as_they_are([mention])
         else:
@@ -227,6 +228,8 @@ class Reader:
         bold = self.options.composites and composites.bold_split(text, is_name, spoken)
         if bold and len(bold) > 1:
             yield "split", _as_they_are(bold)
+        if len(parts) > 1 and all(map(is_name, parts)):
+            return  # a part of a composite is not all of it
         for kind, texts in _around_names(text, is_name, self.options.composites):
             yield kind, _as_they_are(texts)
 

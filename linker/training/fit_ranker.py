@@ -83,8 +83,10 @@ def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     random = rng(seed, Stream.NOISE)
     if mentions := noise.noisy(items, random):
         yield judged(linker, mentions).weighted(WEIGHT_NOISY)
-    is_name = linker.engine.is_name
-    yield judged(linker, noise.no_disease(items, is_name, random)).weighted(WEIGHT_NONE)
+    texts = noise.no_disease(items, linker.engine.is_name, random)
+    most = min(len(texts), _annotated(items))  # a few mentions are not outweighed
+    chosen = [texts[row] for row in random.permutation(len(texts))[:most].tolist()]
+    yield judged(linker, chosen).weighted(WEIGHT_NONE)
 
 
 def over(
