@@ -186,7 +186,10 @@ def linker(toy: Linker) -> Linker:
     [
         (0.3, 0.5, 0.2, None, False),
         (0.3, 0.5, 0.2, 0, True),  # everything is answered
-        (0.2, 0.3, 0.5, None, True),  # it has a concept, probably, and this one is the best
+        (0.2, 0.29, 0.51, None, True),  # it has a concept, probably, and this one is the best
+        (0.2, 0.31, 0.49, None, False),
+        (0.09, 0.0, 0.91, None, False),  # below the floor
+        (0.11, 0.0, 0.89, None, True),
         (0.2, 0.3, 0.5, 0.25, False),
         (0.6, 0.3, 0.1, None, True),
         (0.6, 0.3, 0.1, 0.59, True),
@@ -213,7 +216,7 @@ def test_what_has_no_answer(
     assert (part.rejected is None) is is_answered
     assert bool(part.returned) is is_answered
     # an explanation says what a question without a threshold gets
-    assert linker.explain("heart attack").parts[0].rejected is (none > max(missed, first))
+    assert linker.explain("heart attack").parts[0].rejected is (none > 1.5 * first or first < 0.1)
 
 
 def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:

@@ -134,7 +134,7 @@ def test_a_frequent_name_has_its_bonus(hybrid: Linker) -> None:
 
 @pytest.mark.parametrize("identifier", ["MESH:D001260", "MESH:D007938", "MESH:D000740"])
 def test_a_rank_is_the_place_in_a_ranking_of_all(linker: Linker, identifier: str) -> None:
-    text = "atxia telangiectasia leukemia"
+    text = "atxi telangiectasia leukemia"
     candidate = asked_candidate(linker.explain(text, concept=identifier, k=1))
     scores = best_scores(linker, text)
     assert candidate.parts.score == pytest.approx(scores[identifier], abs=1e-5)
