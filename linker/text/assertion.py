@@ -327,8 +327,9 @@ class _Table:
     @cached_property
     def at_end(self) -> re.Pattern[str]:
         """Finds a cue that a cell ends with."""
-        cue = _either(self.cell["behind"])
-        return re.compile(rf"[\s:;,(\[=–-]*({cue})[\s)\].!]*$", re.IGNORECASE)
+        cue, signs = _either(self.cell["behind"]), r"[\s:;,(\[=–-]"
+        # a run of signs is entered at its start alone: time stays linear
+        return re.compile(rf"(?<!{signs}){signs}*({cue})[\s)\].!]*$", re.IGNORECASE)
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:

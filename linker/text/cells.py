@@ -18,8 +18,9 @@ from linker.text import assertion
 from linker.text.composites import IsName
 from linker.types import Assertion
 
-_LONGEST = 1_000  # characters of a cell that is read
+LONGEST = 1_000  # characters of a cell that is read
 _MOST_PARTS = 100  # names of a cell
+_MOST_LAYERS = 20  # marks on each other around a name that are taken off
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -29,7 +30,7 @@ _SPACE = re.compile(r"[^\S\n]+")
 _ICD = r"[A-TV-Z]\d[0-9A-Z]"
 _SYSTEM = (
     r"(?:ICD(?:-?(?:8|9|10|11))?(?:-?(?:CM|GM|WHO|O|AM|UK))?|SNOMED(?:[ -]?CT)?|SCTID|MESH|UMLS|CUI"
-    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
+    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?(?=[\W_])|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
 )
 _CODE = (  # that is one wherever it stands
     rf"(?:{_SYSTEM}[\s:#_-]*(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
@@ -42,7 +43,7 @@ _LABEL = (
     r"|diagnóstico|problems?|conditions?|complaint|comorbidit(?:y|ies)|impression|indication"
     r"|assessment|disease|reason|finding|name|label|issue|pathology)"
 )
-_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
+_AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")
 _BEFORE = [
     re.compile(pattern, re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
@@ -60,17 +61,21 @@ _BEFORE = [
         (r"(?:unspecified|unsp\.?)\s+", True),
     )
 ]
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_MONTH = (  # no more than its name: "sepsis 2014", "Marfan 2014"
+    r"(?<![a-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?"
+)
 _YEAR = r"(?:19|20)\d{2}"
 _DATE = (
     rf"(?:\d{{1,2}}[./-]\d{{1,2}}[./-](?:{_YEAR}|\d{{2}})|{_YEAR}-\d{{1,2}}(?:-\d{{1,2}})?"
     rf"|\d{{1,2}}[./]{_YEAR}|(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?{_MONTH}\s*,?\s*(?:\d{{1,2}},\s*)?"
     rf"{_YEAR}|{_YEAR}s?)"
 )
-_SINCE = (
-    r"(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\.|circa|ca\.?|about|~|@"
-    r"|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
+_SINCE = (  # not within a word: "infection (2014)"
+    r"(?<!\w)(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\."
+    r"|circa|ca\.?|about|~|@|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
 )
+_GAP = r"(?<![\s,;:(\[–—-])[\s,;:(\[–—-]"  # entered at its start alone: time stays linear
 _BEHIND = [
     re.compile(rf"(?:{pattern})\s*$", re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
@@ -80,7 +85,8 @@ _BEHIND = [
         (rf"[\s,;:|=–—-]+{_CODE}", False),
         (rf"\s+[-–—|;:]\s+{_ICD}", False),
         (
-            r"[\s,;:/(\[–—-]*\b(?:N\.?O\.?S\.?|N\.?E\.?C\.?|unspecified|unspec\.?|unsp\.?|u/s"
+            r"(?<![\s,;:/(\[–—-])[\s,;:/(\[–—-]*\b(?:N\.?O\.?S\.?|N\.?E\.?C\.?"
+            r"|unspecified|unspec\.?|unsp\.?|u/s"
             r"|not otherwise specified|not elsewhere classified|not otherwise classified"
             r"|not specified|not further specified|NFS|(?:site|type|cause|unspecified|nature)"
             r" (?:unspecified|not specified)|unspecified (?:site|type|cause|organism|part)"
@@ -88,25 +94,25 @@ _BEHIND = [
             r"[)\]]*",
             True,
         ),
-        (r"[\s,;:(\[–—-]*(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]*", True),
+        (rf"{_GAP}*(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]*", True),
         (
             r"\s*[(\[](?:disorder|finding|disease|diagnosis|situation|morphologic abnormality"
             r"|event|observable entity)[)\]]",
             True,
         ),
-        (rf"[\s,;:(\[–—-]*(?:{_SINCE}\s+)*\(?{_DATE}[)\]]*", True),
+        (rf"{_GAP}*(?:{_SINCE}\s+)*\(?{_DATE}[)\]]*", True),
         (
-            r"[\s,;:(\[–—-]+(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
+            _GAP + r"+(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
             r"(?:years?|yrs?|y|months?|mths?|mo|weeks?|wks?|wk|days?)\.?(?:\s+ago|\s+duration)?"
             r"[)\]]*",
             True,
         ),
         (
-            r"[\s,;:(\[–—-]*(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}[)\]]*",
+            _GAP + r"*\b(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}[)\]]*",
             True,
         ),
         (
-            r"[\s,;:(\[–—-]+(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
+            _GAP + r"+(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
             r"(?:mg|mcg|µg|μg|ug|g|ml|units?|iu)(?:/(?:kg|d|day|24h|ml|h))?"
             r"(?:\s+(?:od|bd|tds|qds|qd|bid|tid|daily|weekly|prn|po|iv|sc|im|once|twice|a day))*"
             r"[)\]]*",
@@ -114,6 +120,7 @@ _BEHIND = [
         ),
     )
 ]
+_CODE_OR_DATE = re.compile(rf"[\W_]*(?:{_CODE}|(?i:{_DATE}))[\W_]*")
 _LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
@@ -191,7 +198,7 @@ def parts(
     """
     if is_nothing(text, codes):
         return []
-    if len(text) > _LONGEST or (is_name(text) and "?" not in text):
+    if len(text) > LONGEST or (is_name(text) and "?" not in text):
         return [CellPart(text)]
     if not lines:
         text = text.replace("\n", " ")
@@ -201,11 +208,13 @@ def parts(
 
 
 def is_nothing(text: str, codes: tuple[str, ...]) -> bool:
-    """Whether a cell says that nothing was entered: "n/a", "unknown", "see letter".
+    """Whether a cell is marks alone, or says that nothing was entered: "n/a", "see letter".
 
     Words of all languages are known; those of a few letters mean something else in another one.
     """
     words = _AROUND.sub("", text.casefold().replace("’", "'")).split()
+    if not words:
+        return True
     language = _nothing().get(" ".join(words))
     return language is not None and (language in ("any", "en", *codes) or len("".join(words)) > 3)
 
@@ -236,7 +245,10 @@ def _read(piece: str, is_name: IsName, codes: tuple[str, ...]) -> Iterator[CellP
     whole = bare(piece, is_name, codes)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
-    members = [] if is_name(whole.text) else divided(piece, is_name, codes)
+    is_whole = is_name(whole.text)
+    if not is_whole and _CODE_OR_DATE.fullmatch(whole.text):
+        return
+    members = [] if is_whole else divided(piece, is_name, codes)
     if members and all(is_known(member.text, is_name) for member in members):
         yield from members
     else:
@@ -265,7 +277,9 @@ def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:
     text, before = text.strip(), ""
     if "?" in (text[:2] + text[-2:]):  # which are no signs of a name
         said, text = "possible", _ASKED.sub(" ", text).strip()
-    while text != before and not is_name(text):
+    for _ in range(_MOST_LAYERS):
+        if text == before or is_name(text):
+            break
         before = text
         cue = assertion.cue_of(text, codes)
         if cue and not (cue.is_weak and not is_name(_without_marks(cue.rest, is_name))):
@@ -278,7 +292,8 @@ def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:
 def _without_marks(text: str, is_name: IsName) -> str:
     """A text without the marks at its ends, unless nothing else is left."""
     wrapped = _WRAPPED.fullmatch(text)
-    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in wrapped[2]:
+    inner = wrapped[2].lstrip(wrapped[1]) if wrapped else ""
+    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in inner:
         text = wrapped[2]
     for pattern in (*_BEFORE, _LEADING_DATE):
         if is_name(text):

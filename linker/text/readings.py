@@ -162,7 +162,7 @@ class Reader:
             return
         if (long := listed.expand(text)) != text:
             yield "expanded", [PartWording(text, long, is_listed=True)]
-        if not self.options.cells or is_name(text):
+        if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         members = cells.divided(text, is_name, tuple(self.options.language.split(",")))
         if members:
