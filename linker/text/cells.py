@@ -73,16 +73,17 @@ _DATE = (
 )
 _SINCE = (  # not within a word: "infection (2014)"
     r"(?<!\w)(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\."
-    r"|circa|ca\.?|about|~|@|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
+    r"|circa|ca\.?|about|~|@|until|before|after|around|early|late|mid|first seen|noted|date"
+    r"|year|yr)"
 )
 _GAP = r"(?<![\s,;:(\[–—-])[\s,;:(\[–—-]"  # entered at its start alone: time stays linear
 _BEHIND = [
     re.compile(rf"(?:{pattern})\s*$", re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
         (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»*†‡§>←–—-]+", True),
-        (rf"[\s,;:|=–—-]*[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
-        (rf"[\s,;:|=–—-]*[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
-        (rf"[\s,;:|=–—-]+{_CODE}", False),
+        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]*[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
+        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]*[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
+        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]+{_CODE}", False),
         (rf"\s+[-–—|;:]\s+{_ICD}", False),
         (
             r"(?<![\s,;:/(\[–—-])[\s,;:/(\[–—-]*\b(?:N\.?O\.?S\.?|N\.?E\.?C\.?"
