@@ -7,6 +7,7 @@ dictionary is left as it is: nothing of it is a mark.
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -293,8 +294,7 @@ def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:
 def _without_marks(text: str, is_name: IsName) -> str:
     """A text without the marks at its ends, unless nothing else is left."""
     wrapped = _WRAPPED.fullmatch(text)
-    inner = wrapped[2].lstrip(wrapped[1]) if wrapped else ""
-    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in inner:
+    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_around(wrapped[1], wrapped[2]):
         text = wrapped[2]
     for pattern in (*_BEFORE, _LEADING_DATE):
         if is_name(text):
@@ -309,6 +309,15 @@ def _without_marks(text: str, is_name: IsName) -> str:
         if match and any(map(str.isalpha, text[: match.start()])):
             text = text[: match.start()]
     return text.strip()
+
+
+def _is_around(opening: str, inner: str) -> bool:
+    """Whether a bracket or quote before a text is closed behind it, and not within it."""
+    closing = _CLOSING[opening]
+    if opening == closing:
+        return opening not in inner
+    depths = itertools.accumulate((sign == opening) - (sign == closing) for sign in inner)
+    return min(depths, default=0) >= 0
 
 
 def shortened(text: str) -> Iterator[tuple[str, Aside]]:
