@@ -398,7 +398,8 @@ def cue_of(cell: str, codes: tuple[str, ...]) -> Cue | None:
     if match is None or not any(map(str.isalnum, rest)):
         return None
     phrase = " ".join(match[1].lower().split())
-    return Cue(table.cell[side][phrase], rest.strip(), (side, phrase) in table.weak)
+    said = table.cell[side].get(phrase)  # None of letters that only `re` holds for equal: "hıstory"
+    return said and Cue(said, rest.strip(), (side, phrase) in table.weak)
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:
