@@ -182,7 +182,7 @@ class Reader:
         yield from self._as_written(text, definitions)
         if long != text:
             yield "expanded", [PartWording(text, long, is_listed=True)]
-        if not self.options.cells or is_name(text):
+        if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         known = partial(self._is_known, listed=listed)
         members = cells.divided(text, is_name, known, tuple(self.options.language.split(",")))

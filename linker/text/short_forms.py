@@ -75,6 +75,7 @@ def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
         if not line.strip() or line.startswith("#"):
             continue
         short, *longs = (part.strip() for part in line.split("\t"))
+        short = short.lower() if len(short) >= _ANY_CASE else short
         problem = ""
         if len(longs) != 1 or not short or not longs[0] or not _TOKEN.fullmatch(short):
             problem = "this is no short form with its long form"

@@ -1,0 +1,190 @@
+"""What a text says of a disease: is it there, denied, suspected, past, a relative's?"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.text.assertion import _CUES, Cue, cue_of, in_text, stronger
+from linker.types import ASSERTIONS
+
+EN = ("en",)
+
+
+@pytest.mark.parametrize(
+    ("cell", "assertion", "rest"),
+    [
+        ("no gout", "absent", "gout"),
+        ("No history of gout", "absent", "gout"),  # the longest cue
+        ("NEGATIVE  for: gout", "absent", "gout"),
+        ("gout - excluded", "absent", "gout"),
+        ("gout (excluded).", "absent", "gout"),
+        ("gout: no", "absent", "gout"),
+        ("gout was ruled out", "absent", "gout"),
+        ("r/o gout", "possible", "gout"),
+        ("gout, to be confirmed", "possible", "gout"),
+        ("h/o gout", "historical", "gout"),
+        ("gout in childhood", "historical", "gout"),
+        ("FH gout", "family", "gout"),
+        ("maternal aunt had gout", "family", "gout"),
+        ("gout (mother)", "family", "gout"),
+        ("known gout", "present", "gout"),
+        ("gout on treatment", "present", "gout"),
+        ("no gout - mother", "absent", "gout - mother"),  # one at a time, that before first
+        ("not only gout", "present", "gout"),
+        ("no 痛風", "absent", "痛風"),
+    ],
+)
+def test_a_cue_of_a_cell(cell: str, assertion: str, rest: str) -> None:
+    assert cue_of(cell, EN) == Cue(assertion, rest, False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("", "gout", "no", "history of", "excluded", "no -", "- excluded", "(no)", "h/o :"),
+        *("nose bleed", "non-Hodgkin lymphoma", "no-reflow", "Notalgia", "sno gout", "gout nose"),
+        *("familyhistory of gout", "goutexcluded", "sine gout"),
+    ],
+)
+def test_no_cue(cell: str) -> None:
+    assert cue_of(cell, EN) is None
+
+
+def test_a_weak_cue_says_so() -> None:
+    assert cue_of("old gout", EN) == Cue("historical", "gout", True)
+    assert cue_of("absence of gout", EN) == Cue("absent", "gout", True)
+
+
+@pytest.mark.parametrize("cell", ["ſuspected gout", "hıstory of gout", "HİSTORY of gout"])
+def test_letters_that_only_look_alike_are_no_cue(cell: str) -> None:
+    assert cue_of(cell, EN) is None
+
+
+@pytest.mark.parametrize(
+    ("cell", "code", "assertion"),
+    [
+        ("V.a. Gicht", "de", "possible"),
+        ("Z.n. Gicht", "de", "historical"),
+        ("kein Hinweis auf Gicht", "de", "absent"),
+        ("Gicht ausgeschlossen", "de", "absent"),
+        ("Familienanamnese Gicht", "de", "family"),
+        ("pas de goutte", "fr", "absent"),
+        ("antécédents familiaux de goutte", "fr", "family"),
+        ("goutte à confirmer", "fr", "possible"),
+        ("niega gota", "es", "absent"),
+        ("sospecha de gota", "es", "possible"),
+        ("antecedentes de gota", "es", "historical"),
+        ("no gout", "fr", "absent"),  # those of English are always among them
+    ],
+)
+def test_languages(cell: str, code: str, assertion: str) -> None:
+    cue = cue_of(cell, (code,))
+    assert cue is not None
+    assert cue.assertion == assertion
+    assert cell.endswith("gout") or cue_of(cell, EN) is None
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=200), st.sampled_from([EN, ("de",), ("fr", "es")]))
+def test_any_text_may_be_a_cell(cell: str, codes: tuple[str, ...]) -> None:
+    cue = cue_of(cell.strip(), codes)
+    assert cue is None or (len(cue.rest) < len(cell) and any(map(str.isalnum, cue.rest)))
+
+
+@pytest.mark.parametrize("code", _CUES)
+def test_each_cue_is_read_in_its_language(code: str) -> None:
+    """A phrase that is listed with two classes has the first one, in this language or English."""
+    for (_, side), phrases in _CUES[code].items():
+        for phrase in (written.lstrip("=~") for written in phrases.split("|")):
+            assert phrase == " ".join(phrase.lower().split())
+            cell = f"{phrase} quux" if side == "before" else f"quux {phrase}"
+            cue = cue_of(cell, (code,))
+            assert cue is not None, phrase
+            assert "quux" in cue.rest, phrase
+
+
+def test_of_two_the_stronger_one_counts() -> None:
+    order = ["present", "historical", "possible", "absent", "family"]
+    assert sorted(ASSERTIONS) == sorted(order)
+    for i, first in enumerate(order):
+        for j, second in enumerate(order):
+            assert stronger(first, second) == order[max(i, j)]  # type: ignore[arg-type]
+
+
+def said(marked: str, *codes: str) -> str:
+    """What a text says of the names in square brackets, by first letters."""
+    text, spans = "", []
+    for piece in re.split(r"(\[[^]]*\])", marked):
+        if piece.startswith("["):
+            spans.append((len(text), len(text) + len(piece) - 2))
+        text += piece.strip("[]")
+    found = in_text(text, spans, codes or EN)
+    assert in_text(text, spans[::-1], codes or EN) == found[::-1]
+    return " ".join(word[0] for word in found)
+
+
+TEN = "a b c d e f g h i j"  # words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He has [gout].", "p"),
+        ("No [gout].", "a"),
+        ("There is no evidence of [gout] or [asthma].", "a a"),
+        ("There is no [gout], but [asthma].", "a p"),  # the end of a scope
+        ("No [gout]. [Asthma] persists.", "a p"),  # the end of a sentence
+        ("No [gout]; [asthma] persists.", "a p"),
+        ("No [gout]\n[asthma]", "a p"),
+        ("[Gout] was ruled out, [asthma] was not.", "a p"),
+        ("[Gout] and [asthma] were excluded.", "a a"),
+        ("[gout] secondary to no [asthma]", "p a"),
+        ("no risk factor for [gout]", "p"),
+        ("Suspected [gout]", "p"),  # possible
+        ("A history of [gout]", "h"),
+        ("no history of [gout]", "a"),
+        ("no family history of [gout]", "f"),
+        ("a family history of [gout] in the family", "f"),
+        ("history of possible [gout]", "p"),
+        ("not only [gout]", "p"),
+        ("natural history of [gout]", "p"),
+        ("snow [gout] known", "p"),  # no part of a word
+        ("no-[gout]", "p"),
+        (f"no {TEN} [gout]", "a"),
+        (f"no {TEN} k [gout]", "p"),  # too far
+        ("[gout] a b c d e was excluded", "a"),
+        ("[gout] a b c d e f was excluded", "p"),
+        ("excluded: [gout]", "p"),  # a cue of cells alone
+        ("h/o [gout]", "p"),
+        ("no", ""),
+        ("", ""),
+        ("[gout]", "p"),
+        ("no [gout", ""),
+    ],
+)
+def test_running_text(text: str, expected: str) -> None:
+    assert said(text) == expected
+
+
+def test_possible_is_not_present() -> None:
+    assert in_text("suspected gout", [(10, 14)], EN) == ["possible"]
+    assert in_text("no gout", [(3, 7), (3, 7)], EN) == ["absent", "absent"]  # twice
+
+
+def test_running_text_of_other_languages() -> None:
+    assert said("Es besteht keine [Gicht], jedoch [Asthma].", "de") == "a p"
+    assert said("Es besteht keine [Gicht].") == "p"
+    assert said("Absence de [goutte], mais [asthme].", "fr") == "a p"
+    assert said("Sin signos de [gota] pero [asma].", "es") == "a p"
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=100), st.lists(st.tuples(st.integers(0, 99), st.integers(0, 30))))
+def test_any_text_and_spans(text: str, places: list[tuple[int, int]]) -> None:
+    spans = [(min(a, len(text)), min(a + b, len(text))) for a, b in places]
+    assert set(in_text(text, spans, EN)) <= set(ASSERTIONS)
+    assert len(in_text(text, spans, EN)) == len(spans)

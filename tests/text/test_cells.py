@@ -1,0 +1,376 @@
+"""What stands around a name in a cell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from linker.text.cells import CellPart, bare, divided, is_known, is_nothing, parts, plain, shortened
+from linker.text.normalize import normalize
+
+WITH_NUMBERS = (
+    *("Diabetes mellitus 1", "type 1 diabetes", "factor 8 deficiency", "C3 deficiency"),
+    *("B12 deficiency", "22q11 deletion", "non-Hodgkin lymphoma", "T. cruzi infection"),
+    *("E. coli infection", "sepsis", "Neoplasms, Breast", "Diabetes Mellitus, Type 2"),
+)
+NAMES = (*WITH_NUMBERS, "gout", "asthma", "anemia", "type 2 diabetes", "breast and ovarian cancer")
+FORMS = frozenset(map(normalize, NAMES))
+EN = ("en",)
+names = st.sampled_from(NAMES)
+
+
+def is_name(text: str) -> bool:
+    return normalize(text) in FORMS
+
+
+def read(cell: str, *codes: str) -> str:
+    """The names in a cell, each with what is said of it, unless it is present."""
+    found = parts(plain(cell), is_name, codes or EN)
+    said = ("" if part.assertion == "present" else f" ({part.assertion})" for part in found)
+    return " + ".join(part.text + word for part, word in zip(found, said, strict=True))
+
+
+def same(cell: str) -> list[str]:
+    """The normal forms of the names in a cell."""
+    return [normalize(part.text) for part in parts(plain(cell), is_name, EN)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gout &amp; asthma", "gout & asthma"),
+        ("gout&nbsp;", "gout"),
+        ("<b>gout</b>", "gout"),
+        ("gout<br/>asthma", "gout\nasthma"),
+        ("<ul><li>gout</li><li>asthma</li></ul>", "gout\nasthma"),
+        ("P < 0.5", "P < 0.5"),
+        ("ß-thalassemia and HLA-ß", "β-thalassemia and HLA-β"),
+        ("Fußpilz", "Fußpilz"),
+        (" a\t b\u00a0c\nd ", "a b c\nd"),
+        ("", ""),
+        ("&", "&"),
+        ("<", "<"),
+    ],
+)
+def test_plain(text: str, expected: str) -> None:
+    assert plain(text) == expected
+
+
+@given(st.text())
+def test_plain_takes_any_text(text: str) -> None:
+    assert plain(text) == plain(text).strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_left_as_it_is(name: str) -> None:
+    assert parts(name, is_name, EN) == [CellPart(name)]
+
+
+MARKS = (
+    *("{}", "1. {}", "12) {}", "(a) {}", "iv) {}", "#3 {}", "- {}", "• {}", "[x] {}", "* {}"),
+    *("Dx: {}", "Diagnosis 2 - {}", "primary diagnosis: {}", "({})", "[{}]", '"{}"', "«{}»"),
+    *("E11.9 {}", "E11.9 - {}", "{} (E11.9)", "{} [E11]", "{} - E11.9", "(I10) {}", "{} | D69.1"),
+    *("ICD-10: E11.9 {}", "{} (ICD-10: E11.9)", "{} [SNOMED 44054006]", "44054006 | {}"),
+    *("MESH:D003924 {}", "{} OMIM:222100", "HP:0000819 {}", "250.00 {}", "{} (DOID:9352)"),
+    *("{}, unspecified", "{} NOS", "{} (NOS)", "unspecified {}", "{} - not otherwise specified"),
+    *("{} (disorder)", "{} without complications", "{}, w/o mention of complication"),
+    *("{} (2014)", "{} since 2014", "{} in Mar 2014", "{}, 3 Sept. 2014", "{} 12/03/2014"),
+    *("2014: {}", "2014-03-12 {}", "{} dx'd in 1999", "{} for 3 years", "{} x 2 wks"),
+    *("{} at age 12", "{} on metformin 500 mg bid", "{} 20 mg", "{} ...", "{} ;", "== {} =="),
+    *("known {}", "pt has {}", "{}, on treatment", "{} (confirmed)", "{} in remission"),
+)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_marks_around_a_name_are_taken_off(mark: str) -> None:
+    for name in WITH_NUMBERS:
+        (part,) = parts(plain(mark.format(name)), is_name, EN)
+        assert (normalize(part.text), part.assertion) == (normalize(name), "present")
+
+
+CUES = {
+    "absent": ("no {}", "No h/o {}", "denies {}", "{} excluded", "{}: no", "negative for {}"),
+    "possible": ("?{}", "{}?", "? {}", "{} (?)", "r/o {}", "susp. {}", "possible {}", "{}, tbc"),
+    "historical": ("h/o {}", "history of {}", "PMH: {}", "s/p {}", "{} - resolved", "{} (past)"),
+    "family": ("FH: {}", "family history of {}", "mother had {}", "{} - mother", "{} (FH)"),
+}
+
+
+@pytest.mark.parametrize(
+    ("assertion", "cue"), [(said, cue) for said, cues in CUES.items() for cue in cues]
+)
+def test_cues_are_taken_off_and_told(assertion: str, cue: str) -> None:
+    for name in WITH_NUMBERS:
+        (part,) = parts(cue.format(name), is_name, EN)
+        assert (normalize(part.text), part.assertion) == (normalize(name), assertion)
+
+
+@given(
+    names, st.lists(st.sampled_from(["- {}", "1. {}", "({})", "{} (E11.9)", "no {}"]), max_size=4)
+)
+def test_wrappings_in_each_other(name: str, wrappings: list[str]) -> None:
+    cell = name
+    for wrapping in wrappings:
+        cell = wrapping.format(cell)
+    assert same(cell) == [normalize(name)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("2. E11.9 - h/o type 2 diabetes (2014)", "type 2 diabetes (historical)"),
+        ("no family history of gout", "gout (family)"),
+        ("no history of gout", "gout (absent)"),
+        ("neonatal sepsis 2014", "neonatal sepsis"),  # September is longer
+        ("quartan fever, marked 2014", "quartan fever, marked"),
+        ("Crohn infection (2014)", "Crohn infection"),  # "on" is no word there
+        ("HPV16 warts", "HPV16 warts"),  # HP has codes of digits
+        ("old fracture", "old fracture"),  # a cue that is weak: the rest is no name
+        ("old gout", "gout (historical)"),
+    ],
+)
+def test_what_is_read(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("gout; asthma", "gout + asthma"),
+        ("asthma|gout", "asthma + gout"),
+        ("asthma\ngout\r\nanemia", "asthma + gout + anemia"),
+        ("1. asthma 2. gout", "asthma + gout"),
+        ("1) asthma 2) gout 3) rare thing", "asthma + gout + rare thing"),
+        ("1. asthma 3. gout", "asthma 3. gout"),  # its numbers do not count up
+        ("rare thing; gout", "rare thing + gout"),
+        ("gout, asthma and anaemia", "gout + asthma + anaemia"),
+        ("gout/asthma", "gout + asthma"),
+        ("gout + asthma & anemia", "gout + asthma + anemia"),
+        ("gout, rare thing", "gout, rare thing"),  # no name
+        ("Neoplasms, Breast", "Neoplasms, Breast"),
+        ("no Neoplasms, Breast", "Neoplasms, Breast (absent)"),
+        ("Neoplasms, Breast; gout", "Neoplasms, Breast + gout"),
+        ("breast and ovarian cancer", "breast and ovarian cancer"),
+        ("asthma; no gout", "asthma + gout (absent)"),
+        ("?gout, asthma", "gout (possible) + asthma"),
+        ("gout; gout ;;gout", "gout"),
+        ("gout; n/a; none", "gout"),
+        ("gout; E11.9; 2014", "gout"),
+    ],
+)
+def test_several_names(cell: str, expected: str) -> None:
+    assert read(cell) == expected
+
+
+def test_lines_of_running_text_divide_nothing() -> None:
+    cell = "no\ngout"
+    assert parts(cell, is_name, EN, lines=False) == [CellPart("gout", "absent")]
+    assert parts("rare\nthing", is_name, EN, lines=False) == [CellPart("rare thing")]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *(
+            "",
+            " ",
+            "-",
+            "---",
+            "...",
+            "- - -",
+            "1.",
+            "1. 2. 3.",
+            "?",
+            "()",
+            "[ ]",
+            "\u2022",
+            "; ; |",
+        ),
+        *("no", "No", "NO.", "nil", "n/a", "(n/a)", "#N/A", "unknown", "none", "nan", "2014"),
+        *(
+            "12/03/2014",
+            "E11.9",
+            "(E11.9)",
+            "[ICD-10: E11.9]",
+            "44054006",
+            "Mar 2014",
+            "3 May 2014",
+        ),
+    ],
+)
+def test_where_nothing_was_entered(cell: str) -> None:
+    assert read(cell) == ""
+
+
+@pytest.mark.parametrize("cell", ["history of", "h/o", "denies", "r/o", "FH:", "excluded"])
+def test_a_cue_without_a_name_is_a_text(cell: str) -> None:
+    (part,) = parts(cell, is_name, EN)
+    assert (part.text, part.assertion) == (cell.rstrip(":"), "present")
+
+
+def test_words_for_nothing_by_language() -> None:
+    assert is_nothing("k.A.", ("de",))
+    assert not is_nothing("k.A.", EN)  # short: it may mean something else
+    assert is_nothing("unbekannt", EN)
+    assert not is_nothing("gout", EN)
+    assert is_nothing("\u2013", EN)
+
+
+@pytest.mark.parametrize(
+    ("cell", "code", "expected"),
+    [
+        ("V.a. asthma", "de", "asthma (possible)"),
+        ("Z.n. gout", "de", "gout (historical)"),
+        ("pas de gout", "fr", "gout (absent)"),
+        ("antecedentes familiares de gout", "es", "gout (family)"),
+        ("no gout", "de", "gout (absent)"),  # cues of English are always read
+        ("V.a. asthma", "en", "V.a. asthma"),
+    ],
+)
+def test_cues_of_other_languages(cell: str, code: str, expected: str) -> None:
+    assert read(cell, code) == expected
+
+
+@pytest.mark.parametrize("text", ["痛風", "подагра", "النقرس", "ουρική αρθρίτιδα", "גאוט"])
+def test_other_scripts(text: str) -> None:
+    assert read(text) == text
+    assert read(f"1. {text}; asthma") == f"{text} + asthma"
+    assert read(f"no {text}") == f"{text} (absent)"
+
+
+def test_nested_brackets() -> None:
+    assert same("((((gout))))") == ["gout"]
+    assert read("(((no gout)))") == "gout (absent)"
+    assert read("(([no rare thing]))") == "rare thing (absent)"
+    assert read("(no rare thing (E11.9))") == "rare thing (absent)"
+    assert read("(rare) thing (one)") == "(rare) thing (one)"  # they are not around it
+    assert read('"rare" thing "one"') == 'rare" thing "one'  # marks at the ends
+    for cell in ("(" * 1_000, "(" * 5_000, ")" * 1_000):
+        assert parts(cell, is_name, EN) == []
+    for brackets in (50, 450):
+        cell = "(" * brackets + "rare thing" + ")" * brackets
+        assert same(cell) == ["rare thing"]
+    assert same("(" * 1_000 + "rare thing") == ["rare thing"]
+
+
+def test_many_items() -> None:
+    cell = "; ".join(f"quux{i:04}" for i in range(5_000))
+    assert parts(cell, is_name, EN) == [CellPart(cell)]  # too long to be one
+    short = ";".join(f"q{i}x" for i in range(150))
+    assert [part.text for part in parts(short, is_name, EN)] == [f"q{i}x" for i in range(100)]
+    assert read("; ".join(["gout"] * 100)) == "gout"
+    assert divided("gout," * 5_000, is_name, EN) == []
+
+
+def test_a_long_cell_is_left_as_it_is() -> None:
+    assert parts("- " + "a" * 999, is_name, EN) == [CellPart("- " + "a" * 999)]
+    assert read("- " + "a" * 998) == "a" * 998
+
+
+class Steps:
+    """Tells no name, and counts how many characters it is asked about."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, text: str) -> bool:
+        self.count += len(text)
+        return False
+
+
+@pytest.mark.parametrize(
+    "mark", ["- ", "1. ", "no ", "E11.9 ", "2014 ", "(", "dx: ", ", ", "\n", "a "]
+)
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_steps_grow_linearly(mark: str, is_behind: bool) -> None:
+    def steps(size: int) -> int:
+        marks, count = mark * (size // len(mark)), Steps()
+        parts("rare thing" + marks if is_behind else marks + "rare thing", count, EN)
+        return count.count
+
+    small = steps(200)
+    assert steps(800) <= 4 * max(small, 2_000) * 1.5
+    assert steps(100_000) == 0
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=300), st.sampled_from([EN, ("de",), ("fr", "es"), ("en", "de")]))
+def test_any_text_is_read(text: str, codes: tuple[str, ...]) -> None:
+    for part in parts(plain(text), is_name, codes):
+        assert part.text.strip()
+    assert isinstance(is_nothing(text, codes), bool)
+
+
+PIECES = (
+    *("gout", "asthma", "no", "h/o", "?", "(", ")", "[", "]", "1.", "2)", "E11.9", "2014", "-"),
+    *(";", ",", "/", "\n", "and", "NOS", "mg", "20", "mild", "stage II", "with", "FH", "痛", "•"),
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map(" ".join))
+@example("no no no")
+@example("( ( (")
+def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
+    found = parts(plain(cell), is_name, EN)
+    assert all(any(map(str.isalpha, part.text)) for part in found)
+    assert len(set(found)) == len(found)
+    for text in (cell, *(part.text for part in found)):
+        assert all(short != text for short, _ in shortened(text))
+
+
+def test_bare_stops_at_a_name() -> None:
+    assert bare("(Diabetes mellitus 1)", is_name, EN).text == "(Diabetes mellitus 1)"
+    assert bare("no 22q11 deletion", is_name, EN) == CellPart("22q11 deletion", "absent")
+    assert bare("", is_name, EN) == CellPart("")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gout", True),
+        ("Anaemia", True),
+        ("anaemias", True),
+        ("gouty", False),
+        ("s", False),
+        ("", False),
+    ],
+)
+def test_spellings_that_are_known(text: str, expected: bool) -> None:
+    assert is_known(text, is_name) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gout, rare thing", "gout + rare thing"),  # one of them is a name
+        ("new thing, rare thing", ""),
+        ("gout", ""),
+        ("gout, 12", ""),  # no letters
+        ("gout and no asthma", "gout + asthma"),
+        ("", ""),
+    ],
+)
+def test_divided(text: str, expected: str) -> None:
+    assert " + ".join(part.text for part in divided(text, is_name, EN)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mild gout", [("gout", "extra")]),
+        ("severe recurrent gout, left", [("gout", "extra")]),
+        ("gout (left foot)", [("gout", "extra")]),
+        ("gout stage II", [("gout", "extra")]),
+        ("nephropathy, CKD stage 3a", [("nephropathy, CKD", "extra"), ("nephropathy", "tail")]),
+        ("gout with tophi", [("gout", "tail")]),
+        ("mild gout due to drugs", [("gout due to drugs", "extra"), ("gout", "tail")]),
+        ("gout", []),
+        ("(gout)", []),
+        ("", []),
+        ("mild", []),
+    ],
+)
+def test_shortened(text: str, expected: list[tuple[str, str]]) -> None:
+    assert list(shortened(text)) == expected

@@ -1,0 +1,106 @@
+"""Short forms of clinical notes, and files of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from linker.errors import InputError, ignore
+from linker.text.short_forms import ShortForms, read, shipped
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HTN", "hypertension"),
+        ("htn", "hypertension"),
+        ("RA", "rheumatoid arthritis"),
+        ("ra", "ra"),  # case counts
+        ("MS", "multiple sclerosis"),
+        ("ms", "ms"),
+        ("Copd", "chronic obstructive pulmonary disease"),  # of four letters it does not
+        ("chr pulm dz", "chronic pulmonary disease"),
+        ("CHR. PULM. DZ.", "chronic pulmonary disease"),
+        ("RA, HTN; gout", "rheumatoid arthritis, hypertension; gout"),
+        ("gout w/ fx", "gout with fracture"),
+        ("# hip", "fracture hip"),
+        ("DRA RAD xHTN HTN2", "DRA RAD xHTN HTN2"),  # whole words only
+        ("HTN-like", "HTN-like"),
+        ("", ""),
+        ("...", "..."),
+        ("痛風 подагра", "痛風 подагра"),
+    ],
+)
+def test_shipped(text: str, expected: str) -> None:
+    assert shipped().expand(text) == expected
+
+
+def test_the_shipped_ones_are_no_long_forms_of_others() -> None:
+    """What is expanded stays as it is: "w/" is no word of a long form."""
+    listed = shipped()
+    longs = {*listed.exact.values(), *listed.folded.values()}
+    assert len(listed.exact) + len(listed.folded) >= 150
+    changed = [long for long in sorted(longs) if listed.expand(long) != long]
+    assert changed == ["HIV infection"]  # which has its short form
+    assert all(short == short.lower() for short in listed.folded)
+
+
+def test_case_and_others() -> None:
+    ours = ShortForms({"RA": "a", "XY": "b"}, {"abcd": "c"})
+    both = ours.beside(ShortForms({"RA": "other"}, {"abce": "d"}))
+    assert both.expand("RA XY ABCD abce") == "other b c d"
+    assert ours.expand("RA abce") == "a abce"
+    assert ShortForms().expand("RA") == "RA"
+
+
+def test_a_users_long_form_wins_in_any_case() -> None:
+    """A user gives "RA" in small letters, and "HTN": theirs count for what is written so."""
+    theirs = ShortForms({"htn": "halitosis", "HTN": "halitosis"})
+    assert shipped().beside(theirs).expand("HTN htn RA") == (
+        "halitosis halitosis rheumatoid arthritis"
+    )
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "short.tsv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_a_file(tmp_path: Path) -> None:
+    text = "\ufeff# notes\nRA\t rheumatoid arthritis \r\n\nRA\trheumatoid arthritis\nABCD\ta b\n"
+    found = read(written(tmp_path, text))
+    assert found == ShortForms({"RA": "rheumatoid arthritis"}, {"abcd": "a b"})
+    assert read(written(tmp_path, "")) == ShortForms()
+    assert read(written(tmp_path, "痛風\tgout\n")).expand("痛風") == "gout"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("RA right atrium", "this is no short form with its long form"),
+        ("RA", "this is no short form with its long form"),
+        ("RA\t", "this is no short form with its long form"),
+        ("\tright atrium", "this is no short form with its long form"),
+        ("RA\tright atrium\tword", "this is no short form with its long form"),
+        ("R A\tright atrium", "this is no short form with its long form"),
+        ("-\tminus", "this is no short form with its long form"),
+        ("MS\tmitral stenosis", "has another long form, 'multiple sclerosis', in a line before"),
+    ],
+)
+def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
+    path = written(tmp_path, f"# notes\nMS\tmultiple sclerosis\n{line}\nXY\tx y\n")
+    with pytest.raises(InputError, match=message) as raised:
+        read(path)
+    assert "line 3" in str(raised.value) or ":3" in str(raised.value)
+    assert "mend or delete the line" in str(raised.value)
+    # a caller may skip it: the first long form stays
+    assert read(path, on_error=ignore) == ShortForms({"MS": "multiple sclerosis", "XY": "x y"})
+
+
+def test_short_forms_that_differ_in_case_alone(tmp_path: Path) -> None:
+    found = read(written(tmp_path, "Ra\tradium\nRA\trheumatoid arthritis\n"))
+    assert found.expand("Ra RA ra") == "radium rheumatoid arthritis ra"
+    with pytest.raises(InputError, match="another long form"):  # from four letters on it is one
+        read(written(tmp_path, "ABCD\tone\nabcd\tother\n"))
