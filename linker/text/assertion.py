@@ -170,12 +170,14 @@ def cue_of(
     It is the longest one, or a shorter one that leaves a name: "no acute leukemia".
 
     Args:
-        cell: without white space around it, and not empty.
+        cell: without white space around it.
         codes: of the languages whose cues are looked for, beside those of English.
         is_name: tells the names of the dictionary.
         behind: whether one at the end is looked for.
     """
     table, words = _table(codes), cell.lower().split()
+    if not words:
+        return None
     is_behind = behind and words[-1].strip(_MARKS) in table.last_words
     if re.split(r"[:;,]", words[0])[0].rstrip(_MARKS) not in table.first_words:
         return _cue_behind(cell, table) if is_behind else None
@@ -184,9 +186,9 @@ def cue_of(
         Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
         for end in ends[:_LONGEST]
         if (phrase := _phrase(cell[:end], table.cell["before"]))
-        and any(map(str.isalnum, rest := cell[end:].lstrip(" :;,.–-")))
+        and (rest := cell[end:].lstrip(" \n:;,.–-")) is not None
     ]
-    if cues:
+    if cues and any(map(str.isalnum, cues[-1].rest)):
         return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
     return _cue_behind(cell, table) if is_behind else None
 

@@ -20,7 +20,7 @@ from linker.text.composites import IsName
 from linker.text.normalize import without_unseen
 from linker.types import Assertion
 
-_LONGEST = 1_000  # characters of a cell that is read
+LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
@@ -34,12 +34,11 @@ _SYSTEM = (
     r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
 )
 _CODE = (  # that is one wherever it stands
-    rf"(?:{_SYSTEM}[\s:#_-]*(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
+    rf"(?:{_SYSTEM}[\s:#_-]+(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
     rf"|{_ICD}\.[0-9A-Z]{{1,4}}[*+†]?|[A-TV-Z]\d{{3,4}}|\d{{3}}\.\d{{1,2}}|[CD]\d{{6,9}}|\d{{6,18}}"
     rf"|[A-Z]{{2,10}}:[A-Z]?\d{{2,}}|{_ICD}(?:\.\d)?[-–]{_ICD}(?:\.\d)?"
     r"|\d[A-HJ-NP-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,2})?)"
 )
-_CODE_ALONE = re.compile(rf"(?:{_SYSTEM}|{_CODE}|{_ICD})[\s.:]*")
 _CODE_BEFORE_NAME = re.compile(rf"{_ICD}\s+")  # a code only where a name follows: "G20 Parkinson"
 _LABEL = (
     r"(?:(?:primary|secondary|principal|main|final|admission|admitting|discharge|clinical|other"
@@ -67,7 +66,10 @@ _BEFORE = [
         (r"(?:(?:other and )?unspecified|unsp\.?|not otherwise specified)\s+", True),
     )
 ]
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_MONTH = (
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
 _YEAR = r"(?:19|20)\d{2}"
 _DATE = (
     rf"(?:\d{{1,2}}[./-]\d{{1,2}}[./-](?:{_YEAR}|\d{{2}})|{_YEAR}-\d{{1,2}}(?:-\d{{1,2}})?"
@@ -124,6 +126,7 @@ _BEHIND = [
 ]
 _UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
 _MARKING = re.compile(r"\b(?:no|not|nos|nec|nfs|uns\w*|without|näher|sans|sai)\b", re.IGNORECASE)
+_ALONE = re.compile(rf"{_SYSTEM}|{_CODE}|{_ICD}|(?i:{_DATE})")  # no name stands beside it
 _LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
 _SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
@@ -155,6 +158,16 @@ _STAGE = (
     r"|child[- ]pugh|asa|ecog|gold|gleason|fontaine|edss|das28?|hba1c|fev1|bmi|ef|gfr|egfr)"
     r"\s*[:=<>]*\s*(?:[0-9]+(?:[./+-][0-9]+)*%?|[ivx]{1,4}|[a-d])[a-d]?"
     r"|p?t[0-4][a-d]?\s*n[0-3x][a-d]?\s*(?:m[01x])?|[gaGA][1-5][ab]?)"
+)
+_SURE = (  # those that no kind of a disease is named by
+    r"(?:mild|moderate|severe|mod\.?|sev\.?|marked|slight|mild[ -]to[ -]moderate"
+    r"|moderate[ -]to[ -]severe|left[ -]sided|right[ -]sided|left|right|bilateral|bilat\.?"
+    r"|unilateral|[lr]|lt\.?|rt\.?|both sides)"
+)
+_SURE_EXTRA = re.compile(
+    rf"^(?:{_SURE}|{_STAGE})[\s,:-]+|[\s,;:–—-]{{0,4}}[(\[]\s*(?:{_SURE}|{_STAGE})\s*[)\]]$"
+    rf"|[\s,;:–—-]+(?:{_SURE}|{_STAGE})$",
+    re.IGNORECASE,
 )
 _EXTRA = re.compile(
     rf"^(?:{_GRADE}|{_STAGE})[\s,:-]+|[\s,;:–—-]+(?:{_GRADE}|{_STAGE})$", re.IGNORECASE
@@ -213,11 +226,11 @@ def parts(
         is_known: tells what may be a name in another spelling; None: `is_name`.
         lines: whether a line end divides names; it does not in running text.
     """
-    if is_nothing(text, codes) or len(text) > _LONGEST:
+    if is_nothing(text, codes) or len(text) > LONGEST:
         return []
     if is_name(text) and not _is_signed(text):
         return [CellPart(text)]
-    whole = bare(text, is_name, codes)
+    whole = bare(text, is_name, codes, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]
     known = is_known or is_name
@@ -226,7 +239,7 @@ def parts(
     if any(piece.count("(") > piece.count(")") for piece in pieces):
         pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
     for piece in pieces:
-        if _CODE_ALONE.fullmatch(piece.strip()):
+        if _ALONE.fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
@@ -299,7 +312,7 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
     A cue in front of all holds for each; one behind all does, too, unless commas divide them.
     """
-    if not _WEAK.search(text):
+    if len(text) > LONGEST or not _WEAK.search(text):
         return []
     inner = bare(text, is_name, codes, behind="," not in text)
     written = [member for member in _WEAK.split(inner.text) if member.strip()]
@@ -351,7 +364,7 @@ def _without_marks(text: str, is_name: IsName) -> str:
     if _UNMARKED.fullmatch(text) and not _MARKING.search(text):
         return text  # as most are
     wrapped = _WRAPPED.fullmatch(text)
-    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and wrapped[1] not in wrapped[2]:
+    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_closed(*wrapped.groups()):
         text = wrapped[2]
     code = _CODE_BEFORE_NAME.match(text)
     if code and is_name(text[code.end() :]):
@@ -371,12 +384,31 @@ def _without_marks(text: str, is_name: IsName) -> str:
     return text.strip()
 
 
+def _is_closed(opening: str, inner: str, closing: str) -> bool:
+    """Whether each bracket inside a pair is closed there: "(a) b (c)" is not in one pair."""
+    depth = 0
+    for character in inner:
+        depth += (character == opening) - (character == closing)
+        if depth < 0:
+            return False
+    return depth == 0 and (opening != closing or opening not in inner)
+
+
 def shortened(text: str) -> Iterator[tuple[str, Aside]]:
     """What may be the name in a text, and what is left out of it then."""
     without = _without_extras(text)
     for short, aside in ((without, "extra"), (_without_extras(_TAIL.split(text)[0]), "tail")):
         if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
             yield short, aside  # type: ignore[misc]
+
+
+def ungraded(text: str) -> str:
+    """A text without how bad it is, its stage and its side, in brackets or not."""
+    before = ""
+    while text != before:
+        before = text
+        text = _SURE_EXTRA.sub("", text).strip() or text
+    return text
 
 
 def _without_extras(text: str) -> str:

@@ -175,9 +175,9 @@ class Reader:
             yield "expanded", [PartWording(text, long, is_listed=True)]
             return
         if self.options.cells and not is_name(text):
-            short = next((s for s, aside in cells.shortened(text) if aside == "extra"), text)
+            short = cells.ungraded(text)
             if is_name(short):
-                yield "whole", [PartWording(short, None)]
+                yield from self._of_one(short, definitions, listed)
                 return
         yield from self._as_written(text, definitions)
         if long != text:
