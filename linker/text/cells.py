@@ -129,6 +129,7 @@ _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", 
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
 _STRONG = re.compile(r"\s*(?:[;|\n¦]|\s[•·▪●]\s)\s*")
+_STRONG_IN_TEXT = re.compile(r"\s*(?:[;|¦]|\s[•▪●]\s)\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
 _WEAK = re.compile(r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s+[+&]\s+|\s+(?:and|plus|und|et|y)\s+")
 
@@ -202,9 +203,8 @@ def parts(
         return []
     if len(text) > LONGEST or (is_name(text) and "?" not in text):
         return [CellPart(text)]
-    if not lines:
-        text = text.replace("\n", " ")
-    pieces = [piece for item in _items(text) for piece in _STRONG.split(item)]
+    strong = _STRONG if lines else _STRONG_IN_TEXT
+    pieces = [piece for item in _items(text) for piece in strong.split(item)]
     found = [part for piece in pieces[:_MOST_PARTS] for part in _read(piece, is_name, codes)]
     return list(dict.fromkeys(found))
 

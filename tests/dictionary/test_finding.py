@@ -146,6 +146,47 @@ def test_what_leaves_open_what_it_means(
     assert doubt(shortened, text, shortened.rows(concept)[0]) == expected
 
 
+BESIDE = (
+    "D:1\tMyotonic Dystrophy\tDM",
+    "D:2\tDiabetes Mellitus, Type 2\tT2DM|DM type 2",
+    "D:3\tIchthyosis Bullosa of Siemens\tIBS",
+    "D:4\tHIV Infections\tHIV infection",
+    "D:5\tFever\t",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "concept", "expected"),
+    [
+        ("IBS severe", "D:3", "short form"),
+        ("severe IBS", "D:3", "short form"),
+        ("(IBS), severe", "D:3", "short form"),
+        pytest.param(
+            *("severe IBS of both legs", "D:3", "short form"),
+            marks=pytest.mark.xfail(strict=True, reason='"of" is a word of its names'),
+        ),
+        ("IBS bullosa", "D:3", None),
+        ("IBS, Ichthyosis.", "D:3", None),  # signs beside words do not count
+        ("ibs severe", "D:3", None),  # a word by its case
+        ("DM type 2", "D:1", "short form"),
+        ("DM type 2", "D:2", None),  # "type" decides
+        ("HIV infection", "D:4", None),
+        ("HIV positive", "D:4", "short form"),
+        ("IBS severe", "D:5", None),  # no short form of the concept
+        ("severe illness", "D:5", None),
+        ("IBS DM", "D:1", "short form"),
+        ("mi severe", "D:6", None),
+        ("MI severe", "D:6", "annotated short form"),
+    ],
+)
+def test_a_short_form_beside_words(
+    tmp_path: Path, text: str, concept: str, expected: str | None
+) -> None:
+    rows = (*BESIDE, "D:6\tMyocardial Infarction\t")
+    dictionary = read(tmp_path / "beside.tsv", *rows).add([("MI", ["D:6"]), ("MI", ["D:6"])])
+    assert doubt(dictionary, text, dictionary.rows(concept)[0]) == expected
+
+
 def test_case_tells_nothing_in_a_dictionary_in_capitals(tmp_path: Path) -> None:
     dictionary = read(tmp_path / "capitals.tsv", "D:1\tFEVER\tHIGH TEMPERATURE")
     assert [doubt(dictionary, text, 0) for text in ("fever", "Fever", "FEVER")] == [None] * 3

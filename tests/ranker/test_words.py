@@ -16,7 +16,7 @@ from linker.dictionary import Dictionary
 from linker.dictionary.building import Builder
 from linker.dictionary.columns import RaggedArray
 from linker.errors import stop
-from linker.ranker.words import Words, sequences, stem, words_of
+from linker.ranker.words import Words, head_place, sequences, stem, words_of
 from linker.text.normalize import normalize
 from linker.types import Concept, Name
 
@@ -162,3 +162,87 @@ def test_words_of_another_dictionary_are_refused(
     dictionary, found = words
     with pytest.raises(ValueError, match="lists of rows overlap or leave gaps"):
         found.check(len(dictionary.names) + names, len(dictionary) + concepts)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("breast cancer", 1),
+        ("Neoplasms, Breast", 0),
+        ("Diabetes Mellitus, Type 2", 1),
+        ("loss of appetite", 0),
+        ("pain IN the chest", 0),
+        ("non-Hodgkin lymphoma", 2),  # three words
+        ("cancers and tumours", 0),
+        ("intoxication", 0),  # begins with a preposition
+        ("of the lung", 2),  # nothing is before it
+        (", lung", 0),
+        ("", -1),
+        ("+-", -1),
+        ("\u75db\u98a8", 0),
+    ],
+)
+def test_the_place_of_the_head(text: str, place: int) -> None:
+    assert head_place(text) == place
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "own", "share", "alike"),
+    [
+        # "cancer" heads four of five names, and stands in all of them
+        ("lung cancer", "Lung cancer", 4, 4 / 5, 4),
+        ("cancers of lung", "Cancers of lung", 4, 4 / 5, 4),
+        ("lung cancer ii", "Lung cancer II", 1, 1, 1),  # the last word, which has no ending
+        ("lung", "Lung", 0, 0, 0),  # in three names, at the head of none
+        ("bad dancer", "bad dancer", 0, 0, 4),  # ends like "cancer"
+        ("bad ncer", "bad ncer", 0, 0, 0),  # is no longer than an ending
+        ("quux", "quux", 0, 0, 0),
+        ("cancer", "X, cancer", 4, 4 / 5, 4),  # its form lacks a word
+        ("cancer", "no big cancer", 4, 4 / 5, 4),
+        ("cancer", "+", 4, 4 / 5, 4),
+        ("", "Lung cancer", 0, 0, 0),
+        ("", "", 0, 0, 0),
+    ],
+)
+def test_facts_of_heads(
+    words: tuple[Dictionary, Words], form: str, text: str, own: int, share: float, alike: int
+) -> None:
+    _, found = words
+    expected = (math.log(1 + own) / math.log(6), share, math.log(1 + alike) / math.log(6))
+    assert found.head_facts(form, text) == pytest.approx(expected)
+
+
+def test_heads_are_counted(words: tuple[Dictionary, Words]) -> None:
+    _, found = words
+    heads = dict(zip(found.texts, found.heads.tolist(), strict=True))
+    assert {word: count for word, count in heads.items() if count} == {"cancer": 4, "2": 1}
+    assert dict(found.endings) == {"ncer": 4}
+    times = dict(zip(found.texts, found.times.tolist(), strict=True))
+    assert times == {"lung": 3, "cancer": 5, "of": 1, "2": 1, "k": 1, "": 0}
+
+
+def test_a_dictionary_without_words_has_no_heads() -> None:
+    dictionary = made([Concept("X:1", "+", (Name("+", "X:1", "preferred"),))])
+    found = Words.of(dictionary, normalize)
+    assert found.head_facts("lung cancer", "Lung cancer") == (0, 0, 0)
+    assert "lung" not in found
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("cancer", True),
+        ("cancers", True),  # by its stem
+        ("ii", True),
+        ("lung cancer", False),
+        ("Lung", False),  # no normal form
+        ("tumor", False),
+        (3, False),
+        (None, False),
+        pytest.param("", False, marks=pytest.mark.xfail(strict=True, reason="the unknown one is")),
+    ],
+)
+def test_words_that_names_have(
+    words: tuple[Dictionary, Words], word: object, expected: bool
+) -> None:
+    assert (word in words[1]) is expected

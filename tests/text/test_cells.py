@@ -166,7 +166,12 @@ def test_several_names(cell: str, expected: str) -> None:
 def test_lines_of_running_text_divide_nothing() -> None:
     cell = "no\ngout"
     assert parts(cell, is_name, EN, lines=False) == [CellPart("gout", "absent")]
-    assert parts("rare\nthing", is_name, EN, lines=False) == [CellPart("rare thing")]
+    # it stays, as the word that it breaks is joined later
+    assert parts("rare-\nthing", is_name, EN, lines=False) == [CellPart("rare-\nthing")]
+    assert parts("gout;\nasthma", is_name, EN, lines=False) == [
+        CellPart("gout"),
+        CellPart("asthma"),
+    ]
 
 
 @pytest.mark.parametrize(

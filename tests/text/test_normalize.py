@@ -53,6 +53,29 @@ def test_options_are_apart(options: NormalizeOptions, text: str, expected: str) 
     assert normalize(text, options) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("colorectal\u00ad cancer", "colo\u200brectal cancer", "colo\u200crectal cancer"),
+        *("colo\u200drectal cancer", "\ufeffcolorectal cancer", "\u200ecolorectal cancer\u200f"),
+        *(
+            "colo\u2060rectal cancer",
+            "\u202acolorectal cancer\u202c",
+            "colo\u00ad\u200brectal cancer",
+        ),
+    ],
+)
+def test_characters_of_format_are_left_out(text: str) -> None:
+    assert normalize(text) == "colorectal cancer"
+    assert normalize(text, PRESETS["biosyn"]) != "colorectal cancer"  # its rule is published
+    kept = normalize(text, NormalizeOptions(ligatures=False, punctuation="ascii"))
+    assert kept != "colorectal cancer"
+
+
+def test_characters_of_format_alone_are_nothing() -> None:
+    assert normalize("\u200b\u00ad \ufeff") == ""
+
+
 def slow_biosyn(text: str) -> str:
     """The published rule, written the obvious way."""
     return " ".join(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import pytest
 
 from linker.text.mentions import Definitions, TextOptions, definitions_of
 from linker.text.normalize import normalize
-from linker.text.readings import NameForms, of_mention
+from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.short_forms import ShortForms
 from linker.types import Document, Passage
 
 NAMES = NameForms(
@@ -31,14 +34,14 @@ DEFINITIONS = Definitions(
 
 def ways(mention: str, options: TextOptions = OPTIONS, names: NameForms = NAMES) -> str:
     """The kinds of the readings of a mention, with the forms that are looked up."""
-    readings = of_mention(mention, DEFINITIONS, names, options)
+    readings = Reader(names, options).of_mention(mention, DEFINITIONS)
     return "; ".join(f"{reading.kind} {' + '.join(reading.forms)}" for reading in readings)
 
 
 READINGS = """
 Breast Cancer: whole breast cancer
-no name: whole no name
-breast and ovarian cancer: split breast cancer + ovarian cancer; whole breast and ovarian cancer; shortened ovarian cancer
+plain words: whole plain words
+breast and ovarian cancer: split breast cancer + ovarian cancer; whole breast and ovarian cancer; shortened ovarian cancer; split breast + ovarian cancer
 hereditary deafness: whole hereditary deafness; shortened deafness
 severe early breast cancer: whole severe early breast cancer; shortened breast cancer
 vitamin a: whole vitamin a
@@ -82,7 +85,7 @@ def test_documents_say_all_definitions() -> None:
 
 
 def test_options_switch_ways_off() -> None:
-    whole = dataclasses.replace(OPTIONS, composites=False)
+    whole = dataclasses.replace(OPTIONS, composites=False, cells=False)
     assert ways("breast and ovarian cancer", whole) == (
         "whole breast and ovarian cancer; shortened ovarian cancer"
     )
@@ -90,12 +93,198 @@ def test_options_switch_ways_off() -> None:
 
 
 def test_without_rivals_there_is_one_way() -> None:
-    (way,) = of_mention("breast and ovarian cancer", Definitions(), NAMES, OPTIONS, rivals=False)
+    reader = Reader(NAMES, OPTIONS, rivals=False)
+    (way,) = reader.of_mention("breast and ovarian cancer", Definitions())
     assert way.kind == "split"
 
 
 def test_the_parts_of_a_reading() -> None:
-    expanded, whole = of_mention("ATM", DEFINITIONS, NAMES, OPTIONS)
+    expanded, whole = Reader(NAMES, OPTIONS).of_mention("ATM", DEFINITIONS)
     long_form = "Ataxia telangiectasia"
-    assert list(expanded.parts("ATM")) == [("ATM", long_form, "ataxia telangiectasia")]
-    assert list(whole.parts("ATM")) == [("ATM", None, "atm")]
+    assert expanded.parts == (PartWording("ATM", long_form, "ataxia telangiectasia"),)
+    assert whole.parts == (PartWording("ATM", None, "atm"),)
+    assert (expanded.texts, expanded.forms) == ((long_form,), ("ataxia telangiectasia",))
+
+
+CELL_NAMES = frozenset(
+    [
+        *("gout", "asthma", "hypertension", "breast cancer", "ovarian cancer", "cancer", "colitis"),
+        *("rheumatoid arthritis", "type 2 diabetes", "arthritis", "neoplasms breast", "lupus"),
+    ]
+)
+LISTED = ShortForms(
+    {"RA": "rheumatoid arthritis", "GI": "gastrointestinal"}, {"htn": "hypertension"}
+)
+RESPELT = {"gotu": ["gout"], "hypertnesion": ["hypertension"], "severe astmha": ["severe asthma"]}
+CELL = NameForms(CELL_NAMES, normalize, lambda form: RESPELT.get(form, []))
+
+
+def cell_ways(
+    cell: str,
+    options: TextOptions = OPTIONS,
+    definitions: Definitions | None = None,
+    rivals: bool = True,
+) -> list[Wording]:
+    return Reader(CELL, options, LISTED, rivals).of_mention(cell, definitions)
+
+
+def told(ways: list[Wording]) -> str:
+    """The kinds of readings, with what is looked up and what is said of each part."""
+    parts = [
+        " + ".join(
+            part.form + ("" if part.assertion == "present" else f" ({part.assertion})")
+            for part in way.parts
+        )
+        for way in ways
+    ]
+    return "; ".join(f"{way.kind} {form}" for way, form in zip(ways, parts, strict=True))
+
+
+CELLS = """
+gout: whole gout
+- gout: whole gout
+2. E11.9 - h/o type 2 diabetes (2014): whole type 2 diabetes (historical)
+no gout: whole gout (absent)
+?gout: whole gout (possible)
+asthma; no gout: split asthma + gout (absent)
+asthma, gout: split asthma + gout
+asthma|gout|colitis: split asthma + gout + colitis
+Neoplasms, Breast: whole neoplasms breast
+FH: breast and ovarian cancer: split breast cancer (family) + ovarian cancer (family); whole breast and ovarian cancer (family); shortened ovarian cancer (family); split breast (family) + ovarian cancer (family)
+gout, quux: whole gout quux; split gout + quux; shortened gout
+mild gout: whole mild gout; shortened gout
+gout (left foot): whole gout left foot; shortened gout
+gout with tophi: whole gout with tophi; shortened gout
+no gout with tophi: whole gout with tophi (absent); shortened gout (absent)
+RA: whole ra; expanded rheumatoid arthritis
+no RA: whole ra (absent); expanded rheumatoid arthritis (absent)
+RA; HTN: split rheumatoid arthritis + hypertension
+RA, severe: whole ra severe; expanded rheumatoid arthritis severe; shortened ra; expanded rheumatoid arthritis
+mild gout; asthma stage II: split gout + asthma
+gotu: whole gotu; respelt gout
+no hypertnesion: whole hypertnesion (absent); respelt hypertension (absent)
+gotu; asthma: split gout + asthma
+quux: whole quux
+"""
+
+
+@pytest.mark.parametrize("line", CELLS.strip().split("\n"))
+def test_cells(line: str) -> None:
+    cell, expected = line.rsplit(": ", 1) if line.startswith("FH") else line.split(": ", 1)
+    assert told(cell_ways(cell)) == expected
+
+
+@pytest.mark.parametrize("cell", ["", "-", "...", "n/a", "No", "2014", "E11.9", "gout\u0000"[4:]])
+def test_cells_in_which_nothing_was_entered(cell: str) -> None:
+    assert cell_ways(cell) == []
+
+
+def test_cells_that_are_not_read() -> None:
+    options = dataclasses.replace(OPTIONS, cells=False)
+    assert told(cell_ways("no gout", options)) == "whole no gout; shortened gout"
+    assert told(cell_ways("-", options)) == "whole "
+    assert told(cell_ways("asthma; gout", options)).startswith("whole asthma gout")
+    assert told(cell_ways("gotu", options)) == "whole gotu"
+
+
+def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
+    whole, expanded = cell_ways("RA")
+    assert whole.parts == (PartWording("RA", None, "ra"),)
+    assert expanded.parts == (
+        PartWording("RA", "rheumatoid arthritis", "rheumatoid arthritis", is_listed=True),
+    )
+    assert told(cell_ways("RA", definitions=Definitions())) == "whole ra"
+    (defined,) = cell_ways("RA", definitions=Definitions({"RA": "right atrium"}))
+    assert not defined.parts[0].is_listed
+    assert defined.forms == ("right atrium",)
+    # none where abbreviations are left as they are, but for those of the list
+    options = dataclasses.replace(OPTIONS, abbreviations=False)
+    definitions = Definitions({"RA": "right atrium"})
+    assert told(cell_ways("RA", options, definitions)) == "whole ra"
+
+
+def test_a_name_that_is_a_listed_short_form_too() -> None:
+    names = NameForms(CELL_NAMES | {"ra"}, normalize)
+    found = Reader(names, OPTIONS, LISTED).of_mention("RA")
+    assert told(found) == "whole ra; expanded rheumatoid arthritis"
+
+
+def test_a_line_end_divides_cells_and_no_running_text() -> None:
+    assert told(cell_ways("asthma\ngout")) == "split asthma + gout"
+    # there it stands within a name
+    assert told(cell_ways("breast\ncancer", definitions=Definitions())) == "whole breast cancer"
+
+
+def test_what_was_left_out() -> None:
+    of = {way.forms: way.parts[0] for way in cell_ways("mild RA with nodules")}
+    assert of[("mild ra with nodules",)].aside is None
+    assert of[("ra with nodules",)].aside == "extra"
+    assert of[("ra",)].aside == "tail"
+    expanded = of[("rheumatoid arthritis",)]
+    assert (expanded.text, expanded.aside, expanded.is_listed) == ("RA", "tail", True)
+
+
+def test_respelt_mentions() -> None:
+    *_, way = cell_ways("Severe astmha")
+    assert way.kind == "respelt"
+    assert way.parts == (PartWording("Severe astmha", "severe asthma", "severe asthma", errors=1),)
+    names = NameForms(CELL_NAMES, normalize, lambda form: ["one", "two", "three"])
+    respelt = [way for way in Reader(names, OPTIONS).of_mention("quux") if way.kind == "respelt"]
+    assert [way.forms for way in respelt] == [("one",), ("two",)]  # the first ones
+    for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
+        found = Reader(names, OPTIONS).of_mention(text)
+        assert any(way.kind == "respelt" for way in found) is is_respelt
+
+
+def test_without_rivals_a_cell_is_still_read() -> None:
+    assert told(cell_ways("1. no gotu", rivals=False)) == "whole gotu (absent)"
+    assert told(cell_ways("asthma; gout", rivals=False)) == "split asthma + gout"
+
+
+def test_cues_by_language() -> None:
+    german = dataclasses.replace(OPTIONS, language="de")
+    assert told(cell_ways("V.a. gout", german)) == "whole gout (possible)"
+    assert told(cell_ways("no gout", german)) == "whole gout (absent)"
+
+
+@pytest.mark.parametrize("text", ["痛風", "подагра", "النقرس"])
+def test_other_scripts(text: str) -> None:
+    assert told(cell_ways(text)) == f"whole {normalize(text)}"
+    assert told(cell_ways(f"no {text}")) == f"whole {normalize(text)} (absent)"
+
+
+def test_long_cells_are_not_taken_apart() -> None:
+    asked = list[str]()
+
+    def respell(form: str) -> list[str]:
+        asked.append(form)
+        return []
+
+    reader = Reader(NameForms(CELL_NAMES, normalize, respell), OPTIONS, LISTED)
+    for sign in ("gout; ", "mild ", "(", "\n", " - ", "RA ", "a"):
+        (way,) = reader.of_mention("quux" + sign * (100_000 // len(sign)) + "x")[:1]
+        assert len(way.parts) == 1
+    assert asked == []
+    assert len(reader.of_mention("gout;" * 150)) == 1
+
+
+def test_no_two_readings_look_up_the_same() -> None:
+    for line in CELLS.strip().split("\n"):
+        forms = [way.forms for way in cell_ways(line)]
+        assert len(set(forms)) == len(forms)
+
+
+def test_names_are_copied_without_what_they_remember() -> None:
+    names = NameForms(CELL_NAMES, normalize)
+    assert names.is_name("Gout")
+    for again in (
+        pickle.loads(pickle.dumps(NameForms(CELL_NAMES, normalize, normalize_all))),
+        copy.copy(names),
+    ):
+        assert again.forms == names.forms
+        assert again.is_name("Gout")
+        assert not again.is_name("quux")
+
+
+def normalize_all(form: str) -> list[str]:
+    return [normalize(form)]

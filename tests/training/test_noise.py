@@ -1,0 +1,151 @@
+"""Mentions as people write them, and what is no disease."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linker.candidates.respelling import is_one_error
+from linker.training import noise
+from linker.training.noise import ERRORS, WRAPPED, holds_name, misspelt, no_disease, noisy
+from linker.types import Document, GoldGroup, Mention, Passage
+
+GOLD, OTHER = (GoldGroup(("D:1",)),), (GoldGroup(("D:2",)),)
+
+
+def random(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def test_each_mention_comes_wrapped_and_with_an_error() -> None:
+    wrappings = {form.format("asthma") for kind in WRAPPED for form in kind}
+    seen = set()
+    for seed in range(300):
+        wrapped, *errors = noisy([Mention("asthma", gold=GOLD)], random(seed))
+        assert wrapped == Mention(wrapped.text, gold=GOLD)
+        assert wrapped.text in wrappings
+        for error in errors:  # none where a letter was replaced by itself
+            assert is_one_error("asthma", error.text)
+            assert error == Mention(error.text, gold=GOLD)
+        assert len(errors) <= 1
+        seen.add(wrapped.text)
+    assert len(seen) > len(wrappings) / 2
+    assert noisy([Mention("asthma", gold=GOLD)], random(7)) == noisy(
+        [Mention("asthma", gold=GOLD)], random(7)
+    )
+
+
+def test_each_kind_of_wrapping_is_as_frequent() -> None:
+    kind_of = {form: n for n, kind in enumerate(WRAPPED) for form in kind}
+    items = [Mention("gout", gold=GOLD)]  # too short for an error
+    draws = (noisy(items, random(seed))[0].text.replace("gout", "{}") for seed in range(2_000))
+    counts = Counter(kind_of[form] for form in draws)
+    assert len(counts) == len(WRAPPED)
+    assert all(abs(count - 250) < 75 for count in counts.values())  # five standard deviations
+
+
+def test_wrappings_have_one_place_for_the_name() -> None:
+    assert all(form.count("{}") == 1 for kind in WRAPPED for form in kind)
+    assert all(form.format("x") != "x" for kind in WRAPPED for form in kind)
+
+
+def test_which_mentions_are_taken() -> None:
+    document = Document(
+        "d",
+        (Passage("Gout, gout, asthma and X"),),
+        (Mention("Gout", ((0, 4),), GOLD), Mention("gout", ((6, 10),), GOLD)),
+    )
+    items = [
+        document,
+        Mention("asthma", gold=GOLD),
+        Mention("Asthma", gold=OTHER),  # annotated in two ways
+        Mention("fever", gold=()),
+        Mention("edema"),
+        Mention("ATM", gold=GOLD),  # a short form
+    ]
+    (taken,) = noisy(items, random())
+    assert "Gout" in taken.text
+    assert noisy([], random()) == []
+
+
+@settings(max_examples=200)
+@given(st.text("abcdé -1", max_size=20), st.integers(0, 2**32))
+def test_a_typing_error(text: str, seed: int) -> None:
+    found = list(misspelt(text, random(seed)))
+    assert len(found) <= 1
+    for error in found:
+        assert is_one_error(text, error)
+        assert error[:1] == text[:1]
+
+
+@pytest.mark.parametrize("text", ["", "gout", "a b c", "éééééé", "12345", "a1b2c3d4"])
+def test_texts_that_have_no_error(text: str) -> None:
+    assert list(misspelt(text, random())) == []
+
+
+def test_the_shares_of_errors() -> None:
+    text, kinds, generator = "abcdefghij", Counter[str](), random()
+    for _ in range(3_000):
+        for error in misspelt(text, generator):
+            if len(error) != len(text):
+                kinds["doubled" if len(error) > len(text) else "dropped"] += 1
+            else:
+                kinds["transposed" if sorted(error) == sorted(text) else "replaced"] += 1
+    assert sum(ERRORS.values()) == pytest.approx(1)
+    for kind, share in ERRORS.items():  # a replaced letter is the same one in 26 draws
+        assert kinds[kind] / 3_000 == pytest.approx(share, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gout", True),
+        ("bad gout today", True),
+        ("breast cancer", True),
+        ("cancer breast", False),
+        ("breast", False),
+        ("gouty", False),
+        ("", False),
+    ],
+)
+def test_texts_that_hold_a_name(text: str, expected: bool) -> None:
+    assert holds_name(text, {"gout", "breast cancer"}.__contains__) is expected
+
+
+def test_the_table_of_what_is_no_disease() -> None:
+    texts = noise.table()
+    assert "insulin" in texts
+    assert "text" not in texts  # the head of the table
+    assert len(texts) > 500
+    assert len(set(texts)) == len(texts)
+    assert all(text == text.strip() and text and not text.startswith("#") for text in texts)
+
+
+def test_phrases_beside_mentions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "table", lambda: ("insulin", "gout pills", "insulin"))
+    text = "the patients (ten of us) had gout, treated with colchicine daily; severe pain"
+    start = text.index("gout")
+    document = Document("d", (Passage(text),), (Mention("gout", ((start, start + 4),), GOLD),))
+    found = set()
+    for seed in range(200):
+        mentions = no_disease(
+            [document, Mention("loose")], {"gout", "pain"}.__contains__, random(seed)
+        )
+        assert mentions[0].text == "insulin"
+        assert all(mention.gold == () for mention in mentions)
+        assert len({mention.text for mention in mentions}) == len(mentions) <= 9
+        found |= {mention.text for mention in mentions}
+    # without signs, "gout", stop words at an end, and "pain", which is a name
+    assert found == {
+        *("insulin", "patients", "ten", "ten of us", "us", "treated", "treated with colchicine"),
+        *("colchicine", "colchicine daily", "daily", "severe"),
+    }
+
+
+def test_documents_without_a_text_have_no_phrases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noise, "table", lambda: ())
+    assert no_disease([Document("d"), Document("e", (Passage(""),))], bool, random()) == []
