@@ -14,15 +14,13 @@ from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
 from linker.types import Document, Passage
 
-NAMES = NameForms(
-    frozenset(
-        [
-            *("breast cancer", "ovarian cancer", "cancer", "deafness", "cystitis"),
-            *("hemorrhagic", "atm", "ataxia telangiectasia", "colitis", "a"),
-        ]
-    ),
-    normalize,
+FORMS = frozenset(
+    [
+        *("breast cancer", "ovarian cancer", "cancer", "deafness", "cystitis"),
+        *("hemorrhagic", "atm", "ataxia telangiectasia", "colitis", "a"),
+    ]
 )
+NAMES = NameForms(FORMS, normalize)
 OPTIONS = TextOptions()
 
 
@@ -61,14 +59,14 @@ def test_readings(line: str) -> None:
 def test_words_that_a_line_end_breaks_are_joined() -> None:
     assert ways("heredi-\ntary deaf-\n  ness") == ("whole hereditary deafness; shortened deafness")
     # a hyphen that a name has stays, too
-    names = NameForms(NAMES.forms | {"post partum cancer"}, normalize)
+    names = NameForms(FORMS | {"post partum cancer"}, normalize)
     assert ways("post-\npartum cancer", names=names) == (
         "whole postpartum cancer; shortened cancer; whole post partum cancer"
     )
 
 
 def test_a_coordination_that_is_a_name_is_whole_or_split() -> None:
-    names = NameForms(NAMES.forms | {"breast and ovarian cancer"}, normalize)
+    names = NameForms(FORMS | {"breast and ovarian cancer"}, normalize)
     assert ways("breast and ovarian cancer", names=names) == (
         "whole breast and ovarian cancer; split breast cancer + ovarian cancer"
     )

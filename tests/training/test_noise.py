@@ -59,7 +59,7 @@ def test_which_mentions_are_taken() -> None:
         (Passage("Gout, gout, asthma and X"),),
         (Mention("Gout", ((0, 4),), GOLD), Mention("gout", ((6, 10),), GOLD)),
     )
-    items = [
+    items: list[Mention | Document] = [
         document,
         Mention("asthma", gold=GOLD),
         Mention("Asthma", gold=OTHER),  # annotated in two ways
