@@ -70,6 +70,16 @@ def percent(value: float | None, digits: int = 0) -> str:
     return "-" if value is None else f"{value:.{digits}%}"
 
 
+def out_of(share: Sequence[int] | None) -> str:
+    """How many of how many, in per cent; a hyphen for none."""
+    return percent(share[0] / share[1], 1) if share and share[1] else "-"
+
+
+def summed(every: Iterable[Row], key: str) -> list[int]:
+    """The sum of the shares, as in `out_of`, that rows have under a key; empty without rows."""
+    return [sum(numbers) for numbers in zip(*column(every, key), strict=True)]
+
+
 def interval(value: Sequence[float] | float, ends: Sequence[float] = ()) -> str:
     """A value with its interval; both may come in one sequence."""
     every = [value, *ends] if isinstance(value, float) else value
@@ -164,8 +174,8 @@ def blocks() -> dict[str, Block]:
         autoescape=False,  # the output is Markdown, of our own figures
     )
     functions = (
-        *(rows, grouped, column, head, decimals, percent, interval, gain, mean, spread, rate),
-        *(starred, accuracies, on_names, as_linkers, that_begin, first_that_begins),
+        *(rows, grouped, column, head, decimals, percent, out_of, summed, interval, gain, mean),
+        *(spread, rate, starred, accuracies, on_names, as_linkers, that_begin, first_that_begins),
     )
     templates.globals |= {function.__name__: function for function in functions}
     templates.globals |= {"figures": results.figures, "TITLES": TITLES}

@@ -73,11 +73,6 @@ def is_sure(prediction: Prediction) -> bool:
     return len(ids(prediction)) == len(prediction.parts) and (prediction.confidence or 0) >= SURE
 
 
-def assertion(prediction: Prediction) -> str:
-    """What is said of the disease; present where the code knows no assertions."""
-    return getattr(prediction, "assertion", "present")
-
-
 class Asked:
     """A model, and the development mentions of both corpora, which all parts share."""
 
@@ -160,13 +155,13 @@ def field(asked: Asked) -> list[Row]:
         wanted = [] if row["concepts"] == "none" else row["concepts"].split(" + ")
         gold = tuple(GoldGroup(tuple(group.split("|"))) for group in wanted)
         right = asked.is_right(prediction, gold)
-        checks = {"right": right, "assertion": assertion(prediction) == row["assertion"]}
+        checks = {"right": right, "assertion": prediction.assertion == row["assertion"]}
         if right and row["least"]:
             checks["least_reached"] = most(prediction) >= float(row["least"])
         if not right and row["most"]:
             checks["most_not_passed"] = most(prediction) <= float(row["most"].split()[0])
         if failed := [check for check, holds in checks.items() if not holds]:
-            print(f"not {', '.join(failed)}: {row['kind']}: {prediction}, {assertion(prediction)}")
+            print(f"not {', '.join(failed)}: {row['kind']}: {prediction}, {prediction.assertion}")
         kinds.setdefault(row["kind"], []).append(checks)
     figures = []
     for kind, every in kinds.items():
@@ -245,7 +240,7 @@ def assertions(asked: Asked) -> list[Row]:
         for pattern in patterns:
             cells = asked.link(pattern.format(name=name) for name in names)
             same = [ids(asked.plain[n]) == ids(cell) for n, cell in zip(names, cells, strict=True)]
-            row = {"told": share(assertion(cell) == wanted for cell in cells), "same": share(same)}
+            row = {"told": share(cell.assertion == wanted for cell in cells), "same": share(same)}
             of_class.append({"assertion": wanted, "cue": pattern} | row)
         every = {key: total(of_class, key) for key in ("told", "same")}
         rows += [*of_class, {"assertion": wanted, "cue": ALL} | every]
@@ -331,7 +326,7 @@ def mentions(asked: Asked) -> list[Row]:
     rows = []
     for corpus, texts in asked.documents.items():
         single = [asked.plain[text] for text in asked.single[corpus]]
-        said = Counter(assertion(asked.plain[text]) for text in asked.annotated[corpus])
+        said = Counter(asked.plain[text].assertion for text in asked.annotated[corpus])
         figures = run.evaluate(texts, asked.linker, "strict", (1,)).record
         row = {
             "corpus": corpus,

@@ -49,6 +49,8 @@ and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted wi
 """
 FLOOR = 0.1
 """The confidence below which an answer is none, where no other threshold is asked for."""
+NONE_AHEAD = 3.0
+"""How many times as probable as the best answer "no concept" must be to be one."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
@@ -285,11 +287,11 @@ class Engine:
         return Prediction(answer.mention, parts, kind, (rival,))
 
     def is_none(self, ranking: Ranking, place: int) -> bool:
-        """Whether "no concept" is more probable than the answer."""
+        """Whether "no concept" is so much more probable than the answer that it is one."""
         if ranking.probabilities is None:
             return False
         none = ranking.probabilities.none[place]
-        return bool(none > ranking.readings[ranking.best[place]])
+        return bool(none > NONE_AHEAD * ranking.readings[ranking.best[place]])
 
     def _parts(
         self,

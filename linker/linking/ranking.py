@@ -86,16 +86,16 @@ def _describe_readings(
     parts = np.diff(lists.lookups)
     weights = np.add.reduceat(weight, lists.lookups[:-1])
     fullest = np.maximum.reduceat(weights, lists.readings[:-1])
-    kinds = np.array([way.kind for way in ways])
+    kinds, is_list = np.array([way.kind for way in ways]), np.array([way.is_list for way in ways])
     columns = {
         "usual": np.isin(np.arange(len(ways)), lists.readings[:-1]),
         "expanded": kinds == "expanded",
         "shortened": kinds == "shortened",
-        "split": kinds == "split",
+        "split": (kinds == "split") & ~is_list,
         "extra_out": np.array([way.parts[0].aside == "extra" for way in ways]),
         "tail_out": np.array([way.parts[0].aside == "tail" for way in ways]),
         "errors": np.array([sum(part.errors for part in way.parts) for way in ways]),
-        "parts": parts,
+        "parts": np.where(is_list, 1, parts),
         "dropped": np.repeat(fullest, np.diff(lists.readings)) - weights,
     }
     reading = np.repeat(np.repeat(np.arange(len(ways)), parts), np.diff(lists.rows))

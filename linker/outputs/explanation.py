@@ -236,7 +236,7 @@ def decision(part: ExplainedPart, explanation: Explanation) -> str:
         f"{explanation.missed:.4f} that it has one which was not found"
     )
     if part.rejected:
-        return f"no concept is the answer, since the first candidate is too improbable; {others}"
+        return f"no concept is the answer: the first one is too improbable; probabilities: {others}"
     return f"the first candidate is the answer; other probabilities: {others}"
 
 

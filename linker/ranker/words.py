@@ -18,6 +18,7 @@ from linker.dictionary import Dictionary
 from linker.dictionary.columns import RaggedArray
 from linker.dictionary.names import Places
 from linker.persistence import Strings
+from linker.types import NAME_KINDS
 
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
 _WORD = re.compile(r"[^\W_]+")
@@ -69,7 +70,8 @@ class Words:
         is_number: (words,) which of them are numbers, or single letters.
         names: of each name of the dictionary (`Dictionary.names`) its words, in order.
         concepts: of each concept the distinct words of its names, rising.
-        heads: (words,) how many names each of them heads.
+        heads: (words,) how many names each of them heads; annotated mentions do not count.
+        times: (words,) how often each stands in these names.
     """
 
     texts: Strings
@@ -79,15 +81,17 @@ class Words:
     names: RaggedArray
     concepts: RaggedArray
     heads: NDArray[np.int32]
+    times: NDArray[np.int32]
 
     @classmethod
     def of(cls, dictionary: Dictionary, normalize: Callable[[str], str]) -> Words:
         """Split the names of a dictionary, given what brings them into normal form."""
         number: dict[str, int] = {}
         words, ends, heads = array("i"), array("q", [0]), array("i")
-        for name in dictionary.names:
+        is_own = dictionary.name_kind != NAME_KINDS.index("training")
+        for name, counts in zip(dictionary.names, is_own.tolist(), strict=True):
             words.extend(number.setdefault(w, len(number)) for w in words_of(normalize(name)))
-            if len(words) > ends[-1]:
+            if counts and len(words) > ends[-1]:
                 heads.append(words[min(ends[-1] + max(0, head_place(name)), len(words) - 1)])
             ends.append(len(words))
         number[""] = len(number)
@@ -105,12 +109,10 @@ class Words:
             RaggedArray(indptr, indices),
             RaggedArray(starts, word.astype(np.int32)),
             np.bincount(np.array(heads, np.int64), minlength=len(number)).astype(np.int32),
+            np.bincount(indices[np.repeat(is_own, np.diff(indptr))], minlength=len(number)).astype(
+                np.int32
+            ),
         )
-
-    @cached_property
-    def times(self) -> NDArray[np.int64]:
-        """How often each word stands in names, (words,)."""
-        return np.bincount(self.names.indices, minlength=len(self.texts))
 
     @cached_property
     def endings(self) -> Mapping[str, int]:
@@ -121,6 +123,11 @@ class Words:
                 ending = word[-_ENDING:]
                 result[ending] = result.get(ending, 0) + int(self.heads[row])
         return result
+
+    @cached_property
+    def _headed(self) -> int:
+        """How many names have a head."""
+        return int(self.heads.sum())
 
     def head_facts(self, form: str, text: str) -> tuple[float, float, float]:
         """What names have in common with the head of a text.
@@ -137,7 +144,7 @@ class Words:
         if not words:
             return 0.0, 0.0, 0.0
         head = words[min(max(0, head_place(text)), len(words) - 1)]
-        row, most = self.places.row(head, self.texts), math.log1p(len(self.names.sizes))
+        row, most = self.places.row(head, self.texts), math.log1p(max(1, self._headed))
         own = int(self.heads[row]) if row >= 0 else 0
         times = int(self.times[row]) if row >= 0 else 0
         alike = self.endings.get(head[-_ENDING:], 0) if len(head) > _ENDING else own
@@ -179,6 +186,7 @@ class Words:
             **self.names.arrays("name"),
             **self.concepts.arrays("concept"),
             "heads": self.heads,
+            "times": self.times,
         }
 
     @classmethod
@@ -192,6 +200,7 @@ class Words:
             RaggedArray.from_arrays(arrays, "name"),
             RaggedArray.from_arrays(arrays, "concept"),
             arrays["heads"],
+            arrays["times"],
         )
 
     def check(self, names: int, concepts: int) -> None:
@@ -203,11 +212,11 @@ class Words:
         persistence.check_lists(np.array([0, count]), self.places.rows, 1, count)
         if self.places.hashes.shape != self.places.rows.shape:
             raise ValueError("the hashes do not fit the words")
-        of_words = (self.weight, self.is_number, self.heads)
+        of_words = (self.weight, self.is_number, self.heads, self.times)
         if any(array.shape != (count,) for array in of_words) or not count:
             raise ValueError("the weights do not fit the words")
-        if self.heads.dtype != np.int32 or (self.heads < 0).any():
-            raise ValueError("a word heads no number of names")
+        if any(of.dtype != np.int32 or (of < 0).any() for of in (self.heads, self.times)):
+            raise ValueError("a word is counted less than 0 times")
         if self.weight.dtype != np.float32 or not np.isfinite(self.weight).all():
             raise ValueError("a weight is not finite")
         if self.is_number.dtype != bool:

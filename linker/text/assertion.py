@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from importlib import resources
+from typing import Literal, NamedTuple
 
 from linker.types import Assertion, Span
 
@@ -23,285 +24,44 @@ _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
 }
 _REACH = 10  # words between a cue and a name of running text
 _REACH_BEHIND = 5
+_MARKS = ".,:;!)]([=–-"  # beside the words of a cue
 _SENTENCE = re.compile(r"[.!?]\s+(?=[A-Z\"(])|;\s|[\n\t]")
 
-Cues = dict[tuple[Assertion, Side], str]
-"""Phrases by class and side, with bars between them; one that begins with "=" is a cue in cells
-alone, one with "~" is a cue of a cell only where the rest is a name of the dictionary."""
-
-_CUES: dict[str, Cues] = {
-    "en": {
-        ("absent", "before"): (
-            "=no e/o|=no s/o|=no s/sx of|=no sx of|no signs or symptoms of|no evidence|"
-            "=not consistent with|=not suggestive of|=inconsistent with|=doubt|"
-            "never suffered from|has no|have no|had no|with no|there is no|there was no|"
-            "not affected by|=unaffected by|=screen negative for|=test negative for|"
-            "no suspicion of|=no concern for|=no concerns about|=did not develop|"
-            "did not have|=no diagnosis|=no longer|=rules out|=ruled out for|"
-            "=no family or personal history of|"
-            "no|no evidence of|no evidence for|no evidence to suggest|no sign of|no signs of"
-            "|no clinical evidence of|no radiological evidence of|no symptoms of|no features of"
-            "|no history of|no hx of|no h/o|no past history of|no previous history of|no known"
-            "|no personal history of|no indication of|no suggestion of|no findings of|no new"
-            "|no current|no active|no acute|no previous|no prior|no other|no further|no recurrent"
-            "|no recurrence of|no diagnosis of|no definite|no obvious|no overt|no apparent"
-            "|no documented|no record of|no more|not have|not had|not having|not develop"
-            "|not diagnosed with|not known to have|not suffering from|not suffer from|=not"
-            "|=not a case of|=not got|has not got|hasn't got|=hasn't|=doesn't have|=don't have"
-            "|=did not have|=does not have|denies|denied|denying|deny|denies any|denies having"
-            "|denies history of|denied history of|negative for|tested negative for"
-            "|screened negative for|=neg for|=neg. for|=-ve for|=neg|=neg.|=~negative|without"
-            "|without any|without evidence of|without signs of|without history of"
-            "|without a history of|=w/o|=~absence of|absence of any|in the absence of|=~lack of"
-            "|free of|free from|clear of|=ruled out|=excluded|=exclusion of|never had"
-            "|never developed|never diagnosed with|=never|=nil|=none:|=zero|failed to reveal"
-            "|failed to show|rather than|instead of|unlikely to be|unlikely to have|=unlikely"
-        ),
-        ("absent", "behind"): (
-            "=not suspected|=test negative|=screen negative|=screening negative|"
-            "=tested negative|was denied|=not evident|=not apparent|=not documented|"
-            "has not been diagnosed|=never diagnosed|=disproved|=refuted|=none reported|"
-            "=not reported|=no history|=not known to have|=not relevant|=n/a|"
-            "was ruled out|were ruled out|is ruled out|been ruled out|ruled out|was excluded"
-            "|were excluded|is excluded|been excluded|=excluded|was absent|were absent|is absent"
-            "|=absent|not present|was not present|was not found|were not found|not found"
-            "|was not seen|was not detected|were not detected|not detected|not seen"
-            "|not identified|not demonstrated|=not diagnosed|=not had|=never had|=negative"
-            "|was negative|were negative|is negative|=neg|=neg.|=-ve|=(-)|=none|=nil|=no|=n"
-            "|=denied|=denies|=never|=unlikely|=absent|=free|=no evidence|=none found"
-            "|=none known|=false|=not known|=0"
-        ),
-        ("possible", "before"): (
-            "=suspicious of|=under investigation for|=investigate for|=investigated for|"
-            "=work up for|=work-up for|=workup for|=w/u for|=awaiting confirmation of|"
-            "=likely diagnosis of|=potential|=working diagnosis of|=working diagnosis|"
-            "=working dx|=?dx|=? dx|=possible diagnosis of|=screen for|=screening for|"
-            "=high suspicion of|=low suspicion of|=impression of|=impression|"
-            "suspected|suspect|suspected to have|suspicion of|suspicious for|suspicion for"
-            "|clinical suspicion of|=susp|=susp.|possible|possibly|=poss|=poss.|probable|=probably"
-            "|=prob|=prob.|=likely|=most likely|=likely to have|=likely to be|=very likely|presumed"
-            "|presumptive|presumptive diagnosis of|provisional diagnosis of|=provisional"
-            "|=provisional diagnosis|=query|=queried|=?|=??|rule out|to rule out|=r/o|to exclude"
-            "|=exclude|cannot exclude|do not exclude|does not exclude|not exclude the diagnosis of"
-            "|not exclude the possibility of|can't exclude|could not exclude|cannot rule out"
-            "|could not rule out|not rule out|not excluded|=ddx|=dd|=dd:|=differential"
-            "|=differential diagnosis|differential diagnosis of|=diff dx|=could be|=may be|=maybe"
-            "|=may have|=might be|=might have|=could have|concern for|concerning for|=consider"
-            "|=considered|suggestive of|=suggests|=suggesting|=suggested|=consistent with"
-            "|=compatible with|=indicative of|in keeping with|evaluate for|evaluated for"
-            "|worried about|=versus|=vs|=vs.|=unconfirmed|=apparent|questionable|=uncertain"
-            "|equivocal for|=borderline"
-        ),
-        ("possible", "behind"): (
-            "=under investigation|=being investigated|=awaiting confirmation|"
-            "=to rule out|=r/o|=rule out|=suspicion|=working diagnosis|=unclear|"
-            "=in question|=questionable|=maybe|=pending|=susp|=susp.|=awaiting results|"
-            "=not yet confirmed|"
-            "=?|=??|=(?)|was suspected|were suspected|is suspected|=suspected|is possible"
-            "|=possible|=possibly|is probable|=probable|=probably|is likely|=likely"
-            "|not excluded|not ruled out|cannot be excluded|cannot be ruled out"
-            "|could not be excluded|could not be ruled out|to be excluded|to be ruled out"
-            "|to be confirmed|=unconfirmed|=not confirmed|=query|=presumed|=tbc|=differential"
-            "|should be considered|must be considered|=was considered|=?dx|=not proven"
-            "|=may be present|=uncertain|=provisional"
-        ),
-        ("historical", "before"): (
-            "=h/x of|=hist of|=hist. of|=hist|=pm hx|=pmh sig for|=pmh significant for|"
-            "=history significant for|=known history of|=previous diagnosis of|=prev|"
-            "=prev.|=ex|=had|=past hx|=past hx of|=past h/o|=distant history of|"
-            "=background of|=previous hx of|=previous h/o|=no longer has|"
-            "=treated for previous|=recovered|"
-            "history of|=history|a history of|=hx of|=hx|=h/o|=ho|past history of|=past history"
-            "|past medical history of|=past medical history|medical history of|=medical history"
-            "|previous history of|prior history of|personal history of|remote history of"
-            "|childhood history of|history positive for|=pmh|=pmh of|=pmhx|=pmx|=phx|=s/p"
-            "|status post|=status-post|=st.p.|=sp|previous|previously|previously had|prior|=~old"
-            "|=~past|=former|=formerly|=remote|had a|in the past had|=~post|=post-op|=previous dx"
-            "|previously treated for|prior episode of|previous episode of|past episode of"
-            "|recovered from|survivors of|survivor of|=survived"
-        ),
-        ("historical", "behind"): (
-            "=no longer present|=recovered|=hist|=in remote past|=long ago|=in youth|"
-            "=in adolescence|=in teens|=previously treated|=since resolved|=now cured|"
-            "=fully resolved|"
-            "in the past|=in past|=in childhood|=in infancy|=as a child|in his past|in her past"
-            "|=resolved|had resolved|has resolved|was resolved|=now resolved|=healed|=cured"
-            "|=previously|=previous|=years ago|=treated previously|=history|=history of|=hx"
-            "|=(past)|=(resolved)|=(old)|=old|=in history|survivors|survivor"
-        ),
-        ("family", "before"): (
-            "positive family history of|positive family history for|"
-            "strong family history of|=fh positive for|=fh+ of|=+fh|=+fh of|"
-            "=maternal h/o|=paternal h/o|maternal history of|paternal history of|=family|"
-            "=family h/o|=relatives|=runs in family|"
-            "family history of|family history positive for|=family history|=family hx|=family hx of"
-            "|=fam hx|=fam hx of|=fam. hx|=fhx|=fhx of|=fh|=fh of|=f/h|=f/h of|=f/hx"
-            "|familial history of|family members with|family member with|relatives with"
-            "|relative with|mother had|mother has|mother with|=mother|father had|father has"
-            "|father with|=father|brother had|brother has|brother with|=brother|sister had"
-            "|sister has|sister with|=sister|siblings with|sibling with|=sibling|=siblings"
-            "|parents with|parent with|=parent|uncle with|aunt with|cousin with|son with"
-            "|daughter with|grandmother with|grandfather with|=grandmother|=grandfather"
-            "|=maternal grandmother|=maternal grandfather|=paternal grandmother"
-            "|=paternal grandfather|=maternal aunt|=maternal uncle|=paternal aunt"
-            "|=paternal uncle|=mum|=dad|=mum has|=dad has|=mum had|=dad had|first-degree relative"
-            "|first-degree relatives with|first degree relative with|relatives of|siblings of"
-            "|parents of|mothers of|offspring of|children of parents with|relatives had"
-        ),
-        ("family", "behind"): (
-            "=mum|=dad|=mom|=sibling|=siblings|=parent|=parents|=grandmother|"
-            "=grandfather|=aunt|=uncle|=cousin|=son|=daughter|=twin|=relative|=relatives|"
-            "=family|=family hx|=maternal aunt|=maternal uncle|=maternal grandmother|"
-            "=maternal grandfather|=paternal aunt|=paternal uncle|=paternal grandmother|"
-            "=paternal grandfather|"
-            "in the family|in his family|in her family|in their family|=in family|in the mother"
-            "|in the father|in a sibling|in a brother|in a sister|in relatives|=in mother"
-            "|=in father|=in brother|=in sister|=in siblings|=in sibling|=in parent|=mother"
-            "|=father|=brother|=sister|=family history|=fh|=fhx|=mat gm|=runs in family"
-            "|runs in the family|=maternal|=paternal|=in relative|in first-degree relatives"
-            "|=in grandmother|=in grandfather|=in aunt|=in uncle|=in son|=in daughter"
-        ),
-        ("present", "before"): (
-            "=pt|=pt.|=patient|=the patient|=he|=she|=client|=pt w/|=pt w|=seen for|"
-            "=reason for visit|"
-            # of which nothing follows; some hide a cue: "not only"
-            "natural history of|prior to|previously described|previously reported|previous studies"
-            "|previous study|previous reports|previous work|prior studies|no increased risk for"
-            "|no increased risk|increased risk of|possible association|possible associations"
-            "|possible role|possible effect|possible effects|possible relationship|possible link"
-            "|possible cause|possible causes|no problems from|not have any problems|without risk"
-            "|not specific for|not only|not necessarily|no increase in|no change in"
-            "|no significant change in"
-            "|no significant difference in|no difference in|no effect on|not associated with"
-            "|no association with|no association between|no correlation with|without affecting"
-            "|no increased risk of|no improvement in|no treatment for|no cure for|no drug for"
-            "|=known|=known case of|=k/c/o|=kco|=c/o|=complains of|=complaining of|=longstanding"
-            "|=long-standing|=long standing|=established|=confirmed|=proven|=biopsy-proven"
-            "|=diagnosed|=diagnosed with|=diagnosis of|=dx of|=dx with|=dx'd with|=patient with"
-            "|=pt with|=patient has|=pt has|=has|=with|=admitted with|=admitted for"
-            "|=presented with|=presents with|=presenting with|=suffers from|=suffering from"
-            "|=suffer from|=treated for|=under treatment for|=treatment for|=on treatment for"
-            "|=currently|=current|=ongoing|=underlying|=co-existing|=coexisting|=concomitant"
-            "|=associated|=newly diagnosed|=new diagnosis of|=recently diagnosed|=new onset"
-            "|=new-onset|=follow up for|=follow-up for|=f/u for|=review of|=case of|=a case of"
-            "|=positive for|=+ve for|=secondary to|=due to|=recurrent|=yes|=affected by|=type of"
-        ),
-        ("present", "behind"): (
-            "=confirmed|=present|=positive|=+ve|=(+)|=yes|=known|=diagnosed|=on treatment"
-            "|=under treatment|=on therapy|=on medication|=on meds|=on rx|=treated|=in remission"
-            "|=in complete remission|=in partial remission|=in full remission|=remission"
-            "|=controlled|=well controlled|=well-controlled|=poorly controlled|=uncontrolled"
-            "|=stable|=active|=ongoing|=current|=under control|=under review|=under follow-up"
-            "|=being treated|=awaiting surgery"
-            "|=awaiting treatment|=on waiting list|=established|=longstanding|=long-standing"
-            "|=since childhood|=since birth|=from birth|=in pregnancy|=noted|=documented|=proven"
-            "|=biopsy proven|=biopsy-proven|=newly diagnosed|=new diagnosis|=for review|=ok"
-            "|=diet controlled|=diet-controlled|=not treated|=untreated|=on diet|=for surgery"
-        ),
-    },
-    "de": {
-        ("absent", "before"): (
-            "kein|keine|keinen|keinerlei|kein hinweis auf|keine hinweise auf|kein anhalt für"
-            "|kein nachweis von|kein z.n.|keine anamnese von|ohne|ohne hinweis auf"
-            "|ohne anhalt für|ausschluss|ausschluss von|ausschluss einer|ausschluss eines|=nicht"
-            "|verneint|negativ für|=a.a.|frei von"
-        ),
-        ("absent", "behind"): (
-            "ausgeschlossen|wurde ausgeschlossen|=verneint|=negativ|=nein|=keine|=nicht vorhanden"
-            "|=nicht bekannt|nicht nachweisbar|=ausschluss"
-        ),
-        ("possible", "before"): (
-            "verdacht auf|verdacht|=v.a.|=v. a.|=v.a|=va|=vd.|=vd. auf|=vda|=dd|=dd:|=fraglich"
-            "|=fragliche|=fragl.|möglich|mögliche|möglicher|mögliches|=mögl.|wahrscheinlich"
-            "|wahrscheinliche|=wahrsch.|=ausschluss?|vermutlich|vermutliche|=z.a."
-        ),
-        ("possible", "behind"): "=fraglich|=möglich|=wahrscheinlich|=verdacht|nicht auszuschließen",
-        ("historical", "before"): (
-            "zustand nach|=z.n.|=z. n.|=z.n|=zn|anamnese von|anamnestisch|in der vorgeschichte"
-            "|=frühere|=früherer|=früheres|=vorbekannte|=st.n.|=status nach|vorgeschichte von"
-        ),
-        ("historical", "behind"): "=in der vorgeschichte|=in der anamnese|=anamnestisch|=früher",
-        ("family", "before"): (
-            "familienanamnese|familienanamnese für|=fa|=fam.|familiäre vorgeschichte von|mutter mit"
-            "|vater mit|=mutter|=vater|=bruder|=schwester|bruder mit|schwester mit"
-        ),
-        ("family", "behind"): "=in der familie|=bei mutter|=bei vater|=mutter|=vater",
-        ("present", "before"): "=bekannt|=bekannte|=bekannter|=bekanntes|=gesichert|=gesicherte",
-        ("present", "behind"): "=bekannt|=gesichert|=in remission|=unter therapie|=behandelt",
-    },
-    "fr": {
-        ("absent", "before"): (
-            "pas de|pas d'|=pas|aucun|aucune|aucun signe de|absence de|absence d'|sans"
-            "|sans signe de"
-            "|nie|exclu|exclusion de|négatif pour|=non|pas d'antécédent de"
-        ),
-        ("absent", "behind"): "=exclu|=exclue|=absent|=absente|=négatif|=non|=nié|éliminé|éliminée",
-        ("possible", "before"): (
-            "suspicion de|suspicion d'|suspect de|possible|probable|=éventuel|=éventuelle"
-            "|=présumé|hypothèse de|à éliminer|=doute sur"
-        ),
-        ("possible", "behind"): "=suspecté|=suspectée|=possible|=probable|=à confirmer|à éliminer",
-        ("historical", "before"): (
-            "antécédent de|antécédents de|antécédent d'|antécédents d'|=atcd|=atcd de|=atcds"
-            "|=atcds de|=ancien|=ancienne|=séquelles de"
-        ),
-        ("historical", "behind"): "=ancien|=ancienne|=dans les antécédents|=guéri|=guérie",
-        ("family", "before"): (
-            "antécédents familiaux de|antécédents familiaux d'|=atcd familiaux|=atcd familial"
-            "|mère avec|père avec|=mère|=père|=frère|=soeur|=sœur"
-        ),
-        ("family", "behind"): "=dans la famille|=chez la mère|=chez le père|=familial",
-        ("present", "before"): "=connu|=connue|=diagnostic de",
-        ("present", "behind"): "=connu|=connue|=sous traitement|=traité|=traitée|=en rémission",
-    },
-    "es": {
-        ("absent", "before"): (
-            "no|sin|sin evidencia de|sin signos de|niega|ausencia de|negativo para|descartado"
-            "|descartada|no hay|ningún|ninguna|sin antecedentes de|=nunca"
-        ),
-        ("absent", "behind"): "=descartado|=descartada|=negativo|=negativa|=no|=ausente|=niega",
-        ("possible", "before"): (
-            "sospecha de|posible|probable|=presunto|=presunta|=a descartar|descartar|=dudoso"
-            "|impresiona de"
-        ),
-        ("possible", "behind"): "=posible|=probable|=a descartar|=por confirmar|=sospecha",
-        ("historical", "before"): (
-            "antecedente de|antecedentes de|=antec.|=ap|historia de|=secuelas de|=previo|=previa"
-        ),
-        ("historical", "behind"): "=previo|=previa|=en el pasado|=antiguo|=antigua|=resuelto",
-        ("family", "before"): (
-            "antecedentes familiares de|=af|historia familiar de|madre con|padre con|=madre|=padre"
-            "|=hermano|=hermana"
-        ),
-        ("family", "behind"): "=en la familia|=madre|=padre|=familiar",
-        ("present", "before"): "=conocido|=conocida|=diagnóstico de",
-        ("present", "behind"): "=conocido|=conocida|=en tratamiento|=tratado|=en remisión",
-    },
-}
 _RELATIVES = (
     *("mother", "father", "brother", "sister", "sibling", "siblings", "parent", "parents", "son"),
     *("daughter", "aunt", "uncle", "cousin", "grandmother", "grandfather", "mum", "mom", "dad"),
-    *("twin", "relative", "relatives"),
+    *("relative", "relatives"),
 )
 _OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
-_CUES["en"]["family", "before"] += "".join(
-    f"|{relative} {verb}|={relative}|={side} {relative}|={side} {relative} {verb}"
-    for relative in _RELATIVES
-    for verb in _OF_RELATIVES
-    for side in ("maternal", "paternal")
-)
-_ENDS = {  # the scope of a cue
-    "en": (
-        "but|however|although|though|except|except for|apart from|aside from|nevertheless|yet"
-        "|whereas|while|which|who|because|since|as a cause of|as the cause of|secondary to|due to"
-        "|caused by|followed by|although|still|despite|other than|than in|compared with"
-        "|compared to|risk for|risk of|risk factor for|risk factors for|versus|if|when"
-        "|unless|until|so that|to prevent|for the treatment of"
-    ),
-    "de": "aber|jedoch|sondern|außer|obwohl|während|wegen|aufgrund|weil",
-    "fr": "mais|cependant|toutefois|sauf|bien que|car|tandis que|à cause de",
-    "es": "pero|sin embargo|aunque|excepto|salvo|debido a|mientras",
-}
+_WRITTEN_OUT = 4  # letters of a cue of another language than the text's that is looked for
+
+
+class _Row(NamedTuple):
+    """A cue, as cues.tsv has it, which says what the columns mean."""
+
+    language: str
+    assertion: Assertion
+    side: Literal["before", "behind", "end"]
+    where: Literal["text", "cell", "name"]
+    phrase: str
+
+
+@lru_cache(maxsize=1)
+def _rows() -> list[_Row]:
+    """All cues."""
+    text = (resources.files("linker.text") / "cues.tsv").read_text("utf-8")
+    lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    rows = [_Row(*line) for line in lines[1:]]  # type: ignore[arg-type]
+    for relative in _RELATIVES:
+        cues = [("cell", f"{side} {relative}") for side in ("maternal", "paternal", "his", "her")]
+        cues += [("cell", relative), *(("text", f"{relative} {verb}") for verb in _OF_RELATIVES)]
+        cues += [
+            ("cell", f"{side} {relative} {verb}")
+            for side in ("maternal", "paternal", "his", "her")
+            for verb in _OF_RELATIVES
+        ]
+        rows += [_Row("en", "family", "before", where, phrase) for where, phrase in cues]  # type: ignore[arg-type]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -320,16 +80,14 @@ class _Table:
     ends: Sequence[str]
 
     @cached_property
-    def at_start(self) -> re.Pattern[str]:
-        """Finds the longest cue that a cell begins with."""
-        return re.compile(rf"\s*({_either(self.cell['before'])})[\s:;,.–-]*", re.IGNORECASE)
+    def first_words(self) -> frozenset[str]:
+        """The first words of the cues that cells begin with."""
+        return frozenset(phrase.split()[0].rstrip(_MARKS) for phrase in self.cell["before"])
 
     @cached_property
-    def at_end(self) -> re.Pattern[str]:
-        """Finds a cue that a cell ends with."""
-        cue, signs = _either(self.cell["behind"]), r"[\s:;,(\[=–-]"
-        # a run of signs is entered at its start alone: time stays linear
-        return re.compile(rf"(?<!{signs}){signs}*({cue})[\s)\].!]*$", re.IGNORECASE)
+    def last_words(self) -> frozenset[str]:
+        """The last words of the cues that cells end with."""
+        return frozenset(phrase.split()[-1].strip(_MARKS) for phrase in self.cell["behind"])
 
     @cached_property
     def in_text(self) -> re.Pattern[str]:
@@ -340,20 +98,25 @@ class _Table:
 
 @lru_cache
 def _table(codes: tuple[str, ...]) -> _Table:
-    """The cues of languages; those of English are always among them."""
+    """The cues of languages, with those of English.
+
+    In cells those of all others are known, too, if they are written out and the rest is a name.
+    """
     cell: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
     text: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
-    weak = set[tuple[Side, str]]()
-    for code in dict.fromkeys((*codes, "en")):
-        for (assertion, side), phrases in _CUES[code].items():
-            for written in phrases.split("|"):
-                phrase = written.lstrip("=~")
-                cell[side].setdefault(phrase, assertion)
-                if "~" in written[:2]:
-                    weak.add((side, phrase))
-                if not written.startswith("="):
-                    text[side].setdefault(phrase, assertion)
-    ends = [end for code in dict.fromkeys((*codes, "en")) for end in _ENDS[code].split("|")]
+    weak, ends = set[tuple[Side, str]](), list[str]()
+    for row in sorted(_rows(), key=lambda row: row.language not in (*codes, "en")):
+        is_other = row.language not in (*codes, "en")
+        if row.side == "end":
+            ends += [] if is_other else [row.phrase]
+            continue
+        if (is_other and len(row.phrase) < _WRITTEN_OUT) or row.phrase in cell[row.side]:
+            continue
+        cell[row.side][row.phrase] = row.assertion
+        if is_other or row.where == "name":
+            weak.add((row.side, row.phrase))
+        if row.where == "text" and not is_other:
+            text[row.side][row.phrase] = row.assertion
     return _Table(cell, text, frozenset(weak), ends)
 
 
@@ -363,7 +126,7 @@ def _either(phrases: Iterable[str]) -> str:
     return "|".join(
         (r"(?<![\w-])" if phrase[0].isalnum() else "")
         + re.escape(phrase).replace(r"\ ", r"\s+")
-        + (r"(?![\w-])" if phrase[-1].isalnum() else "")
+        + (r"(?![\w'-])" if phrase[-1].isalnum() else "")
         for phrase in ordered
     )
 
@@ -382,24 +145,80 @@ class Cue:
     is_weak: bool  # whether it counts only where the rest is a name
 
 
-def cue_of(cell: str, codes: tuple[str, ...]) -> Cue | None:
+_TURNED: dict[Assertion, Assertion] = {  # what "not" in front of a cue makes of it
+    "present": "present",
+    "absent": "possible",
+    "possible": "absent",
+    "historical": "present",
+    "family": "present",
+}
+_NOT = re.compile(
+    r"(.*?\S)\s+(?:(?:is|was|are|were|has|have|had|been)\s+)*(?:not|never)\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOKEN = re.compile(r"[^\s:;,]+[:;,]?|[:;,]")
+_BEHIND_PHRASE, _BEFORE_PHRASE = " \t.,!)]", "([:=–-,; "
+_SET_APART = ":(=–-"
+_LONGEST = 8  # words of a cue
+
+
+def cue_of(
+    cell: str, codes: tuple[str, ...], is_name: Callable[[str], bool], *, behind: bool = True
+) -> Cue | None:
     """The cue that a cell begins or ends with; None where there is none, or nothing else.
+
+    It is the longest one, or a shorter one that leaves a name: "no acute leukemia".
 
     Args:
         cell: without white space around it.
         codes: of the languages whose cues are looked for, beside those of English.
+        is_name: tells the names of the dictionary.
+        behind: whether one at the end is looked for.
     """
-    table = _table(codes)
-    side: Side
-    if match := table.at_start.match(cell):
-        side, rest = "before", cell[match.end() :]
-    elif match := table.at_end.search(cell):
-        side, rest = "behind", cell[: match.start()]
-    if match is None or not any(map(str.isalnum, rest)):
+    table, words = _table(codes), cell.lower().split()
+    if not words:
         return None
-    phrase = " ".join(match[1].lower().split())
-    said = table.cell[side].get(phrase)  # None of letters that only `re` holds for equal: "hıstory"
-    return said and Cue(said, rest.strip(), (side, phrase) in table.weak)
+    is_behind = behind and words[-1].strip(_MARKS) in table.last_words
+    if re.split(r"[:;,]", words[0])[0].rstrip(_MARKS) not in table.first_words:
+        return _cue_behind(cell, table) if is_behind else None
+    ends = [match.end() for match in _TOKEN.finditer(cell)]
+    cues = [
+        Cue(table.cell["before"][phrase], rest, ("before", phrase) in table.weak)
+        for end in ends[:_LONGEST]
+        if (phrase := _phrase(cell[:end], table.cell["before"]))
+        and (rest := cell[end:].lstrip(" \n:;,.–-")) is not None
+    ]
+    if cues and any(map(str.isalnum, cues[-1].rest)):
+        return next((cue for cue in cues if is_name(cue.rest)), cues[-1])
+    return _cue_behind(cell, table) if is_behind else None
+
+
+def _cue_behind(cell: str, table: _Table) -> Cue | None:
+    """The longest cue that a cell ends with."""
+    starts = [match.start() for match in re.finditer(r"[^\s:;,([=]+|[([]", cell)]
+    for start in starts[-_LONGEST:]:
+        rest = cell[:start].rstrip(_BEFORE_PHRASE)
+        phrase = _phrase(cell[start:].strip(_BEHIND_PHRASE).lstrip("(["), table.cell["behind"])
+        if not phrase or not any(map(str.isalnum, rest)):
+            continue
+        said = table.cell["behind"][phrase]
+        is_apart = cell[len(rest) : start].strip()[-1:] in tuple(_SET_APART)
+        if denied := _NOT.fullmatch(rest):
+            rest, said = denied[1], _TURNED[said]
+        return Cue(said, rest.strip(), ("behind", phrase) in table.weak and not is_apart)
+    return None
+
+
+def _phrase(text: str, phrases: Mapping[str, Assertion]) -> str:
+    """A text as a phrase that is known, with or without the marks behind it; else empty."""
+    text = " ".join(text.lower().split())
+    return next((t for t in (text, text.rstrip(":;,.–-")) if t in phrases), "")
+
+
+def heading(cell: str, codes: tuple[str, ...]) -> Assertion | None:
+    """What a cell says of those behind it that is a cue and a colon: "FH:", "Denies:"."""
+    phrases = _table(codes).cell["before"]
+    return phrases.get(_phrase(cell, phrases)) if cell.endswith(":") else None
 
 
 def in_text(text: str, spans: Sequence[Span], codes: tuple[str, ...]) -> list[Assertion]:

@@ -7,7 +7,6 @@ dictionary is left as it is: nothing of it is a mark.
 from __future__ import annotations
 
 import html
-import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,35 +15,39 @@ from importlib import resources
 from typing import Literal
 
 from linker.text import assertion
+from linker.text.assertion import stronger
 from linker.text.composites import IsName
+from linker.text.normalize import without_unseen
 from linker.types import Assertion
 
 LONGEST = 1_000  # characters of a cell that is read
-_MOST_PARTS = 100  # names of a cell
-_MOST_LAYERS = 20  # marks on each other around a name that are taken off
+_MOST_ROUNDS = 10  # in which marks and cues are taken off
 
 _LINE = re.compile(r"<\s*(?:br|/p|/li|/div|/td|/tr)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BETA = re.compile(r"(?<![^\W\d_])ß(?![^\W\d_])")  # in no word, it is typed for a Greek letter
 _SPACE = re.compile(r"[^\S\n]+")
 
-_ICD = r"[A-TV-Z]\d[0-9A-Z]"
+_ICD = r"(?!B12\b)[A-TV-Z]\d[0-9A-Z]"
 _SYSTEM = (
     r"(?:ICD(?:-?(?:8|9|10|11))?(?:-?(?:CM|GM|WHO|O|AM|UK))?|SNOMED(?:[ -]?CT)?|SCTID|MESH|UMLS|CUI"
-    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?(?=[\W_])|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
+    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
 )
 _CODE = (  # that is one wherever it stands
-    rf"(?:{_SYSTEM}[\s:#_-]*(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
+    rf"(?:{_SYSTEM}[\s:#_-]+(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
     rf"|{_ICD}\.[0-9A-Z]{{1,4}}[*+†]?|[A-TV-Z]\d{{3,4}}|\d{{3}}\.\d{{1,2}}|[CD]\d{{6,9}}|\d{{6,18}}"
-    r"|[A-Z]{2,10}:[A-Z]?\d{2,})"
+    rf"|[A-Z]{{2,10}}:[A-Z]?\d{{2,}}|{_ICD}(?:\.\d)?[-–]{_ICD}(?:\.\d)?"
+    r"|\d[A-HJ-NP-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,2})?)"
 )
+_CODE_BEFORE_NAME = re.compile(rf"{_ICD}\s+")  # a code only where a name follows: "G20 Parkinson"
 _LABEL = (
     r"(?:(?:primary|secondary|principal|main|final|admission|admitting|discharge|clinical|other"
     r"|current|active|medical|chief)\s+)?(?:dx|diagnos[ei]s|diagnostic|diagnose|diagnostico"
     r"|diagnóstico|problems?|conditions?|complaint|comorbidit(?:y|ies)|impression|indication"
     r"|assessment|disease|reason|finding|name|label|issue|pathology)"
 )
-_AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")
+_PRESENT: Assertion = "present"
+_AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # a run is entered at its start alone
 _BEFORE = [
     re.compile(pattern, re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
@@ -53,18 +56,19 @@ _BEFORE = [
         (r"\[[ x✓]?\]\s*", True),
         (r"\(?(?:\d{1,3}|[ivx]{1,4}|[a-h])\)\s*|\[\d{1,3}\]\s*", True),
         (r"\d{1,3}\.(?!\d)\s*|\d{1,3}\s*[-–—:/]\s+|(?:#|№|no\.)\s*\d{1,3}\s*[-.):]?\s+", True),
+        (r"(?:\d{1,2}\.){1,3}\d{1,2}\.?\s+|[IVX]{1,4}\.\s+", False),
         (rf"{_LABEL}\s*#?\s*(?:\d{{1,3}}|[a-h])?\s*[:=)–—-]+\s*", True),
         (rf"{_LABEL}\s*#?\s*\d{{1,3}}\s+", True),
         (rf"[(\[{{]\s*{_CODE}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
         (rf"[(\[{{]\s*{_ICD}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
         (rf"{_CODE}(?:\s*[-–—:;|,=/]+\s*|\s+)", False),
         (rf"{_ICD}\s*(?:[-–—|=]\s+|[:;,]\s*)", False),
-        (r"(?:unspecified|unsp\.?)\s+", True),
+        (r"(?:(?:other and )?unspecified|unsp\.?|not otherwise specified)\s+", True),
     )
 ]
-_MONTH = (  # no more than its name: "sepsis 2014", "Marfan 2014"
-    r"(?<![a-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])\.?"
+_MONTH = (
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _YEAR = r"(?:19|20)\d{2}"
 _DATE = (
@@ -72,66 +76,71 @@ _DATE = (
     rf"|\d{{1,2}}[./]{_YEAR}|(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?{_MONTH}\s*,?\s*(?:\d{{1,2}},\s*)?"
     rf"{_YEAR}|{_YEAR}s?)"
 )
-_SINCE = (  # not within a word: "infection (2014)"
-    r"(?<!\w)(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\."
-    r"|circa|ca\.?|about|~|@|until|before|after|around|early|late|mid|first seen|noted|date"
-    r"|year|yr)"
+_SINCE = (
+    r"(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\.|circa|ca\.?|about|~|@"
+    r"|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
 )
-_GAP = r"(?<![\s,;:(\[–—-])[\s,;:(\[–—-]"  # entered at its start alone: time stays linear
 _BEHIND = [
     re.compile(rf"(?:{pattern})\s*$", re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
         (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»*†‡§>←–—-]+", True),
-        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]*[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
-        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]*[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
-        (rf"(?<![\s,;:|=–—-])[\s,;:|=–—-]+{_CODE}", False),
+        (rf"[\s,;:|=–—-]{{0,6}}[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
+        (rf"[\s,;:|=–—-]{{0,6}}[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
+        (rf"[\s,;:|=–—-]{{1,6}}{_CODE}", False),
         (rf"\s+[-–—|;:]\s+{_ICD}", False),
         (
-            r"(?<![\s,;:/(\[–—-])[\s,;:/(\[–—-]*\b(?:N\.?O\.?S\.?|N\.?E\.?C\.?"
-            r"|unspecified|unspec\.?|unsp\.?|u/s"
+            r"[\s,;:/(\[–—-]{0,6}(?<![\w-])(?:N\.?O\.?S\.?|N\.?E\.?C\.?|unspecified|unspec\.?|unsp\.?|u/s"
             r"|not otherwise specified|not elsewhere classified|not otherwise classified"
             r"|not specified|not further specified|NFS|(?:site|type|cause|unspecified|nature)"
             r" (?:unspecified|not specified)|unspecified (?:site|type|cause|organism|part)"
             r"|nicht näher bezeichnet|n\.n\.b\.|o\.n\.a\.|sans précision|sai|no especificad[oa])"
-            r"[)\]]*",
+            r"[)\]]{0,4}",
             True,
         ),
-        (rf"{_GAP}*(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]*", True),
+        (r"[\s,;:(\[–—-]{0,6}(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]{0,4}", True),
         (
             r"\s*[(\[](?:disorder|finding|disease|diagnosis|situation|morphologic abnormality"
             r"|event|observable entity)[)\]]",
             True,
         ),
-        (rf"{_GAP}*(?:{_SINCE}\s+)*\(?{_DATE}[)\]]*", True),
+        (rf"[\s,;:(\[–—-]{{0,6}}(?:\b{_SINCE}\s+)*\(?{_DATE}[)\]]{{0,4}}", True),
         (
-            _GAP + r"+(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
+            r"[\s,;:(\[–—-]{1,6}(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
             r"(?:years?|yrs?|y|months?|mths?|mo|weeks?|wks?|wk|days?)\.?(?:\s+ago|\s+duration)?"
-            r"[)\]]*",
+            r"[)\]]{0,4}",
             True,
         ),
         (
-            _GAP + r"*\b(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}[)\]]*",
+            r"[\s,;:(\[–—-]{0,6}\b(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}"
+            r"[)\]]{0,4}",
             True,
         ),
         (
-            _GAP + r"+(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
+            r"[\s,;:(\[–—-]{1,6}(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
             r"(?:mg|mcg|µg|μg|ug|g|ml|units?|iu)(?:/(?:kg|d|day|24h|ml|h))?"
             r"(?:\s+(?:od|bd|tds|qds|qd|bid|tid|daily|weekly|prn|po|iv|sc|im|once|twice|a day))*"
-            r"[)\]]*",
+            r"[)\]]{0,4}",
             True,
         ),
     )
 ]
-_CODE_OR_DATE = re.compile(rf"[\W_]*(?:{_CODE}|(?i:{_DATE}))[\W_]*")
+_UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
+_MARKING = re.compile(r"\b(?:no|not|nos|nec|nfs|uns\w*|without|näher|sans|sai)\b", re.IGNORECASE)
+_ALONE = re.compile(rf"{_SYSTEM}|{_CODE}|{_ICD}|(?i:{_DATE})")  # no name stands beside it
 _LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
+_SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
 _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
-_STRONG = re.compile(r"\s*(?:[;|\n¦]|\s[•·▪●]\s)\s*")
-_STRONG_IN_TEXT = re.compile(r"\s*(?:[;|¦]|\s[•▪●]\s)\s*")
+_STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
+_STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
-_WEAK = re.compile(r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s+[+&]\s+|\s+(?:and|plus|und|et|y)\s+")
+_WEAK = re.compile(
+    r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s*[+&>]+\s*|\s+[-–—]+>?\s+|\s*\t\s*|\.\s+(?=[^\W\d_])"
+    r"|\s+(?:and|plus|nor|und|et|y|vs\.?|versus)\s+"
+)
+_VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 # what a name may lack: how bad, how far, on which side
 _GRADE = (
@@ -149,6 +158,16 @@ _STAGE = (
     r"|child[- ]pugh|asa|ecog|gold|gleason|fontaine|edss|das28?|hba1c|fev1|bmi|ef|gfr|egfr)"
     r"\s*[:=<>]*\s*(?:[0-9]+(?:[./+-][0-9]+)*%?|[ivx]{1,4}|[a-d])[a-d]?"
     r"|p?t[0-4][a-d]?\s*n[0-3x][a-d]?\s*(?:m[01x])?|[gaGA][1-5][ab]?)"
+)
+_SURE = (  # those that no kind of a disease is named by
+    r"(?:mild|moderate|severe|mod\.?|sev\.?|marked|slight|mild[ -]to[ -]moderate"
+    r"|moderate[ -]to[ -]severe|left[ -]sided|right[ -]sided|left|right|bilateral|bilat\.?"
+    r"|unilateral|[lr]|lt\.?|rt\.?|both sides)"
+)
+_SURE_EXTRA = re.compile(
+    rf"^(?:{_SURE}|{_STAGE})[\s,:-]+|[\s,;:–—-]{{0,4}}[(\[]\s*(?:{_SURE}|{_STAGE})\s*[)\]]$"
+    rf"|[\s,;:–—-]+(?:{_SURE}|{_STAGE})$",
+    re.IGNORECASE,
 )
 _EXTRA = re.compile(
     rf"^(?:{_GRADE}|{_STAGE})[\s,:-]+|[\s,;:–—-]+(?:{_GRADE}|{_STAGE})$", re.IGNORECASE
@@ -175,48 +194,79 @@ class CellPart:
 
 
 def plain(text: str) -> str:
-    """A text without entities and tags of HTML, with β where ß was typed for it."""
+    """A text without tags, entities and unseen characters, with β for ß and straight quotes."""
     if "&" in text:
         text = html.unescape(text)
     if "<" in text:
         text = _TAG.sub("", _LINE.sub("\n", text))
     if "ß" in text:
         text = _BETA.sub("β", text)
+    text = without_unseen(text).replace("’", "'")
     return _SPACE.sub(" ", text).strip()
 
 
 def parts(
-    text: str, is_name: IsName, codes: tuple[str, ...] = ("en",), *, lines: bool = True
+    text: str,
+    is_name: IsName,
+    codes: tuple[str, ...] = ("en",),
+    *,
+    is_known: IsName | None = None,
+    lines: bool = True,
 ) -> list[CellPart]:
     """The names in a cell; none where nothing was entered, or marks, codes and dates alone.
 
     It is taken apart at semicolons, bars, line ends and numbers of items; at commas, slashes and
-    the like only where it is no name itself and each part is one.
+    the like only where both parts, or two and half of several, are names. A cell of more than
+    1,000 characters is not read.
 
     Args:
         text: as it is written, but for `plain`.
         is_name: tells the names of the dictionary.
         codes: of the languages whose cues are looked for.
+        is_known: tells what may be a name in another spelling; None: `is_name`.
         lines: whether a line end divides names; it does not in running text.
     """
-    if is_nothing(text, codes):
+    if is_nothing(text, codes) or len(text) > LONGEST:
         return []
-    if len(text) > LONGEST or (is_name(text) and "?" not in text):
+    if is_name(text) and not _is_signed(text):
         return [CellPart(text)]
-    strong = _STRONG if lines else _STRONG_IN_TEXT
-    pieces = [piece for item in _items(text) for piece in strong.split(item)]
-    found = [part for piece in pieces[:_MOST_PARTS] for part in _read(piece, is_name, codes)]
+    whole = bare(text, is_name, codes, behind=False)
+    if is_name(whole.text):  # which may hold a semicolon
+        return [whole]
+    known = is_known or is_name
+    between, found, of_all = _STRONG if lines else _STRONG_IN_TEXT, [], _PRESENT
+    pieces = [piece for item in _items(text) for piece in between.split(item)]
+    if any(piece.count("(") > piece.count(")") for piece in pieces):
+        pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
+    for piece in pieces:
+        if _ALONE.fullmatch(piece.strip(" ()[]{}.,:-")):
+            continue
+        if (said := assertion.heading(piece.strip(), codes)) is not None:
+            of_all = said
+            continue
+        of_piece = list(_read(piece, is_name, known, codes))
+        of_all = _heading_of(piece, codes) or of_all
+        found += [CellPart(p.text, stronger(p.assertion, of_all)) for p in of_piece]
     return list(dict.fromkeys(found))
 
 
+def _is_signed(text: str) -> bool:
+    """Whether a text has signs that the normal form drops, and that say something."""
+    return "?" in text or bool(_SIGNED.search(text))
+
+
+def _heading_of(piece: str, codes: tuple[str, ...]) -> Assertion | None:
+    """What the beginning of a piece up to a colon says of all names behind it."""
+    head, colon, _ = piece.partition(":")
+    return assertion.heading(head.strip() + colon, codes) if colon else None
+
+
 def is_nothing(text: str, codes: tuple[str, ...]) -> bool:
-    """Whether a cell is marks alone, or says that nothing was entered: "n/a", "see letter".
+    """Whether a cell says that nothing was entered: "n/a", "unknown", "see letter".
 
     Words of all languages are known; those of a few letters mean something else in another one.
     """
     words = _AROUND.sub("", text.casefold().replace("’", "'")).split()
-    if not words:
-        return True
     language = _nothing().get(" ".join(words))
     return language is not None and (language in ("any", "en", *codes) or len("".join(words)) > 3)
 
@@ -242,60 +292,83 @@ def _items(text: str) -> list[str]:
     ]
 
 
-def _read(piece: str, is_name: IsName, codes: tuple[str, ...]) -> Iterator[CellPart]:
+def _read(
+    piece: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
+) -> Iterator[CellPart]:
     """The name in a piece of a cell, or the names that weak separators divide."""
     whole = bare(piece, is_name, codes)
     if not any(map(str.isalpha, whole.text)) or is_nothing(piece, codes):
         return
-    is_whole = is_name(whole.text)
-    if not is_whole and _CODE_OR_DATE.fullmatch(whole.text):
-        return
-    members = [] if is_whole else divided(piece, is_name, codes)
-    if members and all(is_known(member.text, is_name) for member in members):
+    members = [] if is_name(whole.text) else divided(piece, is_name, is_known, codes)
+    known = sum(is_known(member.text) for member in members)
+    if known > 1 and 2 * known >= len(members):
         yield from members
     else:
         yield whole
 
 
-def divided(text: str, is_name: IsName, codes: tuple[str, ...]) -> list[CellPart]:
-    """The texts between commas, slashes and the like; none where none of them is a name."""
-    members = [bare(member, is_name, codes) for member in _WEAK.split(text) if member.strip()]
-    if not 1 < len(members) <= _MOST_PARTS:
+def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]) -> list[CellPart]:
+    """The texts between commas, slashes and the like; none where none of them is a name.
+
+    A cue in front of all holds for each; one behind all does, too, unless commas divide them.
+    """
+    if len(text) > LONGEST or not _WEAK.search(text):
         return []
+    inner = bare(text, is_name, codes, behind="," not in text)
+    written = [member for member in _WEAK.split(inner.text) if member.strip()]
+    if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
+        return []
+    of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
+    members = [bare(member, is_name, codes) for member in written]
     are_names = all(any(map(str.isalpha, member.text)) for member in members)
-    is_one = are_names and any(is_known(member.text, is_name) for member in members)
-    return members if is_one else []
+    if not are_names or not any(is_known(member.text) for member in members):
+        return []
+    return [CellPart(m.text, stronger(m.assertion, of_all)) for m in members]
 
 
-def is_known(text: str, is_name: IsName) -> bool:
+def is_respelt(text: str, is_name: IsName) -> bool:
     """Whether a text is a name, in American spelling or in the singular."""
     american = text.replace("ae", "e").replace("oe", "e").replace("our", "or")
     return is_name(text) or is_name(american) or (text[-1:] == "s" and is_name(american[:-1]))
 
 
-def bare(text: str, is_name: IsName, codes: tuple[str, ...]) -> CellPart:
-    """A text without marks, codes, dates and cues at its ends, and what the cues say."""
-    said: Assertion = "present"
-    text, before = text.strip(), ""
-    if "?" in (text[:2] + text[-2:]):  # which are no signs of a name
+def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = True) -> CellPart:
+    """A text without marks, codes, dates and cues at its ends, and what the cues say.
+
+    Args:
+        text: a cell, or a part of one.
+        is_name: tells the names of the dictionary, of which nothing is taken off.
+        codes: of the languages whose cues are looked for.
+        behind: whether cues at the end are.
+    """
+    said, text, before = _PRESENT, text.strip(), ""
+    if "?" in (text[:2] + text[-3:]):
         said, text = "possible", _ASKED.sub(" ", text).strip()
-    for _ in range(_MOST_LAYERS):
+    if signed := _SIGNED.search(text):
+        said, text = "absent", (text[: signed.start()] + " " + text[signed.end() :]).strip()
+    for _ in range(_MOST_ROUNDS):
         if text == before or is_name(text):
             break
         before = text
-        cue = assertion.cue_of(text, codes)
-        if cue and not (cue.is_weak and not is_name(_without_marks(cue.rest, is_name))):
-            text, said = cue.rest, assertion.stronger(said, cue.assertion)
-            continue
         text = _without_marks(text, is_name)
+        if is_name(text):
+            break
+        cue = assertion.cue_of(text, codes, is_name, behind=behind)
+        if cue and (not cue.is_weak or is_name(_without_marks(cue.rest, is_name))):
+            text, said = cue.rest, stronger(said, cue.assertion)
     return CellPart(text, said)
 
 
 def _without_marks(text: str, is_name: IsName) -> str:
     """A text without the marks at its ends, unless nothing else is left."""
+    if _UNMARKED.fullmatch(text) and not _MARKING.search(text):
+        return text  # as most are
     wrapped = _WRAPPED.fullmatch(text)
-    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_around(wrapped[1], wrapped[2]):
+    if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_closed(*wrapped.groups()):
         text = wrapped[2]
+    code = _CODE_BEFORE_NAME.match(text)
+    if code and is_name(text[code.end() :]):
+        return text[code.end() :]
     for pattern in (*_BEFORE, _LEADING_DATE):
         if is_name(text):
             return text
@@ -311,13 +384,14 @@ def _without_marks(text: str, is_name: IsName) -> str:
     return text.strip()
 
 
-def _is_around(opening: str, inner: str) -> bool:
-    """Whether a bracket or quote before a text is closed behind it, and not within it."""
-    closing = _CLOSING[opening]
-    if opening == closing:
-        return opening not in inner
-    depths = itertools.accumulate((sign == opening) - (sign == closing) for sign in inner)
-    return min(depths, default=0) >= 0
+def _is_closed(opening: str, inner: str, closing: str) -> bool:
+    """Whether each bracket inside a pair is closed there: "(a) b (c)" is not in one pair."""
+    depth = 0
+    for character in inner:
+        depth += (character == opening) - (character == closing)
+        if depth < 0:
+            return False
+    return depth == 0 and (opening != closing or opening not in inner)
 
 
 def shortened(text: str) -> Iterator[tuple[str, Aside]]:
@@ -326,6 +400,15 @@ def shortened(text: str) -> Iterator[tuple[str, Aside]]:
     for short, aside in ((without, "extra"), (_without_extras(_TAIL.split(text)[0]), "tail")):
         if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
             yield short, aside  # type: ignore[misc]
+
+
+def ungraded(text: str) -> str:
+    """A text without how bad it is, its stage and its side, in brackets or not."""
+    before = ""
+    while text != before:
+        before = text
+        text = _SURE_EXTRA.sub("", text).strip() or text
+    return text
 
 
 def _without_extras(text: str) -> str:

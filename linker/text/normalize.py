@@ -57,7 +57,7 @@ def normalize(text: str, options: NormalizeOptions = PRESETS["default"]) -> str:
 
 def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.ligatures:
-        text = unicodedata.normalize("NFKC", text).translate(_unseen())
+        text = without_unseen(unicodedata.normalize("NFKC", text))
     if options.accents:  # before Greek letters: an accented alpha is an alpha
         text = unicodedata.normalize(
             "NFC", unicodedata.normalize("NFD", text).translate(_COMBINING)
@@ -67,6 +67,11 @@ def _fold_unicode(text: str, options: NormalizeOptions) -> str:
     if options.greek:
         text = text.translate(_greek())
     return text
+
+
+def without_unseen(text: str) -> str:
+    """A text without soft hyphens, zero-width characters and the like."""
+    return text if text.isascii() else text.translate(_unseen())
 
 
 @lru_cache(maxsize=1)

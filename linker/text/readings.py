@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from linker.text import abbreviations, cells, composites, languages
@@ -20,6 +20,7 @@ _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried
 _REMEMBERED = 30_000  # texts of which it is known whether they are names
 _MOST_WORDS = 8  # of a mention that is shortened, or split between two words
+_DENYING = frozenset({"without", "no", "not", "w/o", "excluding", "non", "ohne", "sans", "sin"})
 _SPELT_OUT = 6  # characters of a text in capitals that is taken for a word, not a short form
 _MOST_RESPELT = 2  # texts that a misspelt mention may stand for
 
@@ -75,6 +76,7 @@ class Wording:
 
     kind: ReadingKind
     parts: tuple[PartWording, ...]  # one, or several of a composite or of a cell with several names
+    is_list: bool = False  # whether a cell has several names, each of which stands for itself
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -117,7 +119,9 @@ class Reader:
         found = [CellPart(mention)]
         if self.options.cells:
             lines = definitions is None
-            found = cells.parts(cells.plain(mention), is_name, codes, lines=lines)
+            text, listed = cells.plain(mention), self.short_forms if lines else ShortForms()
+            known = partial(self._is_known, listed=listed)
+            found = cells.parts(text, is_name, codes, is_known=known, lines=lines)
         if not found:
             return []
         wordings: dict[tuple[str, ...], Wording] = {}
@@ -132,7 +136,9 @@ class Reader:
             said = [part.assertion for part in found]
             if len(found) == 1:  # of all parts of a composite
                 said *= len(parts)
-            wording = Wording(kind, tuple(map(self._told, parts, said)))
+            is_first = not wordings and len(parts) > 1
+            each = is_first and all(is_name(part.looked_up) for part in parts)
+            wording = Wording(kind, tuple(map(self._told, parts, said)), len(found) > 1 or each)
             wordings.setdefault(wording.forms, wording)
             if not self.rivals:
                 break
@@ -152,19 +158,34 @@ class Reader:
         ]
         return next((part for part in ways if self.names.is_name(part.looked_up)), ways[0])
 
+    def _is_known(self, text: str, listed: ShortForms) -> bool:
+        """Whether a text is a name as it is, without grades, by a list, or without errors."""
+        is_name = self.names.is_name
+        ways = (text, listed.expand(text), *(short for short, _ in cells.shortened(text)))
+        if any(cells.is_respelt(way, is_name) for way in ways):
+            return True
+        return any(map(is_name, self.names.respell(self.names.normalize(text))[:1]))
+
     def _of_one(
         self, text: str, definitions: Definitions, listed: ShortForms
     ) -> Iterator[tuple[ReadingKind, list[PartWording]]]:
         """The ways to read a mention that stands for itself, without what stands around it."""
-        is_name = self.names.is_name
-        yield from self._as_written(text, definitions)
-        if is_name(text) and listed.expand(text) == text:
+        is_name, long = self.names.is_name, listed.expand(text)
+        if is_name(long) and not is_name(text):
+            yield "expanded", [PartWording(text, long, is_listed=True)]
             return
-        if (long := listed.expand(text)) != text:
+        if self.options.cells and not is_name(text):
+            short = cells.ungraded(text)
+            if is_name(short):
+                yield from self._of_one(short, definitions, listed)
+                return
+        yield from self._as_written(text, definitions)
+        if long != text:
             yield "expanded", [PartWording(text, long, is_listed=True)]
         if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
-        members = cells.divided(text, is_name, tuple(self.options.language.split(",")))
+        known = partial(self._is_known, listed=listed)
+        members = cells.divided(text, is_name, known, tuple(self.options.language.split(",")))
         if members:
             parts = [self._of_several(member.text, definitions, listed) for member in members]
             said = [member.assertion for member in members]
@@ -190,10 +211,9 @@ class Reader:
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
         text = abbreviations.expand(mention, definitions.first)
-        if self.options.composites:
-            parts = composites.split(text, is_name, spoken)
-            if len(parts) > 1:
-                yield "split", _as_they_are(parts)
+        parts = composites.split(text, is_name, spoken) if self.options.composites else [text]
+        if len(parts) > 1:
+            yield "split", _as_they_are(parts)
         if text == mention:
             yield "whole", _as_they_are([mention])
         else:
@@ -208,6 +228,8 @@ class Reader:
         bold = self.options.composites and composites.bold_split(text, is_name, spoken)
         if bold and len(bold) > 1:
             yield "split", _as_they_are(bold)
+        if len(parts) > 1 and all(map(is_name, parts)):
+            return  # a part of a composite is not all of it
         for kind, texts in _around_names(text, is_name, self.options.composites):
             yield kind, _as_they_are(texts)
 
@@ -230,7 +252,7 @@ def _around_names(
     is_first = True
     for i in range(1, len(words)):
         start, rest = " ".join(words[:i]), " ".join(words[i:])
-        if not is_name(rest):
+        if words[i - 1].lower() in _DENYING or not is_name(rest):
             continue
         if is_first and len(rest) >= _SHORTEST:
             yield "shortened", (rest,)

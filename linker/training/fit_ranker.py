@@ -24,7 +24,7 @@ from linker.training.sampling import Stream, rng
 from linker.types import Document, Mention
 
 WEIGHT_NOISY = 0.5  # what a mention counts that stands in a wrapping, or has a typing error
-WEIGHT_NONE = 0.3  # what a text counts that is no disease
+WEIGHT_NONE = 1.0  # what a text counts that is no disease
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 _FOLDS = 5
 
@@ -83,8 +83,10 @@ def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     random = rng(seed, Stream.NOISE)
     if mentions := noise.noisy(items, random):
         yield judged(linker, mentions).weighted(WEIGHT_NOISY)
-    is_name = linker.engine.is_name
-    yield judged(linker, noise.no_disease(items, is_name, random)).weighted(WEIGHT_NONE)
+    texts = noise.no_disease(items, linker.engine.is_name, random)
+    most = min(len(texts), _annotated(items))  # a few mentions are not outweighed
+    chosen = [texts[row] for row in random.permutation(len(texts))[:most].tolist()]
+    yield judged(linker, chosen).weighted(WEIGHT_NONE)
 
 
 def over(

@@ -184,15 +184,17 @@ def linker(toy: Linker) -> Linker:
 @pytest.mark.parametrize(
     ("first", "none", "missed", "threshold", "is_answered"),
     [
-        (0.3, 0.5, 0.2, None, False),
-        (0.3, 0.5, 0.2, 0, True),  # everything is answered
-        (0.2, 0.3, 0.5, None, True),  # it has a concept, probably, and this one is the best
+        (0.2, 0.61, 0.19, None, False),  # "no concept" is three times as probable
+        (0.2, 0.61, 0.19, 0, True),  # everything is answered
+        (0.2, 0.59, 0.21, None, True),
+        (0.2, 0.29, 0.51, None, True),  # it has a concept, probably, and this one is the best
+        (0.09, 0.0, 0.91, None, False),  # below the floor
+        (0.11, 0.0, 0.89, None, True),
         (0.2, 0.3, 0.5, 0.25, False),
         (0.6, 0.3, 0.1, None, True),
         (0.6, 0.3, 0.1, 0.59, True),
         (0.6, 0.3, 0.1, 0.61, False),
-        (0.5, 0.5, 0.0, None, True),  # no more probable than a concept
-        (0.4, 0.5, 0.1, 0.39, True),  # a threshold says by itself what is answered
+        (0.2, 0.7, 0.1, 0.19, True),  # a threshold says by itself what is answered
     ],
 )
 def test_what_has_no_answer(
@@ -213,7 +215,7 @@ def test_what_has_no_answer(
     assert (part.rejected is None) is is_answered
     assert bool(part.returned) is is_answered
     # an explanation says what a question without a threshold gets
-    assert linker.explain("heart attack").parts[0].rejected is (none > max(missed, first))
+    assert linker.explain("heart attack").parts[0].rejected is (none > 3 * first or first < 0.1)
 
 
 def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:

@@ -133,7 +133,7 @@ def test_the_answers_are_those_of_a_ranking_of_all_names_without_the_other_conce
 ) -> None:
     every, kept, within = part
     whole = linker_of(dictionary(every), None, dense=dense)
-    options = changed(LinkerOptions(), {"text": {"composites": False}})
+    options = changed(LinkerOptions(), {"text": {"composites": False, "cells": False}})
     whole = Linker(whole.dictionary, whole.generator, options, whole.seen, {})
     ids = {concept.id for concept in kept}
     expected = [

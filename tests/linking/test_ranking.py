@@ -18,7 +18,7 @@ from linker.linking.ranking import DEPTH, DescribedBatch, batch_of
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.ranker import MatchLists
-from linker.text.readings import Wording
+from linker.text.readings import PartWording, Wording
 from linker.types import ReadingKind
 
 ROWS = (
@@ -38,7 +38,7 @@ def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
 
 
 def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:
-    return Wording(kind, texts, tuple(map(linker.normalize, texts)))
+    return Wording(kind, tuple(PartWording(text, None, linker.normalize(text)) for text in texts))
 
 
 def mention(text: str, readings: list[Wording], number: int, without: float = 0.0) -> Answer:

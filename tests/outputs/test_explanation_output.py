@@ -194,7 +194,7 @@ def test_why_there_is_no_answer(face: Face) -> None:
     rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
     assert "Answer: none" in face(rejected)
     said = "0.7500 that the dictionary has no concept for the mention"
-    assert f"answer, since that is the most probable; probabilities: {said}" in face(rejected)
+    assert f"answer: the first one is too improbable; probabilities: {said}" in face(rejected)
     best = replace(part.candidates[0], confidence=None)
     unsure = replace(part, candidates=(best,))
     assert "there is no confidence, so that the first candidate is the answer" in face(

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linker.text.cells import CellPart, bare, divided, is_known, is_nothing, parts, plain, shortened
+from linker.text.cells import (
+    CellPart,
+    bare,
+    divided,
+    is_nothing,
+    is_respelt,
+    parts,
+    plain,
+    shortened,
+)
 from linker.text.normalize import normalize
 
 WITH_NUMBERS = (
@@ -125,6 +134,7 @@ def test_wrappings_in_each_other(name: str, wrappings: list[str]) -> None:
         ("neonatal sepsis 2014", "neonatal sepsis"),  # September is longer
         ("quartan fever, marked 2014", "quartan fever, marked"),
         ("Crohn infection (2014)", "Crohn infection"),  # "on" is no word there
+        ("warts of great age 5", "warts of great age 5"),  # nor "at"
         ("HPV16 warts", "HPV16 warts"),  # HP has codes of digits
         ("old fracture", "old fracture"),  # a cue that is weak: the rest is no name
         ("old gout", "gout (historical)"),
@@ -153,7 +163,7 @@ def test_what_is_read(cell: str, expected: str) -> None:
         ("Neoplasms, Breast; gout", "Neoplasms, Breast + gout"),
         ("breast and ovarian cancer", "breast and ovarian cancer"),
         ("asthma; no gout", "asthma + gout (absent)"),
-        ("?gout, asthma", "gout (possible) + asthma"),
+        ("?gout, asthma", "gout (possible) + asthma (possible)"),
         ("gout; gout ;;gout", "gout"),
         ("gout; n/a; none", "gout"),
         ("gout; E11.9; 2014", "gout"),
@@ -166,12 +176,7 @@ def test_several_names(cell: str, expected: str) -> None:
 def test_lines_of_running_text_divide_nothing() -> None:
     cell = "no\ngout"
     assert parts(cell, is_name, EN, lines=False) == [CellPart("gout", "absent")]
-    # it stays, as the word that it breaks is joined later
-    assert parts("rare-\nthing", is_name, EN, lines=False) == [CellPart("rare-\nthing")]
-    assert parts("gout;\nasthma", is_name, EN, lines=False) == [
-        CellPart("gout"),
-        CellPart("asthma"),
-    ]
+    assert parts("rare\nthing", is_name, EN, lines=False) == [CellPart("rare\nthing")]
 
 
 @pytest.mark.parametrize(
@@ -208,10 +213,10 @@ def test_where_nothing_was_entered(cell: str) -> None:
     assert read(cell) == ""
 
 
-@pytest.mark.parametrize("cell", ["history of", "h/o", "denies", "r/o", "FH:", "excluded"])
+@pytest.mark.parametrize("cell", ["history of", "h/o", "denies", "r/o", "excluded"])
 def test_a_cue_without_a_name_is_a_text(cell: str) -> None:
     (part,) = parts(cell, is_name, EN)
-    assert (part.text, part.assertion) == (cell.rstrip(":"), "present")
+    assert (part.text, part.assertion) == (cell, "present")
 
 
 def test_words_for_nothing_by_language() -> None:
@@ -219,7 +224,6 @@ def test_words_for_nothing_by_language() -> None:
     assert not is_nothing("k.A.", EN)  # short: it may mean something else
     assert is_nothing("unbekannt", EN)
     assert not is_nothing("gout", EN)
-    assert is_nothing("\u2013", EN)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +234,8 @@ def test_words_for_nothing_by_language() -> None:
         ("pas de gout", "fr", "gout (absent)"),
         ("antecedentes familiares de gout", "es", "gout (family)"),
         ("no gout", "de", "gout (absent)"),  # cues of English are always read
-        ("V.a. asthma", "en", "V.a. asthma"),
+        ("V.a. asthma", "en", "asthma (possible)"),  # and others, where they are written out
+        ("V.a. rare thing", "en", "V.a. rare thing"),
     ],
 )
 def test_cues_of_other_languages(cell: str, code: str, expected: str) -> None:
@@ -256,20 +261,19 @@ def test_nested_brackets() -> None:
     for brackets in (50, 450):
         cell = "(" * brackets + "rare thing" + ")" * brackets
         assert same(cell) == ["rare thing"]
-    assert same("(" * 1_000 + "rare thing") == ["rare thing"]
 
 
 def test_many_items() -> None:
     cell = "; ".join(f"quux{i:04}" for i in range(5_000))
-    assert parts(cell, is_name, EN) == [CellPart(cell)]  # too long to be one
+    assert parts(cell, is_name, EN) == []  # too long to be read
     short = ";".join(f"q{i}x" for i in range(150))
-    assert [part.text for part in parts(short, is_name, EN)] == [f"q{i}x" for i in range(100)]
+    assert [part.text for part in parts(short, is_name, EN)] == [f"q{i}x" for i in range(150)]
     assert read("; ".join(["gout"] * 100)) == "gout"
-    assert divided("gout," * 5_000, is_name, EN) == []
+    assert divided("gout," * 5_000, is_name, is_name, EN) == []
 
 
-def test_a_long_cell_is_left_as_it_is() -> None:
-    assert parts("- " + "a" * 999, is_name, EN) == [CellPart("- " + "a" * 999)]
+def test_a_long_cell_is_not_read() -> None:
+    assert parts("- " + "a" * 999, is_name, EN) == []
     assert read("- " + "a" * 998) == "a" * 998
 
 
@@ -325,6 +329,11 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
         assert all(short != text for short, _ in shortened(text))
 
 
+def test_signs_of_a_long_cell_are_walked_once() -> None:
+    for sign in ("(", "\n", " - ", "."):  # seconds for each, were they walked from each of them
+        assert not is_nothing("quux" + sign * (100_000 // len(sign)) + "x", EN)
+
+
 def test_bare_stops_at_a_name() -> None:
     assert bare("(Diabetes mellitus 1)", is_name, EN).text == "(Diabetes mellitus 1)"
     assert bare("no 22q11 deletion", is_name, EN) == CellPart("22q11 deletion", "absent")
@@ -343,7 +352,7 @@ def test_bare_stops_at_a_name() -> None:
     ],
 )
 def test_spellings_that_are_known(text: str, expected: bool) -> None:
-    assert is_known(text, is_name) is expected
+    assert is_respelt(text, is_name) is expected
 
 
 @pytest.mark.parametrize(
@@ -358,7 +367,7 @@ def test_spellings_that_are_known(text: str, expected: bool) -> None:
     ],
 )
 def test_divided(text: str, expected: str) -> None:
-    assert " + ".join(part.text for part in divided(text, is_name, EN)) == expected
+    assert " + ".join(part.text for part in divided(text, is_name, is_name, EN)) == expected
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def ways(mention: str, options: TextOptions = OPTIONS, names: NameForms = NAMES)
 READINGS = """
 Breast Cancer: whole breast cancer
 plain words: whole plain words
-breast and ovarian cancer: split breast cancer + ovarian cancer; whole breast and ovarian cancer; shortened ovarian cancer; split breast + ovarian cancer
+breast and ovarian cancer: split breast cancer + ovarian cancer; whole breast and ovarian cancer; split breast + ovarian cancer
 hereditary deafness: whole hereditary deafness; shortened deafness
 severe early breast cancer: whole severe early breast cancer; shortened breast cancer
 vitamin a: whole vitamin a
@@ -148,16 +148,16 @@ asthma; no gout: split asthma + gout (absent)
 asthma, gout: split asthma + gout
 asthma|gout|colitis: split asthma + gout + colitis
 Neoplasms, Breast: whole neoplasms breast
-FH: breast and ovarian cancer: split breast cancer (family) + ovarian cancer (family); whole breast and ovarian cancer (family); shortened ovarian cancer (family); split breast (family) + ovarian cancer (family)
+FH: breast and ovarian cancer: split breast cancer (family) + ovarian cancer (family); whole breast and ovarian cancer (family); split breast (family) + ovarian cancer (family)
 gout, quux: whole gout quux; split gout + quux; shortened gout
-mild gout: whole mild gout; shortened gout
+mild gout: whole gout
 gout (left foot): whole gout left foot; shortened gout
 gout with tophi: whole gout with tophi; shortened gout
 no gout with tophi: whole gout with tophi (absent); shortened gout (absent)
-RA: whole ra; expanded rheumatoid arthritis
-no RA: whole ra (absent); expanded rheumatoid arthritis (absent)
+RA: expanded rheumatoid arthritis
+no RA: expanded rheumatoid arthritis (absent)
 RA; HTN: split rheumatoid arthritis + hypertension
-RA, severe: whole ra severe; expanded rheumatoid arthritis severe; shortened ra; expanded rheumatoid arthritis
+RA, severe: whole ra severe; expanded rheumatoid arthritis severe; split rheumatoid arthritis + severe; shortened ra; expanded rheumatoid arthritis
 mild gout; asthma stage II: split gout + asthma
 gotu: whole gotu; respelt gout
 no hypertnesion: whole hypertnesion (absent); respelt hypertension (absent)
@@ -179,15 +179,14 @@ def test_cells_in_which_nothing_was_entered(cell: str) -> None:
 
 def test_cells_that_are_not_read() -> None:
     options = dataclasses.replace(OPTIONS, cells=False)
-    assert told(cell_ways("no gout", options)) == "whole no gout; shortened gout"
+    assert told(cell_ways("no gout", options)) == "whole no gout"
     assert told(cell_ways("-", options)) == "whole "
     assert told(cell_ways("asthma; gout", options)).startswith("whole asthma gout")
     assert told(cell_ways("gotu", options)) == "whole gotu"
 
 
 def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
-    whole, expanded = cell_ways("RA")
-    assert whole.parts == (PartWording("RA", None, "ra"),)
+    (expanded,) = cell_ways("RA")
     assert expanded.parts == (
         PartWording("RA", "rheumatoid arthritis", "rheumatoid arthritis", is_listed=True),
     )
@@ -260,8 +259,7 @@ def test_long_cells_are_not_taken_apart() -> None:
 
     reader = Reader(NameForms(CELL_NAMES, normalize, respell), OPTIONS, LISTED)
     for sign in ("gout; ", "mild ", "(", "\n", " - ", "RA ", "a"):
-        (way,) = reader.of_mention("quux" + sign * (100_000 // len(sign)) + "x")[:1]
-        assert len(way.parts) == 1
+        assert reader.of_mention("quux" + sign * (100_000 // len(sign)) + "x") == []
     assert asked == []
     assert len(reader.of_mention("gout;" * 150)) == 1
 

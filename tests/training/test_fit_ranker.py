@@ -206,7 +206,11 @@ def test_it_is_fitted_to_mentions(
         assert fitting.said[0].startswith("ranker: as it is shipped, fitted to the training and ")
         return
     ((judged, seed, start),) = fitting.fits
-    assert len(judged.weight) == sum(count for count in (mentions, dev) if count >= 50)
+    counted = judged.weight == 1
+    is_none = counted & ~judged.is_known  # as many texts that are no disease as mentions, at most
+    wanted = sum(count for count in (mentions, dev) if count >= 50)
+    assert (counted & judged.is_known).sum() == wanted
+    assert is_none.sum() == (mentions if mentions >= 50 else 0)
     assert seed == linker.options.training.seed
     assert start.provenance == Ranker.shipped().provenance
     assert ranker.weights is fitting.made.weights
