@@ -47,7 +47,7 @@ _LABEL = (
     r"|assessment|disease|reason|finding|name|label|issue|pathology)"
 )
 _PRESENT: Assertion = "present"
-_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
+_AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # a run is entered at its start alone
 _BEFORE = [
     re.compile(pattern, re.IGNORECASE if is_any_case else 0)
     for pattern, is_any_case in (
@@ -111,7 +111,7 @@ _BEHIND = [
             True,
         ),
         (
-            r"[\s,;:(\[–—-]{0,6}(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}"
+            r"[\s,;:(\[–—-]{0,6}\b(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}"
             r"[)\]]{0,4}",
             True,
         ),

@@ -134,6 +134,7 @@ def test_wrappings_in_each_other(name: str, wrappings: list[str]) -> None:
         ("neonatal sepsis 2014", "neonatal sepsis"),  # September is longer
         ("quartan fever, marked 2014", "quartan fever, marked"),
         ("Crohn infection (2014)", "Crohn infection"),  # "on" is no word there
+        ("warts of great age 5", "warts of great age 5"),  # nor "at"
         ("HPV16 warts", "HPV16 warts"),  # HP has codes of digits
         ("old fracture", "old fracture"),  # a cue that is weak: the rest is no name
         ("old gout", "gout (historical)"),
@@ -326,6 +327,11 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
     assert len(set(found)) == len(found)
     for text in (cell, *(part.text for part in found)):
         assert all(short != text for short, _ in shortened(text))
+
+
+def test_signs_of_a_long_cell_are_walked_once() -> None:
+    for sign in ("(", "\n", " - ", "."):  # seconds for each, were they walked from each of them
+        assert not is_nothing("quux" + sign * (100_000 // len(sign)) + "x", EN)
 
 
 def test_bare_stops_at_a_name() -> None:
