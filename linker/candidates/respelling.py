@@ -117,7 +117,7 @@ def _hashes(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]
     before, and 1 / B of the rest.
     """
     size = max(map(len, words), default=0)
-    codes = np.array(words, f"U{max(1, size)}").view(np.uint32).reshape(len(words), -1)
+    codes = np.array(words, f"U{max(1, size)}").view(np.uint32).reshape(len(words), max(1, size))
     powers = _BASE ** np.arange(codes.shape[1], dtype=np.uint64)
     upto = np.cumsum(codes.astype(np.uint64) * powers, axis=1, dtype=np.uint64)
     before = np.concatenate([np.zeros((len(words), 1), np.uint64), upto[:, :-1]], axis=1)

@@ -25,6 +25,7 @@ from linker.types import NAME_KINDS
 _CLASS_WORD = 0.02  # share of the dictionary's forms: a word in more of them names no disease
 _LONG_ENOUGH = 4  # letters of a short form that is believed where nothing else speaks for it
 _AROUND = string.punctuation + string.whitespace
+_TELLING = 4  # letters of a word beside a short form that says what it stands for; "of" does not
 _BEGINNING = 4  # letters that a word and a short form do not share
 
 
@@ -101,7 +102,8 @@ def _doubt_beside(dictionary: Dictionary, words: Sequence[str], concept: int) ->
         return None
     names = [dictionary.names[row] for row in dictionary.name_rows(concept).tolist()]
     known = {_letters(word) for name in names for word in name.split()}
-    if any(word not in short and _letters(word) in known for word in words):
+    others = {_letters(word) for word in words if word not in short}
+    if any(word in known and (word.isdigit() or len(word) >= _TELLING) for word in others):
         return None
     doubts = [doubt(dictionary, word, concept) for word in short if _letters(word) in known]
     return next(filter(None, doubts), None)

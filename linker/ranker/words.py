@@ -152,7 +152,9 @@ class Words:
 
     def __contains__(self, word: object) -> bool:
         """Whether a word in normal form is a word of a name."""
-        return isinstance(word, str) and self.places.row(stem(word), self.texts) >= 0
+        if not isinstance(word, str) or not word:  # the empty one stands for unknown words
+            return False
+        return self.places.row(stem(word), self.texts) >= 0
 
     @property
     def unknown_weight(self) -> float:

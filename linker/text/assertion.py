@@ -19,8 +19,11 @@ from linker.types import Assertion, Span
 Side = Literal["before", "behind"]
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
-    name: place
-    for place, name in enumerate(("present", "historical", "possible", "absent", "family"))
+    "present": 0,
+    "historical": 1,
+    "possible": 2,
+    "absent": 3,
+    "family": 4,
 }
 _REACH = 10  # words between a cue and a name of running text
 _REACH_BEHIND = 5

@@ -89,6 +89,10 @@ class Wording:
         return tuple(part.looked_up for part in self.parts)
 
 
+Way = tuple[ReadingKind, list[PartWording]]
+"""A way to read a mention: its kind, and the parts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads mentions.
@@ -127,7 +131,7 @@ class Reader:
         wordings: dict[tuple[str, ...], Wording] = {}
         given = definitions if definitions and self.options.abbreviations else Definitions()
         listed = self.short_forms if definitions is None else ShortForms()
-        ways = (
+        ways: Iterable[Way] = (
             self._of_one(found[0].text, given, listed)
             if len(found) == 1
             else [("split", [self._of_several(part.text, given, listed) for part in found])]
@@ -166,9 +170,7 @@ class Reader:
             return True
         return any(map(is_name, self.names.respell(self.names.normalize(text))[:1]))
 
-    def _of_one(
-        self, text: str, definitions: Definitions, listed: ShortForms
-    ) -> Iterator[tuple[ReadingKind, list[PartWording]]]:
+    def _of_one(self, text: str, definitions: Definitions, listed: ShortForms) -> Iterator[Way]:
         """The ways to read a mention that stands for itself, without what stands around it."""
         is_name, long = self.names.is_name, listed.expand(text)
         if is_name(long) and not is_name(text):
@@ -185,7 +187,8 @@ class Reader:
         if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         known = partial(self._is_known, listed=listed)
-        members = cells.divided(text, is_name, known, tuple(self.options.language.split(",")))
+        codes = tuple(self.options.language.split(","))
+        members = cells.divided(text, is_name, known, codes) if self.options.composites else []
         if members:
             parts = [self._of_several(member.text, definitions, listed) for member in members]
             said = [member.assertion for member in members]
@@ -202,9 +205,7 @@ class Reader:
                 errors = sum(word != other for word, other in pairs)
                 yield "respelt", [PartWording(text, respelt, errors=errors)]
 
-    def _as_written(
-        self, mention: str, definitions: Definitions
-    ) -> Iterator[tuple[ReadingKind, list[PartWording]]]:
+    def _as_written(self, mention: str, definitions: Definitions) -> Iterator[Way]:
         is_name, spoken = self.names.is_name, languages.named(self.options.language)
         if (unbroken := BROKEN.sub("", mention)) != mention:
             yield from self._as_written(unbroken, definitions)

@@ -170,7 +170,7 @@ def test_the_example_is_linked_and_explained(page: Any) -> None:
     page.get_by_role("button", name="Why not this one?").click()
     expect(page.locator("#reasons-body")).to_contain_text("Why not MESH:D015658?")
     expect(page.locator("#reasons-body")).to_contain_text("HIV Infections has rank")
-    expect(page.locator("#reasons-body")).to_contain_text("it lost because its name")
+    expect(page.locator("#reasons-body")).to_contain_text("it lost because it is narrower")
 
 
 def test_a_concept_has_its_names_by_kind_and_its_other_ids(page: Any, pictures: Path) -> None:
