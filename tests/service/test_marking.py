@@ -139,7 +139,7 @@ def test_text_that_is_selected_is_marked_and_linked(page: Any, documents: Docume
     select(page, "leukaemia")
     expect(page.locator(".picking")).to_have_text("“leukaemia”")  # the whole word
     page.keyboard.press("+")
-    status(page, "Marked. leukaemia: Leukemia")
+    status(page, "Marked. leukaemia, denied: Leukemia")
     expect(page.locator("#answer")).to_have_text("leukaemia")
     expect(page.locator("a.mention.selected")).to_be_focused()
     assert ("leukaemia", "Disease") in mentions(documents)
@@ -243,7 +243,7 @@ def test_a_piece_is_added(page: Any, documents: Documents) -> None:
     status(page, "Marked.")
     select(page, " cure")
     page.get_by_role("button", name="Add piece").click()
-    status(page, "Added. leukaemia cure:")
+    status(page, "Added. leukaemia cure, denied:")
     assert documents.get()["mentions"][2]["spans"] == [[52, 61], [65, 69]]
 
 
@@ -260,7 +260,7 @@ def test_marking_by_the_keyboard_alone(page: Any, documents: Documents) -> None:
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    status(page, "Marked. leukaemia: Leukemia")
+    status(page, "Marked. leukaemia, denied: Leukemia")
     expect(page.locator("#document .text")).to_be_focused()  # and goes on
     page.keyboard.press("ArrowRight")
     status(page, "“cure”")
@@ -311,7 +311,7 @@ def test_marking_and_deciding_go_together(context: Any, address: str, documents:
         expect(page.locator("#document a.mention")).to_have_count(3)
         select(page, "leukaemia")
         page.keyboard.press("+")
-        status(page, "Marked. leukaemia: Leukemia")
+        status(page, "Marked. leukaemia, denied: Leukemia")
         expect(page.locator("#answer")).to_have_text("“leukaemia”")
         page.keyboard.press("a")
         status(page, "leukaemia: MESH:D007938.")
@@ -416,7 +416,7 @@ def test_selected_text_stays_when_others_decide(review: Any, documents: Document
     assert is_selected(review, "leukaemia")
     expect(review.locator(".picking")).to_have_text("“leukaemia”")
     review.keyboard.press("+")
-    status(review, "Marked. leukaemia: Leukemia")
+    status(review, "Marked. leukaemia, denied: Leukemia")
 
 
 def test_text_that_is_selected_behind_an_own_decision_stays(
@@ -432,7 +432,7 @@ def test_text_that_is_selected_behind_an_own_decision_stays(
     assert is_selected(review, "leukaemia")
     expect(review.locator("#answer")).to_contain_text("Ataxia")  # which goes on to no other
     review.keyboard.press("+")
-    status(review, "Marked. leukaemia: Leukemia")
+    status(review, "Marked. leukaemia, denied: Leukemia")
 
 
 @pytest.mark.parametrize("text", ["leukaemia", "ovarian"])  # the latter is in a mention
@@ -555,7 +555,7 @@ def test_what_was_not_kept_is_still_selected(review: Any, documents: Documents) 
     expect(review.locator(".picking")).to_have_text("“leukaemia”")
     review.unroute("**/marks")
     review.keyboard.press("+")
-    status(review, "Marked. leukaemia: Leukemia")
+    status(review, "Marked. leukaemia, denied: Leukemia")
     assert is_selected(review, "")
 
 
@@ -577,7 +577,7 @@ def test_a_walk_stays_at_what_was_not_kept(review: Any) -> None:
     expect(review.locator(".picking")).to_have_text("“leukaemia”")
     review.unroute("**/marks")
     review.keyboard.press("Enter")
-    status(review, "Marked. leukaemia: Leukemia")
+    status(review, "Marked. leukaemia, denied: Leukemia")
 
 
 def test_an_end_whose_change_was_not_kept_is_still_moved(review: Any) -> None:
