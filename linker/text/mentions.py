@@ -54,6 +54,11 @@ class TextOptions(OptionGroup):
     def __post_init__(self) -> None:
         languages.named(self.language)  # raises
 
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return tuple(code.strip() for code in self.language.split(","))
+
 
 def several(items: Iterable[Item]) -> Iterable[Item]:
     """Refuse one item where a list of them is expected; a text would be taken letter by letter."""
@@ -124,8 +129,8 @@ def assertions(
     if not options.cells:
         return {}
     places = [mention.spans for mention in mentions if mention.spans]
-    codes = tuple(options.language.split(","))
-    said = assertion.in_text(running_text(document), [(s[0][0], s[-1][1]) for s in places], codes)
+    spans = [(of_one[0][0], of_one[-1][1]) for of_one in places]
+    said = assertion.in_text(running_text(document), spans, options.codes)
     return dict(zip(places, said, strict=True))
 
 

@@ -119,18 +119,16 @@ class Reader:
         Returns:
             None where the mention says that nothing was entered, or is marks alone.
         """
-        is_name, codes = self.names.is_name, tuple(self.options.language.split(","))
+        is_name, is_alone = self.names.is_name, definitions is None
+        listed = self.short_forms if is_alone else ShortForms()
         found = [CellPart(mention)]
         if self.options.cells:
-            lines = definitions is None
-            text, listed = cells.plain(mention), self.short_forms if lines else ShortForms()
-            known = partial(self._is_known, listed=listed)
-            found = cells.parts(text, is_name, codes, is_known=known, lines=lines)
+            text, known = cells.plain(mention), partial(self._is_known, listed=listed)
+            found = cells.parts(text, is_name, self.options.codes, is_known=known, lines=is_alone)
         if not found:
             return []
         wordings: dict[tuple[str, ...], Wording] = {}
         given = definitions if definitions and self.options.abbreviations else Definitions()
-        listed = self.short_forms if definitions is None else ShortForms()
         ways: Iterable[Way] = (
             self._of_one(found[0].text, given, listed)
             if len(found) == 1
@@ -187,8 +185,11 @@ class Reader:
         if not self.options.cells or len(text) > cells.LONGEST or is_name(text):
             return
         known = partial(self._is_known, listed=listed)
-        codes = tuple(self.options.language.split(","))
-        members = cells.divided(text, is_name, known, codes) if self.options.composites else []
+        members = (
+            cells.divided(text, is_name, known, self.options.codes)
+            if self.options.composites
+            else []
+        )
         if members:
             parts = [self._of_several(member.text, definitions, listed) for member in members]
             said = [member.assertion for member in members]
