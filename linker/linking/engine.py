@@ -273,6 +273,7 @@ class Engine:
         best = int(ranking.best[place])
         kind = answer.readings[best - start].kind
         is_none = self.is_none(ranking, place) and answer.request.threshold is None
+        is_none = is_none or answer.is_empty  # whatever is asked for, and without a ranker
         parts = self._parts(answer, ranking, best - start, best, in_full, answer.k)
         parts = tuple(_answered(answer.request, part, is_none) for part in parts)
         if end - start == 1:

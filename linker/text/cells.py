@@ -226,10 +226,12 @@ def parts(
         is_known: tells what may be a name in another spelling; None: `is_name`.
         lines: whether a line end divides names; it does not in running text.
     """
-    if is_nothing(text, codes) or len(text) > LONGEST:
+    if len(text) > LONGEST:
         return []
     if is_name(text) and not _is_signed(text):
-        return [CellPart(text)]
+        return [CellPart(text)]  # also "unknown", where the dictionary has such a concept
+    if is_nothing(text, codes):
+        return []
     whole = bare(text, is_name, codes, behind=False)
     if is_name(whole.text):  # which may hold a semicolon
         return [whole]

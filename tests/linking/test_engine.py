@@ -455,11 +455,12 @@ def test_many_mentions_have_the_confidences_of_each_alone(
 
 
 @pytest.mark.parametrize("cell", ["n/a", "unknown", "2014", "- - -", "k.A. unbekannt"[5:]])
-@pytest.mark.parametrize("threshold", [None, 0.5])
+@pytest.mark.parametrize("threshold", [None, 0, 0.5])
 def test_where_nothing_was_entered_nothing_is_answered(
-    linker: Linker, cell: str, threshold: float | None
+    toy: Linker, linker: Linker, cell: str, threshold: float | None
 ) -> None:
     (part,) = linker.link(cell, threshold=threshold).parts
     assert part.nil
     assert all(candidate.confidence == 0 for candidate in part.candidates)
+    assert toy.with_ranker(None).link(cell).parts[0].nil  # which needs no ranker
     assert not linker.link(["heart attack"], threshold=threshold)[0].parts[0].nil

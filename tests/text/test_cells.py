@@ -226,6 +226,11 @@ def test_words_for_nothing_by_language() -> None:
     assert not is_nothing("gout", EN)
 
 
+def test_a_name_of_the_dictionary_was_entered() -> None:
+    assert parts("Unknown", lambda text: text == "Unknown", EN) == [CellPart("Unknown")]
+    assert parts("unknown", lambda text: text == "Unknown", EN) == []
+
+
 @pytest.mark.parametrize(
     ("cell", "code", "expected"),
     [
