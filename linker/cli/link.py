@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     also=o.ALSO,
     threshold=o.option(
         "Return no concept where the best one has a lower confidence; 0: always return one. "
-        "[default: return no concept where that is three times as probable as the best one, or "
+        "[default: return no concept where that is more probable than all else, or "
         "the best one has a lower confidence than 0.1]",
         "P",
         type=o.PROBABILITY,

@@ -23,7 +23,15 @@ from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
-from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
+from linker.linking.ranking import (
+    DEPTH,
+    Ranking,
+    batch_of,
+    by_probability,
+    by_score,
+    by_text,
+    cells,
+)
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Rows
@@ -49,8 +57,8 @@ and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted wi
 """
 FLOOR = 0.1
 """The confidence below which an answer is none, where no other threshold is asked for."""
-NONE_AHEAD = 3.0
-"""How many times as probable as the best answer "no concept" must be to be one."""
+NONE = 0.5
+"""How probable "no concept" must be to be the answer, where no threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
@@ -210,7 +218,9 @@ class Engine:
         batch = batch_of(answers, self.generator, self.matches)
         if self.ranker is None:
             return by_score(batch)
-        return by_probability(batch, self.ranker.probabilities(batch.lists))
+        ranking = by_probability(batch, self.ranker.probabilities(batch.lists))
+        is_list = [len(a.readings) == 1 and a.readings[0].is_list for a in answers]
+        return by_text(ranking, self.ranker, batch.lists.readings[np.flatnonzero(is_list)])
 
     def _deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
         """Add further candidates of the readings that won, where more are wanted."""
@@ -272,10 +282,12 @@ class Engine:
         start, end = ranking.batch.lists.readings[place : place + 2].tolist()
         best = int(ranking.best[place])
         kind = answer.readings[best - start].kind
-        is_none = self.is_none(ranking, place) and answer.request.threshold is None
-        is_none = is_none or answer.is_empty  # whatever is asked for, and without a ranker
+        none = ranking.none[slice(*ranking.batch.lists.lookups[best : best + 2])].tolist()
         parts = self._parts(answer, ranking, best - start, best, in_full, answer.k)
-        parts = tuple(_answered(answer.request, part, is_none) for part in parts)
+        parts = tuple(
+            _answered(answer.request, part, names_no_concept(answer, of_part))
+            for part, of_part in zip(parts, none, strict=True)
+        )
         if end - start == 1:
             return Prediction(answer.mention, parts, kind)
         others = (row for row in range(start, end) if row != best)
@@ -286,13 +298,6 @@ class Engine:
         confidence = round(math.prod(known), 6) if len(known) == len(of_second) else 0.0
         rival = Reading(answer.readings[second - start].kind, of_second, confidence)
         return Prediction(answer.mention, parts, kind, (rival,))
-
-    def is_none(self, ranking: Ranking, place: int) -> bool:
-        """Whether "no concept" is so much more probable than the answer that it is one."""
-        if ranking.probabilities is None:
-            return False
-        none = ranking.probabilities.none[place]
-        return bool(none > NONE_AHEAD * ranking.readings[ranking.best[place]])
 
     def _parts(
         self,
@@ -390,6 +395,11 @@ class Engine:
                 Candidate(identifier, name, matched, score, sparse, dense, lender, confidence)
             )
         return candidates
+
+
+def names_no_concept(answer: Answer, none: float) -> bool:
+    """Whether nothing was entered, or "no concept" is likely and no threshold is asked for."""
+    return answer.is_empty or (answer.request.threshold is None and none > NONE)
 
 
 def _answered(request: Request, part: Part, is_none: bool) -> Part:

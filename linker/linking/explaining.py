@@ -33,7 +33,7 @@ from linker.explanation import (
     ScoreParts,
     Share,
 )
-from linker.linking.engine import FLOOR, LIMITS, Engine
+from linker.linking.engine import FLOOR, LIMITS, Engine, names_no_concept
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS
@@ -115,7 +115,8 @@ def explanation(
         spans = abbreviations.spans(
             document, permuted=text.permuted, languages=languages.named(text.language)
         )
-    probabilities, is_none = ranking.probabilities, engine.is_none(ranking, place)
+    probabilities = ranking.probabilities
+    none = ranking.none[ranking.batch.lists.lookups[start + best] :].tolist()
     return Explanation(
         answer.mention.text,
         document.id if document else None,
@@ -130,7 +131,10 @@ def explanation(
             )
             for i, (way, of_way) in enumerate(zip(answer.readings, readings, strict=True))
         ),
-        tuple(explainer.part(answer.k, is_none) for explainer in readings[best]),
+        tuple(
+            explainer.part(answer.k, names_no_concept(answer, of_part))
+            for explainer, of_part in zip(readings[best], none, strict=False)
+        ),
         round(float(probabilities.none[place]), 6) if probabilities else None,
         round(float(probabilities.missed[place]), 6) if probabilities else None,
         f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",

@@ -270,7 +270,8 @@ class Linker:
             k: how many concepts to return for each part.
             threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
                 its best candidate is `rejected`; 0: everything is answered. None: a mention is
-                `nil` where "no concept" is the most probable answer.
+                `nil` where "no concept" is more probable than all else, or the answer has less
+                than 0.1.
             min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
@@ -422,7 +423,7 @@ class Linker:
             LinkerError: the mention is blank, or the dictionary does not have the id.
         """
         marked, item = explaining.marked(mention, document)
-        request = Request(item, k, 0.0, within=within)
+        request = Request(item, k, within=within)
         ((_, _, answers),) = opened(request, 0, self.options.text)
         place = [answer.mention for answer in answers].index(marked)
         restrictions, answer = answers[place].restrictions, answers[place]

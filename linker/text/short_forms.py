@@ -27,14 +27,17 @@ class ShortForms:
     Attributes:
         exact: those whose case counts: "RA".
         folded: others, in lower case: "htn", "dz".
+        cells: what is one only as a whole text, in lower case: "diabetic", "crohn's".
     """
 
     exact: Mapping[str, str] = field(default_factory=dict)
     folded: Mapping[str, str] = field(default_factory=dict)
+    cells: Mapping[str, str] = field(default_factory=dict)
 
     def expand(self, text: str) -> str:
         """A text with the long forms in the place of its short ones."""
-        return _TOKEN.sub(lambda token: self._long(token[0]), text)
+        whole = self.cells.get(text.lower().replace("’", "'"))
+        return whole or _TOKEN.sub(lambda token: self._long(token[0]), text)
 
     def _long(self, token: str) -> str:
         for written in (token, token.rstrip(".")):
@@ -45,7 +48,12 @@ class ShortForms:
 
     def beside(self, others: ShortForms) -> ShortForms:
         """These, and others, which win."""
-        return ShortForms({**self.exact, **others.exact}, {**self.folded, **others.folded})
+        theirs = {short.lower() for short in (*others.exact, *others.folded)}
+        return ShortForms(
+            {**self.exact, **others.exact},
+            {**self.folded, **others.folded},
+            {cell: long for cell, long in self.cells.items() if cell not in theirs},
+        )
 
 
 @lru_cache(maxsize=1)
@@ -54,8 +62,7 @@ def shipped() -> ShortForms:
     text = (resources.files("linker.text") / "short_forms.tsv").read_text("utf-8")
     rows = dropwhile(lambda line: line.startswith("#"), text.splitlines())
     return _of(
-        (row["short"], row["long"], row["kind"] == "word")
-        for row in csv.DictReader(rows, delimiter="\t")
+        (row["short"], row["long"], row["kind"]) for row in csv.DictReader(rows, delimiter="\t")
     )
 
 
@@ -94,14 +101,18 @@ def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
             )
             continue
         known[short] = longs[0]
-    return _of((short, long, False) for short, long in known.items())
+    return _of((short, long, "disease") for short, long in known.items())
 
 
-def _of(rows: Iterable[tuple[str, str, bool]]) -> ShortForms:
-    exact, folded = {}, {}
-    for short, long, is_word in rows:
-        if is_word or len(short) >= _ANY_CASE:
+def _of(rows: Iterable[tuple[str, str, str]]) -> ShortForms:
+    exact: dict[str, str] = {}
+    folded: dict[str, str] = {}
+    cells: dict[str, str] = {}
+    for short, long, kind in rows:
+        if kind == "cell":
+            cells[short] = long
+        elif kind == "word" or len(short) >= _ANY_CASE:
             folded[short.lower()] = long
         else:
             exact[short] = long
-    return ShortForms(exact, folded)
+    return ShortForms(exact, folded, cells)

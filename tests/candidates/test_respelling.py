@@ -117,6 +117,17 @@ def test_respelt() -> None:
     assert texts("astmha " * 5_000, *names) == []
 
 
+def test_british_words_that_stand_in_other_names() -> None:
+    names = {"leukemia", "acute leukaemia", "foetal edema"}
+    words = {word for name in names for word in name.split()}
+    for text, expected in (
+        ("leukaemia", ["leukemia"]),
+        ("foetal leukaemia", []),  # no name
+        ("leukemia", []),
+    ):
+        assert made(*names).respelt(text, words.__contains__, names.__contains__) == expected
+
+
 def test_texts_that_are_names_come_first() -> None:
     names = ("bold", "bold x", "bold y", "cold sore", "gold")
     # "bold" is the most frequent, "cold sore" is a name

@@ -184,9 +184,9 @@ def linker(toy: Linker) -> Linker:
 @pytest.mark.parametrize(
     ("first", "none", "missed", "threshold", "is_answered"),
     [
-        (0.2, 0.61, 0.19, None, False),  # "no concept" is three times as probable
-        (0.2, 0.61, 0.19, 0, True),  # everything is answered
-        (0.2, 0.59, 0.21, None, True),
+        (0.2, 0.51, 0.29, None, False),  # "no concept" is more probable than all else
+        (0.2, 0.51, 0.29, 0, True),  # everything is answered
+        (0.2, 0.49, 0.31, None, True),
         (0.2, 0.29, 0.51, None, True),  # it has a concept, probably, and this one is the best
         (0.09, 0.0, 0.91, None, False),  # below the floor
         (0.11, 0.0, 0.89, None, True),
@@ -215,7 +215,21 @@ def test_what_has_no_answer(
     assert (part.rejected is None) is is_answered
     assert bool(part.returned) is is_answered
     # an explanation says what a question without a threshold gets
-    assert linker.explain("heart attack").parts[0].rejected is (none > 3 * first or first < 0.1)
+    assert linker.explain("heart attack").parts[0].rejected is (none > 0.5 or first < 0.1)
+
+
+def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
+    toy = toy.with_ranker(Ranker.shipped())
+    names = ["heart attack", "blood count"]
+    together = toy.link("; ".join(names)).parts
+    alone = [toy.link(name).parts[0] for name in names]
+    assert [part.nil for part in together] == [part.nil for part in alone] == [False, True]
+    for part, own in zip(together, alone, strict=True):
+        assert [c.concept_id for c in part.candidates] == [c.concept_id for c in own.candidates]
+        given = [c.confidence for c in part.candidates]
+        assert given == pytest.approx([c.confidence for c in own.candidates], abs=1e-6)
+    explained = toy.explain("; ".join(names)).parts
+    assert [part.rejected for part in explained] == [False, True]
 
 
 def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:

@@ -27,6 +27,9 @@ from linker.text.short_forms import ShortForms, read, shipped
         ("# hip", "fracture hip"),
         ("DRA RAD xHTN HTN2", "DRA RAD xHTN HTN2"),  # whole words only
         ("HTN-like", "HTN-like"),
+        ("Diabetic", "diabetes mellitus"),  # as a whole cell
+        ("Crohn’s", "Crohn disease"),
+        ("diabetic foot; lupus nephritis", "diabetic foot; lupus nephritis"),
         ("", ""),
         ("...", "..."),
         ("痛風 подагра", "痛風 подагра"),
@@ -39,11 +42,11 @@ def test_shipped(text: str, expected: str) -> None:
 def test_the_shipped_ones_are_no_long_forms_of_others() -> None:
     """What is expanded stays as it is: "w/" is no word of a long form."""
     listed = shipped()
-    longs = {*listed.exact.values(), *listed.folded.values()}
+    longs = {*listed.exact.values(), *listed.folded.values(), *listed.cells.values()}
     assert len(listed.exact) + len(listed.folded) >= 150
     changed = [long for long in sorted(longs) if listed.expand(long) != long]
     assert changed == []  # which has its short form
-    assert all(short == short.lower() for short in listed.folded)
+    assert all(short == short.lower() for short in (*listed.folded, *listed.cells))
 
 
 def test_case_and_others() -> None:
@@ -59,6 +62,9 @@ def test_a_users_long_form_wins_in_any_case() -> None:
     theirs = ShortForms({"htn": "halitosis", "HTN": "halitosis"})
     assert shipped().beside(theirs).expand("HTN htn RA") == (
         "halitosis halitosis rheumatoid arthritis"
+    )
+    assert shipped().beside(ShortForms({}, {"lupus": "lupus vulgaris"})).expand("Lupus") == (
+        "lupus vulgaris"
     )
 
 
