@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     threshold=o.option(
         "Return no concept where the best one has a lower confidence; 0: always return one. "
         "[default: return no concept where that is more probable than all else, or "
-        "the best one has a lower confidence than 0.1]",
+        "the best one has a lower confidence than 0.05]",
         "P",
         type=o.PROBABILITY,
     ),

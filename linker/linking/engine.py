@@ -55,7 +55,7 @@ From 0.8 on answers are taken without a look, so that all are below. Short forms
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
 and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted without the limits.
 """
-FLOOR = 0.1
+FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
 NONE = 0.5
 """How probable "no concept" must be to be the answer, where no threshold is asked for."""

@@ -271,7 +271,7 @@ class Linker:
             threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
                 its best candidate is `rejected`; 0: everything is answered. None: a mention is
                 `nil` where "no concept" is more probable than all else, or the answer has less
-                than 0.1.
+                than 0.05.
             min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
