@@ -404,12 +404,13 @@ def shortened(text: str) -> Iterator[tuple[str, Aside]]:
             yield short, aside  # type: ignore[misc]
 
 
-def ungraded(text: str) -> str:
-    """A text without how bad it is, its stage and its side, in brackets or not."""
-    before = ""
-    while text != before:
-        before = text
-        text = _SURE_EXTRA.sub("", text).strip() or text
+def ungraded(text: str, is_name: IsName) -> str:
+    """A text without how bad it is, its stage and its side, up to the first name that is left."""
+    while not is_name(text) and (marks := list(_SURE_EXTRA.finditer(text))):
+        start, end = marks[-1].span()  # those behind come off first: "left heart failure, mild"
+        if not (short := (text[:start] + text[end:]).strip()):
+            break
+        text = short
     return text
 
 

@@ -175,7 +175,7 @@ class Reader:
             yield "expanded", [PartWording(text, long, is_listed=True)]
             return
         if self.options.cells and not is_name(text):
-            short = cells.ungraded(text)
+            short = cells.ungraded(text, is_name)
             if is_name(short):
                 yield from self._of_one(short, definitions, listed)
                 return

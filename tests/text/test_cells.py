@@ -15,6 +15,7 @@ from linker.text.cells import (
     parts,
     plain,
     shortened,
+    ungraded,
 )
 from linker.text.normalize import normalize
 
@@ -217,6 +218,23 @@ def test_where_nothing_was_entered(cell: str) -> None:
 def test_a_cue_without_a_name_is_a_text(cell: str) -> None:
     (part,) = parts(cell, is_name, EN)
     assert (part.text, part.assertion) == (cell, "present")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("severe asthma", "asthma"),
+        ("left asthma (moderate), right", "asthma"),
+        ("left heart failure, moderate", "left heart failure"),  # which is a name with its side
+        ("mild left heart failure", "left heart failure"),
+        ("severe", "severe"),
+        ("quux", "quux"),
+    ],
+)
+def test_grades_come_off_up_to_a_name(text: str, expected: str) -> None:
+    assert (
+        ungraded(text, {"asthma", "left heart failure", "heart failure"}.__contains__) == expected
+    )
 
 
 def test_words_for_nothing_by_language() -> None:
