@@ -69,6 +69,11 @@ def most(prediction: Prediction, but: Sequence[str] = ()) -> float:
     return max((one.confidence or 0 for one in best if one.concept_id not in but), default=0)
 
 
+def rejected(prediction: Prediction) -> list[str]:
+    """The concepts that come first in the parts without an answer."""
+    return [part.rejected.concept_id for part in prediction.parts if part.rejected]
+
+
 def is_sure(prediction: Prediction) -> bool:
     """Whether all parts are surely answered."""
     return len(ids(prediction)) == len(prediction.parts) and (prediction.confidence or 0) >= SURE
@@ -204,13 +209,15 @@ def beside(pairs: Sequence[tuple[Prediction, Prediction]]) -> dict[str, Share]:
 
     Returns:
         How many are the same; how many are the same and sure, of the names that are sure alone; how
-        many have another concept at `LIKELY` or more.
+        many have another concept, at `LIKELY` or more, than the one that comes first for the name.
     """
     sure = [(bare, cell) for bare, cell in pairs if is_sure(bare)]
     return {
         "same": share(ids(bare) == ids(cell) for bare, cell in pairs),
         "sure": share(is_sure(cell) and ids(bare) == ids(cell) for bare, cell in sure),
-        "another": share(most(cell, ids(bare)) >= LIKELY for bare, cell in pairs),
+        "another": share(
+            most(cell, [*ids(bare), *rejected(bare)]) >= LIKELY for bare, cell in pairs
+        ),
     }
 
 
