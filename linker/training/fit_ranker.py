@@ -24,7 +24,7 @@ from linker.training.sampling import Stream, rng
 from linker.types import Document, Mention
 
 WEIGHT_NOISY = 0.5  # what a mention counts that stands in a wrapping, or has a typing error
-WEIGHT_NONE = 1.0  # what a text counts that is no disease
+WEIGHT_NONE = 0.5  # what a text counts that is no disease
 FEWEST = 50  # annotated mentions to fit to; of fewer nothing can be said
 _FOLDS = 5
 
