@@ -346,9 +346,14 @@ class Engine:
             return None
         concept = int(ranking.batch.found.concepts[rows[0]])
         reason = doubt(self.dictionary, part.text, concept)
-        if reason is None or reason == "other case" or in_full is None:
+        if reason is None or reason == "other case":
             return reason
-        return None if concept in in_full else "unexplained short form"
+        if in_full is not None:
+            return None if concept in in_full else "unexplained short form"
+        table = self.generator.table
+        long = self.normalize(self._reader.short_forms.expand(part.text))
+        is_listed = long in table and concept in table.concepts_of(table.row(long))
+        return "listed short form" if is_listed and long != part.form else reason
 
     def in_full(self, answers: Sequence[Answer], ranking: Ranking) -> Mapping[int, frozenset[int]]:
         """For each document of a batch the concepts that a mention names without a short form."""

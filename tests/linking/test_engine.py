@@ -134,6 +134,7 @@ ROWS = (
     "D:1\tIchthyosis Bullosa\tIBS",
     "D:2\tLymphoid Leukemia\tALL",
     "D:3\tMyocardial Infarction\theart attack|acute MI",
+    "D:4\tHypertension\tHTN",
 )
 
 
@@ -249,6 +250,7 @@ def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:
         ("all", "D:2", 0.4),
         ("MI", "D:3", 0.75),  # annotated
         ("mi", "D:3", 0.4),
+        ("HTN", "D:4", 0.75),  # the list of linker agrees
         ("heart attack", "D:3", 0.97),
         ("HEART ATTACK", "D:3", 0.97),
     ],
