@@ -135,7 +135,7 @@ _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 
 _STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
-_ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)]\s*(?=[^\W\d_])")
+_ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
 _WEAK = re.compile(
     r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s*[+&>]+\s*|\s+[-–—]+>?\s+|\s*\t\s*|\.\s+(?=[^\W\d_])"
     r"|\s+(?:and|plus|nor|und|et|y|vs\.?|versus)\s+"
@@ -166,7 +166,7 @@ _SURE = (  # those that no kind of a disease is named by
 )
 _SURE_EXTRA = re.compile(
     rf"^(?:{_SURE}|{_STAGE})[\s,:-]+|[\s,;:–—-]{{0,4}}[(\[]\s*(?:{_SURE}|{_STAGE})\s*[)\]]$"
-    rf"|[\s,;:–—-]+(?:{_SURE}|{_STAGE})$",
+    rf"|[\s,;:–—-]+(?:{_SURE}|{_STAGE})$|[\s,]+(?:without|w/o|ohne|sans|sin)\s.+$",
     re.IGNORECASE,
 )
 _EXTRA = re.compile(
@@ -405,7 +405,7 @@ def shortened(text: str) -> Iterator[tuple[str, Aside]]:
 
 
 def ungraded(text: str, is_name: IsName) -> str:
-    """A text without how bad it is, its stage and its side, up to the first name that is left."""
+    """A text up to the first name without how bad it is, its stage, its side, and what it lacks."""
     while not is_name(text) and (marks := list(_SURE_EXTRA.finditer(text))):
         start, end = marks[-1].span()  # those behind come off first: "left heart failure, mild"
         if not (short := (text[:start] + text[end:]).strip()):

@@ -153,6 +153,9 @@ class Reader:
 
     def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
+        long = listed.expand(text)
+        if long != text and self.names.is_name(long):
+            return PartWording(text, long, is_listed=True)
         ways = [
             parts[0]
             for kind, parts in self._of_one(text, definitions, listed)

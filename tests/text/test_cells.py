@@ -152,6 +152,7 @@ def test_what_is_read(cell: str, expected: str) -> None:
         ("asthma|gout", "asthma + gout"),
         ("asthma\ngout\r\nanemia", "asthma + gout + anemia"),
         ("1. asthma 2. gout", "asthma + gout"),
+        ("1. 22q11 deletion 2. gout", "22q11 deletion + gout"),
         ("1) asthma 2) gout 3) rare thing", "asthma + gout + rare thing"),
         ("1. asthma 3. gout", "asthma 3. gout"),  # its numbers do not count up
         ("rare thing; gout", "rare thing + gout"),
@@ -227,6 +228,8 @@ def test_a_cue_without_a_name_is_a_text(cell: str) -> None:
         ("left asthma (moderate), right", "asthma"),
         ("left heart failure, moderate", "left heart failure"),  # which is a name with its side
         ("mild left heart failure", "left heart failure"),
+        ("asthma, mild, without heart failure", "asthma"),
+        ("without asthma", "without asthma"),
         ("severe", "severe"),
         ("quux", "quux"),
     ],
