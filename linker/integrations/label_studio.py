@@ -15,25 +15,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypeVar
 
+from fastapi import APIRouter, Body
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from linker.decisions.records import concepts_of, disagree, form_of, identified, releases
 from linker.decisions.store import DecisionStore
-from linker.errors import LinkerError, needing
+from linker.errors import LinkerError
 from linker.ids import escaped, part_ids
 from linker.integrations import annotating
 from linker.linking.requests import Request
 from linker.outputs import ids_of
+from linker.service.callers import checked_name
+from linker.service.decisions import store_of, stored
+from linker.service.errors import ERRORS, Failure, problem
+from linker.service.schemas import TextDocument, to_documents
+from linker.service.state import Service
 from linker.types import Decision, Prediction
-
-with needing("the backend of Label Studio", "serve"):
-    from fastapi import APIRouter, Body
-
-    from linker.service.callers import checked_name
-    from linker.service.decisions import store_of, stored
-    from linker.service.errors import ERRORS, Failure, problem
-    from linker.service.schemas import TextDocument, to_documents
-    from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
 
