@@ -42,7 +42,6 @@ FORMATS = {
         suffix=".conceptmap.json",
         has_also=False,
     ),
-    "usagi": FileFormat("", "linker.outputs.usagi", "text/csv", suffix=".usagi.csv"),
     "source_to_concept_map": FileFormat(
         "", "linker.outputs.source_to_concept_map", "text/csv", suffix=".source_to_concept_map.csv"
     ),

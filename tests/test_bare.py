@@ -56,8 +56,6 @@ project export sample
 
 NEEDING = {
     "serve": "serve",
-    "serve --with label-studio": "serve",
-    "serve --with inception": "serve",
     "mcp": "mcp",
     "words train dictionaries/sample_mentions.txt -o words": "dense",
     "train --dict dictionaries/sample_medic.tsv --encoder dan": "dense",

@@ -50,7 +50,6 @@ NEEDED = {  # packages that a page needs beside the bare installation, by what i
         "pyarrow": "pyarrow",
         "duckdb": "duckdb",
     },
-    "docs/inception.md": {"fastapi": "serve", "cassis": "inception"},
     "docs/label-studio.md": {"fastapi": "serve"},
     "docs/mcp.md": {"mcp": "mcp"},
     "docs/plugins.md": {"torch": "dense"},

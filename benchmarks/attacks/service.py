@@ -219,7 +219,7 @@ def _check_linked(sent: Sent, path: str, text: bytes, known: dict[str, Any]) -> 
 
 
 def _check_reconciled(sent: Sent, text: bytes) -> None:
-    given = sent.query + b"&" + sent.body * (sent.method == "POST")
+    given = sent.body if sent.method == "POST" else sent.query
     parameters = parse_qs(given.decode("latin-1"), keep_blank_values=True)
     if sent.method not in ("GET", "POST") or len(parameters) != 1:
         return

@@ -147,9 +147,8 @@ def _file(rng: random.Random) -> Sent:
 _GET = b"""/ /health /ready /model /metrics /openapi.json /static/page.js /nowhere
 /search?q=breast&limit=5 /search?q=MESH%3AD001943 /search?q=%CE%B2 /concepts/MESH:D001943
 /concepts/MESH%3AD000001 /concepts/X:1 /concepts/a/b /decisions?mention=gout
-/decisions/export?format=tsv /reconcile?query=gout /decisions/export?format=sssom
+/decisions/export?format=tsv /decisions/export?format=sssom
 /decisions/export?format=mentions /reconcile /decisions/export?format=x
-/reconcile?query=%7B%22query%22%3A+%22gout%22%7D&callback=f
 /reconcile/suggest/entity?prefix=bre&cursor=1 /reconcile/suggest/type?prefix=bre
 /reconcile/suggest/property?prefix=bre /reconcile/suggest/x?prefix=bre
 /reconcile/flyout/entity?id=MESH:D001943 /reconcile/flyout/type?id=x /reconcile/flyout/property?id=x
@@ -198,7 +197,7 @@ _FIELDS: tuple[Field, ...] = (
     *((b"upgrade", b"websocket"), (b"x", b"y" * 70_000)),
 )
 _QUERIES = (
-    b"", b"&", b"=", b"%", b"%ff=%ff", b"callback=alert(1)", b"callback=a.b", b"format=tsv",
+    b"", b"&", b"=", b"%", b"%ff=%ff", b"callback=alert(1)", b"format=tsv",
 )  # fmt: skip
 _TAILS = (
     b"/", b"//", b"/..", b"/%2e%2e/", b"%00", b"%ff", b"%F0%9F", b";x", b"%0d%0aX:y",

@@ -2,7 +2,7 @@
 
 Both programs must run on this machine, with a key for the API of Label Studio in $LABEL_STUDIO_KEY:
 
-    linker serve --model DIR --with label-studio --decisions FILE
+    linker serve --model DIR --decisions FILE
     ML_BLOCK_LOCAL_IP=false SSRF_PROTECTION_ENABLED=false label-studio start --port 8081
     python benchmarks/integrations/label_studio.py NCBI_devel.pubtator.txt.gz
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import ipaddress
 import json
 import logging
@@ -19,11 +18,6 @@ from linker.cli import options as o
 from linker.errors import needing
 
 logger = logging.getLogger(__name__)
-
-_TOOLS = {  # the modules of annotation tools
-    "label-studio": "linker.integrations.label_studio",
-    "inception": "linker.integrations.inception",
-}
 
 
 class _Json(logging.Formatter):
@@ -97,7 +91,6 @@ def _limit(default: float, text: str, flags: str = "") -> Any:
         callback=_checked_proxies,
     ),
     log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
-    tools=o.commas(f"Answer annotation tools, too: {', '.join(_TOOLS)}.", flags="--with"),
     device=o.DEVICE,
     precision=o.PRECISION,
     body=_limit(4_000_000, "Most bytes of a request.", flags="--max-body"),
@@ -118,15 +111,13 @@ def serve(options: SimpleNamespace) -> None:
     """
     say = _json_log() if options.log_format == "json" else common.say
     with needing("linker serve", "serve"):
+        from linker.integrations import label_studio
         from linker.service import serving
     from linker.service.settings import Limits, Settings, is_loopback, own_names, read_keys
     from linker.service.state import Service
 
     host, port = options.host, options.port
     decisions = _chosen_decisions(options.decisions, options.no_decisions)
-    if unknown := [tool for tool in options.tools if tool not in _TOOLS]:
-        raise click.UsageError(f"--with {unknown[0]}: expected {' or '.join(_TOOLS)}")
-    rooms = [importlib.import_module(_TOOLS[tool]) for tool in options.tools]
     keys = read_keys(options.api_key_file) if options.api_key_file else ()
     names = own_names(host)
     common.check_free(host, port)
@@ -157,10 +148,8 @@ def serve(options: SimpleNamespace) -> None:
 
     def started(chosen: int) -> None:
         say(f"serving at {base.format(chosen)}")
-        for tool in options.tools:
-            say(f"{tool} is to be given {base.format(chosen)}{tool}")
 
-    serving.serve(service, host, port, started, rooms, options.forwarded_allow_ips)
+    serving.serve(service, host, port, started, [label_studio], options.forwarded_allow_ips)
 
 
 def _chosen_decisions(file: str | None, is_without: bool) -> str | None:

@@ -10,30 +10,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Annotated, Any, TypeVar
 
+from fastapi import APIRouter, Body
+from lxml import etree  # type: ignore[import-untyped]
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from linker.decisions.records import concepts_of, disagree, form_of, identified, releases
 from linker.decisions.store import DecisionStore
-from linker.errors import LinkerError, needing
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
-from linker.integrations import annotating
 from linker.linking.requests import Request
-from linker.outputs import ids_of
-from linker.types import Decision, Prediction
-
-with needing("the backend of Label Studio", "serve"):
-    from fastapi import APIRouter, Body
-
-    from linker.service.callers import checked_name
-    from linker.service.decisions import store_of, stored
-    from linker.service.errors import ERRORS, Failure, problem
-    from linker.service.schemas import TextDocument, to_documents
-    from linker.service.state import Service
+from linker.outputs import ASSERTED, ids_of
+from linker.service.callers import checked_name
+from linker.service.decisions import store_of, stored
+from linker.service.errors import ERRORS, Failure, problem
+from linker.service.schemas import TextDocument, to_documents
+from linker.service.state import Service
+from linker.types import Decision, Part, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -59,24 +56,14 @@ class _Asked(BaseModel):
     tasks: list[_Task]
 
 
-class _Predicted(BaseModel):
-    """What was predicted of a region, in its `meta`."""
-
-    ids: str = ""
-    model: str = ""
-
-
-class _Meta(BaseModel):
-    linker: _Predicted = _Predicted()
-
-
 class _Result(BaseModel):
     """A part of an annotation; those of a region have the same id."""
 
     id: str = ""  # relations have none
     from_name: str = ""
     value: dict[str, Any] = {}
-    meta: _Meta = _Meta()
+    predicted: str = Field("", validation_alias=AliasPath("meta", "linker", "ids"))
+    model: str = Field("", validation_alias=AliasPath("meta", "linker", "model"))
 
 
 class _Annotation(BaseModel):
@@ -86,6 +73,12 @@ class _Annotation(BaseModel):
     completed_by: int | None = None
     updated_by: int | None = None
     updated_at: datetime
+
+    @property
+    def reviewers(self) -> list[str]:
+        """Who submitted it, and who had made it."""
+        users = self.updated_by or self.completed_by, self.completed_by
+        return [f"label-studio:{user}" for user in users]
 
 
 class _Submitted(BaseModel):
@@ -112,14 +105,20 @@ class _Interface:
         """Read it from the XML of a project.
 
         Raises:
-            LinkerError: it is no XML, or lacks one of the tags.
+            LinkerError: it is no XML, declares a document type (which may name files to read, or
+                entities that grow without end), or lacks one of the tags.
         """
-        root = annotating.parse(config, "labeling interface")
+        parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
+        try:
+            root = etree.fromstring(config.encode(), parser)
+        except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+            reason = shorten(str(error), 200)
+            raise LinkerError(f"the labeling interface is no XML: {reason}") from None
+        if root.getroottree().docinfo.doctype:
+            raise LinkerError("the labeling interface declares a document type; leave it out")
         texts = {tag.get("name"): tag.get("value", "").lstrip("$") for tag in root.iter("Text")}
-        concepts: dict[str, Any] = {}  # the first of each text
-        for tag in root.iter(*_VALUES):
-            if tag.get("perRegion") == "true":
-                concepts.setdefault(tag.get("toName"), tag)
+        per_region = [tag for tag in root.iter(*_VALUES) if tag.get("perRegion") == "true"]
+        concepts = {tag.get("toName"): tag for tag in reversed(per_region)}
         for labels in root.iter("Labels"):
             text, label = labels.get("toName"), labels.find(".//Label")
             if text in texts and text in concepts and label is not None:
@@ -144,13 +143,11 @@ class _Interface:
     def region(self, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
         """A predicted region: its place, and its concepts where it has some."""
         ((start, end),) = answer.mention.spans
-        ids, score = ids_of(answer), answer.confidence
-        shared = {"id": f"L{number}", "to_name": self.text, "score": score}
+        ids = ids_of(answer)
+        shared = {"id": f"L{number}", "to_name": self.text, "score": answer.confidence}
         place = {"start": start, "end": end, "text": answer.mention.text}
-        meta = {
-            "text": annotating.names_of(answer),
-            "linker": {"ids": "|".join(ids), "model": model},
-        }
+        names = " | ".join(_named(part) for part in answer.parts if part.best)
+        meta = {"text": names, "linker": {"ids": "|".join(ids), "model": model}}
         labels = {"from_name": self.labels, "type": "labels", "meta": meta}
         results = [shared | labels | {"value": place | {"labels": [self.label]}}]
         if ids:
@@ -197,15 +194,13 @@ def router(service: Service) -> APIRouter:
         interface, model = _Interface.read(body.label_config), service.model
         now = await asyncio.to_thread(version)
         documents = to_documents([interface.document(t) for t in body.tasks], service.limits)
-        linked = await service.annotate(model, [Request(d, k=1) for d in documents])
         results = []
-        for _, answers in linked:
-            regions = (interface.region(n, a, model.fingerprint) for n, a in enumerate(answers, 1))
+        for _, answers in await service.annotate(model, [Request(d, k=1) for d in documents]):
+            regions = [interface.region(n, a, model.fingerprint) for n, a in enumerate(answers, 1)]
             scores = [a.confidence for a in answers if a.confidence is not None]
             result = [part for region in regions for part in region]
-            results.append(
-                {"result": result, "score": min(scores, default=None), "model_version": now}
-            )
+            score = min(scores, default=None)
+            results.append({"result": result, "score": score, "model_version": now})
         return {"results": results}
 
     @routes.post("/webhook")
@@ -214,46 +209,55 @@ def router(service: Service) -> APIRouter:
         if body.get("action") not in _SUBMITTED:
             return {"added": 0, "withdrawn": 0, "errors": []}
         store, told = store_of(service), _checked(_Submitted, body)
-        checked_name(_reviewers(told.annotation)[0])
-        said, errors = await asyncio.to_thread(_said, told, service)
+        checked_name(told.annotation.reviewers[0])
+        interface = _Interface.read(told.label_config)
+        dictionary = service.linker.dictionary
+        said, errors = await asyncio.to_thread(_said, told, interface, dictionary)
         if errors:  # without what the person wrote
             number = told.annotation.id
             logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
-        added, withdrawn = await stored(service, _keep, store, told, said)
+        text = str(told.task.data.get(interface.field, ""))
+        added, withdrawn = await stored(service, _keep, store, told, text, said)
         return {"added": added, "withdrawn": withdrawn, "errors": errors}
 
     return routes
 
 
-def _said(told: _Submitted, service: Service) -> tuple[list[Decision], list[str]]:
+def _named(part: Part) -> str:
+    """The name of an answer, and what the text says of it where it is not present."""
+    name = part.best.name if part.best else ""
+    return f"{name} ({ASSERTED[part.assertion]})" if part.assertion in ASSERTED else name
+
+
+def _said(
+    told: _Submitted, interface: _Interface, dictionary: Dictionary
+) -> tuple[list[Decision], list[str]]:
     """What a person said of the mentions of a task, and what in it cannot be used.
 
     A decision is on words, wherever they stand in the document: where a person changed one region,
     others with the same words, which they left as they were predicted, say nothing.
     """
-    interface, annotation = _Interface.read(told.label_config), told.annotation
+    annotation = told.annotation
     regions: dict[str, dict[str, _Result]] = defaultdict(dict)
     for result in [] if annotation.was_cancelled else annotation.result:
         regions[result.id][result.from_name] = result
     said: dict[str, dict[bool, list[Decision]]] = defaultdict(lambda: {True: [], False: []})
     errors = []
     for region, results in regions.items():
-        if interface.labels not in results:
+        if (place := results.get(interface.labels)) is None:
             continue
-        place, ids = results[interface.labels], interface.ids(results.get(interface.concept))
-        predicted = place.meta.linker
         decision = Decision(
             str(place.value.get("text", "")).replace("\\n", " "),  # a line break, as it is sent
-            ids,
+            interface.ids(results.get(interface.concept)),
             scope=told.task.document_id,
-            reviewer=_reviewers(annotation)[0],
+            reviewer=annotation.reviewers[0],
             time=annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds"),
-            model=predicted.model,
-            release=releases(service.linker.dictionary),
+            model=place.model,
+            release=releases(dictionary),
         )
-        of_words = said[form_of(decision.mention)][ids != predicted.ids]
+        of_words = said[form_of(decision.mention)][decision.concept_id != place.predicted]
         try:
-            of_words += _decisions(decision, predicted.ids, service)
+            of_words += _decisions(decision, place.predicted, dictionary)
         except LinkerError as error:
             errors.append(f"region {region}: {error}")
     kept = [of[True] or of[False] for of in said.values()]
@@ -261,61 +265,43 @@ def _said(told: _Submitted, service: Service) -> tuple[list[Decision], list[str]
     return [d for of in kept if not disagree(of) for d in of], errors
 
 
-def _decisions(decision: Decision, before: str, service: Service) -> Iterator[Decision]:
-    """The decisions of a region.
-
-    An id that stands in it is accepted; one that was predicted, and does not stand there any more,
-    is rejected. A region that was removed is no mention to the person, which says nothing of its
-    concept.
+def _decisions(decision: Decision, before: str, dictionary: Dictionary) -> list[Decision]:
+    """The decisions of a region: ids in it are accepted, those that were predicted and are gone are
+    rejected.
 
     Args:
         decision: with the ids that stand in the region.
         before: the ids that were predicted.
-        service: whose dictionary must have the ids.
+        dictionary: which must have the ids.
 
     Raises:
         LinkerError: it does not have one.
     """
-    dictionary, kept = service.linker.dictionary, set[str]()
-    if decision.concept_id:
-        decision = identified(decision, dictionary)
-        kept = {*concepts_of(decision)}
-        yield decision
-    for gone in part_ids(before) if before else ():
-        if gone and gone not in kept:
-            yield identified(
-                replace(decision, concept_id=escaped(gone), accepted=False), dictionary
-            )
+    accepted = [identified(decision, dictionary)] if decision.concept_id else []
+    kept = {"", *(identifier for of in accepted for identifier in concepts_of(of))}
+    gone = [escaped(i) for i in part_ids(before) if i not in kept] if before else []
+    rejected = [replace(decision, concept_id=i, accepted=False) for i in gone]
+    return accepted + [identified(of, dictionary) for of in rejected]
 
 
-def _keep(store: DecisionStore, told: _Submitted, said: list[Decision]) -> tuple[int, int]:
+def _keep(
+    store: DecisionStore, told: _Submitted, text: str, said: list[Decision]
+) -> tuple[int, int]:
     """Store what an annotation says now, and withdraw what it said before; the counts of both.
 
     Tasks may be parts of one document: what was said of words that this task does not have was said
     in another one, and stays.
     """
-    text = _blanked(str(told.task.data.get(_Interface.read(told.label_config).field, "")))
 
     def key(decision: Decision) -> tuple[str, str, bool]:
         return form_of(decision.mention), decision.concept_id, decision.accepted
 
-    reviewers, scope = _reviewers(told.annotation), told.task.document_id
-    of_scope = [d for d in store.list(scope=scope) if d.reviewer in reviewers]
-    before = [d for d in of_scope if _blanked(d.mention) in text]
+    reviewers, words = told.annotation.reviewers, " ".join(text.split())
+    of_scope = [d for d in store.list(scope=told.task.document_id) if d.reviewer in reviewers]
+    before = [d for d in of_scope if " ".join(d.mention.split()) in words]
     there, now = set(map(key, before)), {key(d): d for d in said}
     withdrawn = store.withdraw([d.id or 0 for d in before if key(d) not in now], reviewers[0])
     return len(store.add([now[k] for k in now if k not in there])), withdrawn
-
-
-def _blanked(text: str) -> str:
-    """A text in which blanks and breaks of lines are single blanks."""
-    return " ".join(text.split())
-
-
-def _reviewers(annotation: _Annotation) -> list[str]:
-    """Who submitted an annotation, and who had made it."""
-    users = annotation.updated_by or annotation.completed_by, annotation.completed_by
-    return [f"label-studio:{user}" for user in users]
 
 
 def _checked(kind: type[_Body], value: Any) -> _Body:

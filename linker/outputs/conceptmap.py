@@ -114,5 +114,5 @@ def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
 def judgement(term: Term, confidence: float | None = None) -> str:
     """Who accepted an answer, or that nobody did, and its confidence."""
     if term.is_accepted:
-        return f"accepted by {term.accepted_by[0] or 'a person'}"
+        return f"accepted by {term.accepted_by or 'a person'}"
     return "not reviewed" + ("" if confidence is None else f"; confidence {confidence:.4f}")

@@ -20,7 +20,7 @@ COLUMNS = (
 )
 _VOCABULARY = "linker"  # the source vocabulary, of at most 20 characters
 _LONGEST = 255  # characters of a description
-_FROM, _TO = "1970-01-01", "2099-12-31"  # as Usagi dates mappings without dates
+_FROM, _TO = "1970-01-01", "2099-12-31"  # of what is always valid
 FOOTER = ""
 
 

@@ -12,10 +12,10 @@ import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linker.ids import namespace
-from linker.outputs import BREAKS, decision_cells, jsonl
+from linker.outputs import BREAKS, jsonl
 from linker.types import Candidate, Part, Predicate, Prediction
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class Term:
 
     prediction: Prediction  # of the first mention with this answer
     is_accepted: bool  # whether people accepted this answer alike for all mentions of the text
-    frequency: int = 1  # mentions
+    frequency: int = 1  # mentions with this answer
 
     @classmethod
     def of(cls, prediction: Prediction) -> Term:
@@ -70,16 +70,10 @@ class Term:
         return said.pop() if len(said) == 1 else "related" if said else ""
 
     @property
-    def accepted_by(self) -> tuple[str, str]:
-        """Who accepted the answer, and when last; empty where it is not accepted.
-
-        Who only rejected another concept is not among them.
-        """
-        if not self.is_accepted:
-            return "", ""
-        said = tuple(decision for decision in self.prediction.decisions if decision.accepted)
-        _, reviewers, time, _ = decision_cells(replace(self.prediction, decisions=said))
-        return reviewers, time
+    def accepted_by(self) -> str:
+        """Who accepted the concept of an accepted answer; not who only rejected another one."""
+        reviewers = dict.fromkeys(d.reviewer for d in self.prediction.decisions if d.accepted)
+        return "; ".join(filter(None, reviewers))
 
 
 def terms(texts: Iterable[str]) -> Iterator[Term]:
@@ -109,7 +103,6 @@ def terms(texts: Iterable[str]) -> Iterator[Term]:
         term = max(answers.values(), key=lambda term: term.frequency)
         if len({ids for ids, _ in answers}) > 1:
             several, term.is_accepted = several + 1, False
-        term.frequency = sum(answer.frequency for answer in answers.values())
         yield term
     if several:
         logger.warning("texts with several answers: %d; the most frequent is written", several)

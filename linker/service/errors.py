@@ -171,7 +171,7 @@ def _answer_to(error: Any) -> Response:
         mistake = error.errors()[0]
         # without the names by which pydantic tells kinds of mentions apart
         places = [str(place) for place in mistake["loc"][1:] if place not in KINDS]
-        if mistake["type"] == "json_invalid":
+        if mistake["type"] == "json_invalid" and isinstance(mistake["loc"][1], int):  # not a field
             reason = f"{mistake['ctx']['error']} (character {places[0]})"
             return answer(400, f"the body is no JSON: {reason}", "body")
         if mistake["type"] == "model_attributes_type" and not places:

@@ -15,8 +15,9 @@ from linker.service.settings import Limits
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection
 
-_OfTexts = Literal["conceptmap", "usagi", "source_to_concept_map"]
-Format = Literal["json", "tsv", "jsonl", "pubtator", "bioc", "sssom", _OfTexts]
+Format = Literal[
+    "json", "tsv", "jsonl", "pubtator", "bioc", "sssom", "conceptmap", "source_to_concept_map"
+]
 Offset = Annotated[int, Field(ge=0, le=2**31)]
 Ids = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=100)]
 Confidence = Annotated[float, Field(ge=0, le=1)]

@@ -64,7 +64,7 @@ class TimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: clients in Java, such as INCEpTION, offer HTTP/2 with each request."""
+        """Say nothing: clients in Java offer HTTP/2 with each request."""
 
     def _watch(self) -> None:
         """Wait for a head, unless there is one already."""

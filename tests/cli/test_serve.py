@@ -71,25 +71,6 @@ def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyP
     assert "linker serve needs fastapi, which is not installed: pip install" in result.err
 
 
-def test_annotation_tools_are_named_and_their_packages_looked_for(
-    run: Run, trained: Path, started: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = ("--model", trained, "--no-decisions", "--port", 0)
-    result = run("serve", *model, "--with", "brat")
-    assert (result.code, "--with brat: expected label-studio or inception" in result.err) == (
-        2,
-        True,
-    )
-    monkeypatch.setitem(sys.modules, "cassis", None)
-    monkeypatch.delitem(sys.modules, "linker.integrations.inception", raising=False)
-    result = run("serve", *model, "--with", "label-studio,inception")
-    assert result.code == 1
-    assert "INCEpTION needs cassis, which is not installed: pip install" in result.err
-    assert not started
-    run("serve", *model, "--with", "label-studio")
-    assert len(started) == 1
-
-
 def test_options_may_be_variables_of_the_environment(
     run: Run, trained: Path, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

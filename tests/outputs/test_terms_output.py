@@ -84,22 +84,22 @@ def test_a_text_that_is_denied_in_some_documents_is_as_in_most(
     plain = answered("gout", GOUT)
     denied = asserted(plain, "absent")
     with caplog.at_level(logging.WARNING):
-        assert of(denied, plain, plain) == [("gout", 3, ["A:1"], False)]
+        assert of(denied, plain, plain) == [("gout", 2, ["A:1"], False)]
     assert not caplog.messages
 
 
 def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> None:
     tea, gout = answered("x", TEA), answered("x", GOUT)
     with caplog.at_level(logging.WARNING):
-        assert of(tea, gout, gout) == [("x", 3, ["A:1"], False)]
+        assert of(tea, gout, gout) == [("x", 2, ["A:1"], False)]
     assert caplog.messages == ["texts with several answers: 1; the most frequent is written"]
-    assert of(tea, gout) == [("x", 2, ["A:2"], False)]  # else the first
+    assert of(tea, gout) == [("x", 1, ["A:2"], False)]  # else the first
 
 
 def test_a_concept_of_one_part_is_no_answer_for_another() -> None:
     first, last = (answered("x, y", *of, state="accepted") for of in ((GOUT, None), (None, GOUT)))
-    assert of(first, last) == [("x, y", 2, ["A:1"], False)]
-    assert of(answered("x", None), answered("x", None, None)) == [("x", 2, [], False)]
+    assert of(first, last) == [("x, y", 1, ["A:1"], False)]
+    assert of(answered("x", None), answered("x", None, None)) == [("x", 1, [], False)]
 
 
 def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
@@ -107,14 +107,13 @@ def test_a_term_is_accepted_where_all_its_mentions_are() -> None:
     accepted, model = answered("x", GOUT, state="accepted"), answered("x", GOUT)
     assert of(accepted, accepted) == [("x", 2, ["A:1"], True)]
     assert of(accepted, model) == of(model, accepted) == [("x", 2, ["A:1"], False)]
-    assert of(accepted, answered("x", TEA, state="accepted")) == [("x", 2, ["A:1"], False)]
+    assert of(accepted, answered("x", TEA, state="accepted")) == [("x", 1, ["A:1"], False)]
     assert of(answered("x", None, state="no concept")) == [("x", 1, [], True)]
     assert of(answered("x", GOUT, state="rejected")) == [("x", 1, ["A:1"], False)]
-    who = [Term.of(prediction).accepted_by for prediction in (accepted, model)]
-    assert who == [("Ada", "2026-11-23T10:00:00+00:00"), ("", "")]
+    assert Term.of(accepted).accepted_by == "Ada"
     rejected = Decision("x", "A:2", False, reviewer="Bob", time="2026-11-24T10:00:00+00:00")
     both = replace(accepted, decisions=(*accepted.decisions, rejected))
-    assert Term.of(both).accepted_by == who[0]  # Bob accepted nothing
+    assert Term.of(both).accepted_by == "Ada"  # Bob accepted nothing
 
 
 def test_codes_have_fifty_characters_at_most() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -15,17 +14,8 @@ from linker.errors import shorten
 from linker.linking.requests import Linked, Request
 from linker.outputs import DECISION
 from linker.readers.records import MENTION_LIMIT
-from linker.service.reconciliation.vocabulary import (
-    ANY,
-    IDENTIFYING,
-    MOST_PROPERTIES,
-    PROPERTIES,
-    Json,
-    Type,
-    Vocabulary,
-    fit,
-)
-from linker.types import Assertion, Candidate, Selection
+from linker.service.reconciliation.vocabulary import ANY, MOST_PROPERTIES, Json, Vocabulary
+from linker.types import Assertion, Prediction, Selection
 
 SURE = 0.8
 """The confidence that a match needs.
@@ -34,10 +24,10 @@ It is a choice: of development mentions 19 of 20 matches are right with it, 7 of
 (benchmarks/service/openrefine.py).
 """
 BATCH = 100  # queries in a batch, and at most as many answers to each
+_IDENTIFYING = ("id", "xrefs")  # properties whose values name the concept itself
 _VALUES = 100  # of a property in a query
 _LIMIT = 5  # answers to a query that names no limit
-_DEPTH = 20  # candidates among which properties and further types choose
-_MISFIT = 0.1  # how much of its score a candidate keeps whose properties do not fit
+_DEPTH = 20  # candidates among which further types choose
 _UNSEEN = "accepted in bulk"  # a state: nobody looked at the answer
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
@@ -51,12 +41,9 @@ _SAID: dict[Assertion, str] = {
 
 
 def _texts(value: Any) -> list[str]:
-    """The values of a property that are not empty, as texts; a reconciled cell is its id."""
+    """The values of a property as texts; a reconciled cell is its id."""
     values = value if isinstance(value, list) else [value]
-    values = [v["id"] if isinstance(v, dict) and "id" in v else v for v in values]
-    if not all(v is None or isinstance(v, str | int | float) for v in values):
-        raise ValueError("texts, numbers, true or false, or reconciled cells with an id")
-    return [str(v) for v in values if v is not None and str(v).strip()]
+    return [str(v["id"] if isinstance(v, dict) and "id" in v else v) for v in values]
 
 
 class Wanted(BaseModel):
@@ -67,7 +54,7 @@ class Wanted(BaseModel):
 
 
 class CellQuery(BaseModel):
-    """A query, of which version 0.1 needs the text, and 0.2 the text or a property.
+    """A query: a text, or a property.
 
     The text of an empty cell is empty, or null; the query has no answers then.
     """
@@ -88,11 +75,8 @@ class CellQuery(BaseModel):
 
     @property
     def text(self) -> str:
-        """The name that is asked for: the text, or a name among the properties."""
-        if self.query is not None:
-            return self.query
-        names = (w.texts[0] for w in self.properties if w.pid in ("name", "synonyms") and w.texts)
-        return next(names, "")
+        """The name that is asked for."""
+        return self.query or ""
 
     @property
     def types(self) -> list[str]:
@@ -114,11 +98,10 @@ class _Scored:
     score: float  # 0 to 1
     is_equal: bool = False  # whether a name of it is what was asked for
     is_certain: bool = False  # whether an id, or a person's decision, names it
-    is_open: bool = False  # whether it was asked for by a short form, which may mean another one
-    is_answer: bool = True  # False: the model answers with no concept; this is what might be meant
+    # False: it was asked for by a short form, which may mean another one, or the model answers with
+    # no concept, and this is what might be meant
+    may_match: bool = True
     assertion: Assertion = "present"  # what the cell says of it
-    candidate: Candidate | None = None  # None where an id names it
-    fits: tuple[tuple[str, float], ...] = ()  # how well it fits each property of the query
 
     @property
     def points(self) -> float:
@@ -139,31 +122,27 @@ class Reconciliation:
 
     def __init__(self, vocabulary: Vocabulary, query: CellQuery) -> None:
         self._vocabulary, self._query = vocabulary, query
-        self._combine = all if query.type_strict == "all" else any
-        known = [vocabulary.type(identifier) for identifier in query.types]
-        self._types: list[Type] | None = [entry for entry in known if entry]
-        """Those that restrict it; None for no restriction, [] where all are unknown."""
-        if not known or (ANY in known and self._combine is any):
-            self._types = None
-        elif self._combine is all and None in known:
-            self._types = []
+        self._types = [vocabulary.type(identifier) for identifier in query.types]
+        self._needs_all = query.type_strict == "all"
 
     def requests(self) -> list[Request]:
         """What the linker is asked; nothing where only ids can answer."""
-        text, types = self._query.text, self._types
-        if not text.strip() or len(text) > MENTION_LIMIT or types == []:
+        text = self._query.text
+        if not text.strip() or len(text) > MENTION_LIMIT:
             return []
-        is_deeper = self._query.properties or (types and len(types) > 1)
-        k = max(self._query.k, _DEPTH if is_deeper else 2)
+        k = max(self._query.k, _DEPTH if len(self._types) > 1 else 2)
         return [Request(text, k, 0.0, within=within) for within in self._selections()]
 
     def _selections(self) -> list[Selection | None]:
-        """The parts of the dictionary to answer from, one for each request."""
-        wanted = [entry for entry in self._types or () if entry is not ANY]
-        if self._combine is all:
-            wanted = wanted[:1]  # `result` keeps the concepts that have the others, too
-        branches = tuple(entry.id for entry in wanted if not entry.is_semantic)
-        labels = tuple(entry.id for entry in wanted if entry.is_semantic)
+        """The parts of the dictionary to answer from, one for each request.
+
+        Of types that a concept needs all of, the first one; `result` looks at the others.
+        """
+        types = [entry for entry in self._types[: 1 if self._needs_all else None] if entry]
+        if ANY in types:
+            return [None]
+        branches = tuple(entry.id for entry in types if not entry.is_semantic)
+        labels = tuple(entry.id for entry in types if entry.is_semantic)
         parts = Selection(under=branches), Selection(types=labels)
         return [part for part in parts if part] or [None]
 
@@ -173,11 +152,10 @@ class Reconciliation:
         Args:
             linked: the answers to the requests.
         """
-        scored = [entry for item in linked for entry in self._answers(item)]
         predictions = [prediction for _, of_text in linked for prediction in of_text]
-        is_decided = not {p.state for p in predictions} <= {"model", "disputed", _UNSEEN}
-        of_row = {entry.row: entry for entry in self._weighed(scored)[::-1]}
-        if named := self._named(is_decided):
+        scored = [entry for prediction in predictions for entry in self._answers(prediction)]
+        of_row = {entry.row: entry for entry in sorted(scored, key=lambda entry: entry.score)}
+        if named := self._named(predictions):
             of_row = {row: replace(e, score=min(e.score, _UNNAMED)) for row, e in of_row.items()}
         for row in named:
             of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
@@ -193,14 +171,12 @@ class Reconciliation:
         ]
 
     def _has_types(self, row: int) -> bool:
-        """Whether a concept has the types of the query."""
-        if not self._types:
-            return self._types is None
-        return self._combine(self._vocabulary.has_type(row, entry) for entry in self._types)
+        """Whether a concept has the types of the query; a type that is unknown has no concepts."""
+        has = [entry and self._vocabulary.has_type(row, entry) for entry in self._types]
+        return not has or (all(has) if self._needs_all else any(has))
 
-    def _answers(self, linked: Linked) -> Iterable[_Scored]:
+    def _answers(self, prediction: Prediction) -> Iterable[_Scored]:
         """The candidates of all parts of a mention."""
-        (prediction,) = linked[1]
         dictionary, normalize = self._vocabulary.dictionary, self._vocabulary.linker.normalize
         for part in prediction.parts:
             candidates = part.returned if prediction.state == "no concept" else part.candidates
@@ -215,50 +191,20 @@ class Reconciliation:
                         score,
                         normalize(candidate.matched_name) == normalize(self._query.text),
                         candidate.source == DECISION and prediction.state != _UNSEEN,
-                        doubt(dictionary, part.text, row) is not None,
-                        part.best is not None,
+                        part.best is not None and doubt(dictionary, part.text, row) is None,
                         part.assertion,
-                        candidate,
                     )
 
-    def _weighed(self, scored: Sequence[_Scored]) -> list[_Scored]:
-        """Candidates with scores that their properties change, the best first.
-
-        Each score is multiplied by the weight of its properties, 1 for a decision. Confidences are
-        then divided by their sum, in which the probability of concepts outside the list counts with
-        the largest weight.
-        """
-        fitting = [
-            (wanted.pid, fit(self._vocabulary, PROPERTIES[wanted.pid], wanted.texts))
-            for wanted in self._query.properties
-            if wanted.texts and wanted.pid in PROPERTIES and wanted.pid not in IDENTIFYING
-        ]
-        weighed = []
-        for entry in scored:
-            fits = tuple((pid, round(how_well(entry.row), 4)) for pid, how_well in fitting)
-            weight = math.prod(_MISFIT + (1 - _MISFIT) * value for _, value in fits)
-            weighed.append((entry, fits, 1.0 if entry.is_certain else weight))
-        scale = 1.0
-        if self._vocabulary.linker.ranker is not None and fitting:
-            rest = max(0.0, 1 - sum(entry.score for entry in scored))
-            scale = sum(entry.score * weight for entry, _, weight in weighed)
-            scale += rest * max((weight for *_, weight in weighed), default=1.0)
-        scaled = [
-            replace(e, score=e.score * w / (scale or 1.0), fits=fits) for e, fits, w in weighed
-        ]
-        return sorted(scaled, key=lambda entry: -entry.score)
-
-    def _named(self, is_decided: bool) -> list[int]:
+    def _named(self, predictions: Sequence[Prediction]) -> list[int]:
         """The rows of the concepts that ids in the query name: its properties, or else its text.
 
-        Args:
-            is_decided: whether a person decided what the text means, so that no id in it counts.
+        Where a person decided what the text means, no id in it counts.
         """
         query, rows_of = self._query, self._vocabulary.rows
-        texts = [t for w in query.properties if w.pid in IDENTIFYING for t in w.texts]
-        rows = [row for text in texts for row in rows_of(text)]
-        if not rows and not is_decided:
-            rows = [*rows_of(query.query or "")]
+        wanted = [wanted for wanted in query.properties if wanted.pid in _IDENTIFYING]
+        rows = [row for entry in wanted for text in entry.texts for row in rows_of(text)]
+        if not rows and {p.state for p in predictions} <= {"model", "disputed", _UNSEEN}:
+            rows = [*rows_of(query.text)]
         return [*dict.fromkeys(rows)]
 
     def _is_match(self, ranked: Sequence[_Scored], is_whole: bool) -> bool:
@@ -274,20 +220,15 @@ class Reconciliation:
         first, others = ranked[0], ranked[1:]
         if first.is_certain:
             return not any(entry.is_certain for entry in others)
-        if first.is_open or not first.is_answer or (others and first.points == others[0].points):
+        if not first.may_match or (others and first.points == others[0].points):
             return False
         if self._vocabulary.linker.ranker is None:
             return first.is_equal and not any(entry.is_equal for entry in others)
         return first.score >= SURE
 
     def _json(self, entry: _Scored, matched: bool) -> Json:
-        """A candidate as the protocol writes it; its features are the parts of its score."""
-        dictionary, candidate = self._vocabulary.dictionary, entry.candidate
-        values: dict[str, Any] = {"same_name": entry.is_equal, "certain": entry.is_certain}
-        if candidate is not None:
-            for name in ("confidence", "score", "sparse_score", "dense_score"):
-                values[name] = getattr(candidate, name)
-        values |= {f"fits_{pid}": value for pid, value in entry.fits}
+        """A candidate as the protocol writes it."""
+        dictionary = self._vocabulary.dictionary
         definition = shorten(dictionary.columns.definitions[entry.row], _DESCRIPTION)
         said = _SAID.get(entry.assertion, "")
         return reference(dictionary, entry.row) | {
@@ -295,5 +236,4 @@ class Reconciliation:
             "type": [wanted.reference for wanted in self._vocabulary.types_of(entry.row)],
             "score": entry.points,
             "match": matched,
-            "features": [{"id": name, "value": v} for name, v in values.items() if v is not None],
         }

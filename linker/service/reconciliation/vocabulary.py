@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from linker.dictionary.columns import XREF_SEPARATOR
@@ -152,12 +151,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Property(Entry):
-    """A property of concepts: data extension fetches it, and queries are narrowed by it."""
+    """A property of concepts, which data extension fetches."""
 
     values: Callable[[Vocabulary, int], Sequence[Value]] = lambda *_: ()  # of the concept of a row
     has_concepts: bool = False  # whether its values are concepts
-    # what queries are compared with, where it is more than the values
-    compared: Callable[[Vocabulary, int], Sequence[Value]] | None = None
 
 
 _V = Vocabulary
@@ -180,50 +177,8 @@ _ALL = (
         *("types", "Types", "Branches and semantic types that it belongs to"),
         lambda v, row: [entry.name for entry in v.types_of(row)[1:]],  # without that of all
     ),
-    Property(
-        "parents", "Parents", "The concepts directly above it", _V.parents, True, _V.ancestors
-    ),
+    Property("parents", "Parents", "The concepts directly above it", _V.parents, True),
     Property("ancestors", "Ancestors", "All concepts above it", _V.ancestors, True),
     Property("children", "Children", "The concepts directly below it", _V.children, True),
 )
 PROPERTIES: Mapping[str, Property] = {entry.id: entry for entry in _ALL}
-IDENTIFYING = ("id", "xrefs")
-"""Properties whose value names the concept itself."""
-
-
-def fit(vocabulary: Vocabulary, entry: Property, wanted: Sequence[str]) -> Callable[[int], float]:
-    """How well the concept of a row fits what a query says of a property.
-
-    Args:
-        vocabulary: of the dictionary.
-        entry: the property.
-        wanted: values that the query gives.
-
-    Returns:
-        Gives 1 where one of the wanted values is a value of the property: the same id, or a name of
-        that concept, or the same text in normal form; of a definition the share of the words that
-        are in it; else 0.
-    """
-    values = partial(entry.compared or entry.values, vocabulary)
-    normalize, table = vocabulary.linker.normalize, vocabulary.linker.generator.table
-    if entry.id == "definition":
-        texts = [_words(text) for text in wanted]
-
-        def share(row: int) -> float:
-            there = {word for text in values(row) for word in _words(str(text))}
-            return max((len(words & there) / max(1, len(words)) for words in texts), default=0.0)
-
-        return share
-    if entry.has_concepts:
-        rows = {row for text in wanted for row in vocabulary.rows(text)}
-        names = [name for name in map(table.row, map(normalize, wanted)) if name >= 0]
-        rows |= {row for name in names for row in table.concepts_of(name).tolist()}
-        return lambda row: float(not rows.isdisjoint(values(row)))
-    forms = {spell(text) for text in wanted for spell in (normalized, curie, normalize)}
-    return lambda row: float(
-        any(spell(str(text)) in forms for text in values(row) for spell in (normalized, normalize))
-    )
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.casefold()))

@@ -24,7 +24,9 @@ from linker.service.settings import Settings  # noqa: E402
 from linker.service.state import Service  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
-SPECS = Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation"
+SPECS = (
+    Path(os.environ.get("LINKER_SPECS", ROOT.parent / "shared" / "specs")) / "reconciliation/0.2"
+)
 
 TERMS = [
     "TOY:0; name: disease",
@@ -75,31 +77,26 @@ def sampled_client(sampled: Linker) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="session")
-def valid() -> Callable[[str, str, Any], None]:
-    """Checks an answer by a schema of a version of the protocol."""
+def valid() -> Callable[[str, Any], None]:
+    """Checks an answer by a schema of the protocol."""
     if not SPECS.is_dir():
         pytest.skip(f"the protocol's schemas are not at {SPECS}; set LINKER_SPECS")
-    registries = {version: _registry(version) for version in ("0.1", "0.2")}
-
-    def check(version: str, schema: str, content: Any) -> None:
-        entry = json.loads((SPECS / version / "schemas" / f"{schema}.json").read_text("utf-8"))
-        draft = jsonschema.Draft7Validator(entry, registry=registries[version])
-        problems = [error.message for error in draft.iter_errors(content)]
-        assert not problems, f"{version} {schema}: {problems[:3]}"
-
-    return check
-
-
-def _registry(version: str) -> Any:
-    """The schemas of a version, by their ids and by the names of their files."""
     registry = referencing.Registry()
-    for path in sorted((SPECS / version / "schemas").glob("*.json")):
+    for path in sorted((SPECS / "schemas").glob("*.json")):
         content = json.loads(path.read_text("utf-8"))
         resource = referencing.Resource.from_contents(
             content, default_specification=referencing.jsonschema.DRAFT7
         )
+        # they refer to each other by their ids, and by the names of their files
         registry = registry.with_resources([(content["$id"], resource), (path.name, resource)])
-    return registry
+
+    def check(schema: str, content: Any) -> None:
+        entry = json.loads((SPECS / "schemas" / f"{schema}.json").read_text("utf-8"))
+        draft = jsonschema.Draft7Validator(entry, registry=registry)
+        problems = [error.message for error in draft.iter_errors(content)]
+        assert not problems, f"{schema}: {problems[:3]}"
+
+    return check
 
 
 def answers(client: TestClient, queries: dict[str, Any]) -> dict[str, Any]:
