@@ -85,7 +85,8 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """The same table with the answers for the mentions of a column in further columns.
 
-        It is what `linker link --column` writes: every row, cell and encoding stays as it is.
+        It is what `linker link --column` writes: every row, cell and encoding stays as it is; of a
+        workbook the values of one sheet.
         """
         content = await content_of(request)
 

@@ -203,7 +203,7 @@ def test_rows_of_a_table_that_are_bad_are_skipped_where_that_is_asked_for(
         assert len((tmp_path / "o.csv").read_text().splitlines()) == 2
 
 
-def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_link_writes_a_workbook(run: Run, trained: Path, tmp_path: Path) -> None:
     openpyxl: Any = pytest.importorskip("openpyxl")
     path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
     book = openpyxl.Workbook()
@@ -211,7 +211,14 @@ def test_link_keeps_the_workbook(run: Run, trained: Path, tmp_path: Path) -> Non
         book.active.append(row)
     book.save(path)
     result = run("link", path, "--model", trained, "--column", "disease", "-o", out)
-    assert (result.code, result.err) == (0, "2 rows: 1 linked, 0 unsure, 0 no concept, 1 empty\n")
+    assert (result.code, result.err.splitlines()) == (
+        0,
+        [
+            f"{out}: has the values of the sheet 'Sheet' alone; other sheets, formulas, styles and "
+            f"charts are in {path}, which stays as it is",
+            "2 rows: 1 linked, 0 unsure, 0 no concept, 1 empty",
+        ],
+    )
     rows = list(openpyxl.load_workbook(out).active.iter_rows(values_only=True))
     assert rows[0][:4] == ("n", "disease", "concept_id", "name")
     assert rows[1][:4] == (1, "Louis-Bar syndrome", "MESH:D001260", "Ataxia Telangiectasia")
