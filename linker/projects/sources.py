@@ -92,16 +92,22 @@ class Content:
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
     blank: int = 0  # rows of a table without a mention
     long: tuple[int, ...] = ()  # rows of a table with a cell that is too long for one
+    is_assumed: bool = False  # its encoding, which is neither named nor told by its bytes
 
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
         told = []
+        if self.is_assumed:
+            told.append(
+                f"the text is not UTF-8, and was read as {self.encoding}; if letters are wrong in "
+                "it, save it as UTF-8, or name its encoding"
+            )
         if len(self.sheets) > 1:
-            told = [
+            told.append(
                 f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
                 "first one with the column of the mentions; save another one as its own file"
-            ]
+            )
         if self.blank:
             formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
             told.append(
@@ -132,7 +138,7 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
         content: of a file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
-        encoding: of a text; None to recognise it.
+        encoding: of a text; None: see `encodings.detect`.
 
     Raises:
         LinkerError: it is packed, or no format that holds mentions.
@@ -186,7 +192,8 @@ def read(
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)
-    return replace(read, packed=zlib.compress(content))
+    is_assumed = encoding is None and read.encoding == encodings.USUAL
+    return replace(read, packed=zlib.compress(content), is_assumed=is_assumed)
 
 
 def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:

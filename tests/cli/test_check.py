@@ -149,7 +149,7 @@ def test_a_table_is_written_in_its_encoding(run: Run, trained: Path, tmp_path: P
     assert out.read_bytes().startswith(b"Krankheit;Ort;concept_id")
     assert b"A-T;K\xf6ln;MESH:D001260;" in out.read_bytes()
     path.write_bytes("Krankheit;Ort\r\nA-T;Ростов\r\n".encode("windows-1251"))
-    assert (run(*link).code, "--encoding" in run(*link).err) == (1, True)
+    assert "was read as windows-1252" in run(*link).err
     assert run(*link, "--encoding", "windows-1251").err == one
     assert "A-T;Ростов;MESH:D001260" in out.read_text("windows-1251")
 
