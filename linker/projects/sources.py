@@ -11,6 +11,7 @@ from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
+from linker.decisions.reviewed import MENTION, are_mappings
 from linker.errors import LinkerError, ignore
 from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
@@ -27,6 +28,7 @@ Headed = tuple[Sequence[str], str]
 """The header of a table, and its column with the mentions: its name, or its number."""
 
 TABLES = ("csv", "tsv", "xlsx")
+_DECIDED = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 _GZIP = b"\x1f\x8b"
 _FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
 _UNPACKED = 8  # times the longest body that a workbook may unpack to
@@ -58,8 +60,8 @@ class Opened:
                 None: to any number, since it was read before.
             known: tables that it may be one of; see `read`.
         """
-        names = [name for _, name in known]
-        wanted = [column] if column and not column.isdigit() else [*names, *columns.COLUMNS]
+        usual = [*(name for _, name in known), *columns.COLUMNS, MENTION]
+        wanted = [column] if column and not column.isdigit() else usual
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -118,6 +120,11 @@ class Content:
             told.append(
                 f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
                 f"{len(self.long):,}, the first in row {self.long[0]:,}"
+            )
+        if self.kind != "table" and all(key in self.content for key in _DECIDED):
+            told.append(
+                "linker wrote it with what people decided, which is not read from it: export the "
+                "project as tsv, or the decisions, and give that, too"
             )
         counts = Counter(document.id for document in self.documents)
         told += [
@@ -260,6 +267,8 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
         ColumnNeeded: they name several columns.
     """
     titles = [title.strip() for title in table.header]
+    if are_mappings(titles):
+        return MENTION
     if not exchange.recognises(titles):
         return None
     like = [one for one in known if titles[: len(one[0])] == one[0]]
