@@ -90,10 +90,6 @@ class InputError(LinkerError):
         super().__init__(text)
 
 
-class EncodingNeeded(InputError):
-    """The encoding of a text is not clear, or not the one that was named; see `InputError`."""
-
-
 class RecordError(ValueError):
     """What is wrong with a record; who reads it adds file and line. See `InputError`."""
 

@@ -9,7 +9,7 @@ import json
 import random
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from linker.types import Decision
 from . import inputs
 from .commands import Result, forked, preload
 from .core import Attack, Failed
-from .inputs import NUMBERS, changed, mutated
+from .inputs import changed, mutated
 from .judgements import (
     BY_PEOPLE,
     Said,
-    as_now,
     check_claims,
     check_mappings,
     claims,
@@ -98,7 +97,7 @@ def prepared(shared: Path) -> Iterator[Attack]:
     """One kind of file with decisions after the other, by the commands that read or write it."""
     materials = prepare(shared)
     ways = (
-        *(_store, _table, _store, _reviewed, _mapped, _store, _answers, _any_bytes, _any_bytes),
+        *(_store, _table, _store, _reviewed, _mapped, _store, _any_bytes, _any_bytes),
         *(_there_and_back, _applied, _reviewed, _mapped, _there_and_back, _applied),
     )
 
@@ -351,7 +350,7 @@ def _there_and_back(rng: random.Random, folder: Path, shared: Shared) -> None:
 
 
 def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
-    """What answers claim a person to have said is in the store, and comes back of each format."""
+    """What answers claim a person to have said is in the store, and comes back of tables and SSSOM."""
     path = folder / "store.sqlite"
     with DecisionStore(path) as store:
         added = store.add(_drawn(rng, rng.randint(1, 8)))
@@ -375,6 +374,8 @@ def _applied(rng: random.Random, folder: Path, shared: Shared) -> None:
     else:
         check_claims(claims(form, text), standing, shared.dictionary)
         applied = [_of_json(one) for claim in claims(form, text) for one in claim.decisions]
+    if form not in ("csv", "sssom"):
+        return
     taken, new = _decide(output, shared, *column)
     expect(kept(new), applied, standing, shared.dictionary)
     if taken.code or skipped(taken.err)[0]:
@@ -615,50 +616,7 @@ def _objects(row: dict[str, str]) -> set[str]:
     return {*Said.of("", written.removeprefix("local:").replace("%30", "0")).ids}
 
 
-# ----------------------------------------------------------------------- answers, and any other file
-
-_DAMAGE: tuple[Callable[[random.Random, str], str], ...] = (
-    lambda rng, text: text[:-1],
-    lambda rng, text: text[1:],
-    lambda rng, text: text[: rng.randrange(2, len(text))],
-    lambda rng, text: text.replace('"accepted": true', f'"accepted": {rng.choice(NUMBERS)}'),
-    lambda rng, text: text.replace('"accepted"', rng.choice(('"Accepted"', '"accepted "'))),
-    lambda rng, text: text.replace('"', rng.choice(("'", "“", '""', ""))),
-    lambda rng, text: text.replace(", ", rng.choice((",,", ";", " ")), 1),
-    lambda rng, text: text + rng.choice((" ", "]", ",", "x", "[]", " ok")),
-    lambda rng, text: text.replace("[{", rng.choice(("{", "[ {", "[[{", "[{}, {"))),
-    lambda rng, text: json.dumps(changed(rng, json.loads(text))),
-    lambda rng, text: rng.choice(BROKEN_JSON),
-)
-
-
-def _answers(rng: random.Random, folder: Path, shared: Shared) -> None:
-    """Answers of which one has damaged decisions: they are taken as they stand, or reported."""
-    name = rng.choice(("document.pubtator", "document.bioc", "document.jsonl", "loose.jsonl"))
-    text = shared.files[name].decode()
-    found = list(re.finditer(r"\[\{(?:&quot;|\")mention.*?\}\](?=\n|\t|<|\})", text))
-    match = rng.choice(found)
-    damaged = rng.choice(_DAMAGE)(rng, match[0]).encode("utf-8", "replace").decode()
-    if name.endswith("bioc"):
-        damaged = damaged.replace("&", "&amp;").replace("<", "&lt;")
-    is_unlike = name.endswith("pubtator") and not re.match(r"[\[{]|.*mention", damaged)
-    if damaged == match[0] or not damaged.strip() or is_unlike:
-        return  # a word alone may be the text of a part
-    path = folder / "a.txt"
-    path.write_text(text[: match.start()] + damaged + text[match.end() :], encoding="utf-8")
-    result, store = _decide(path, shared)
-    if result.code:
-        return
-    others = [_of_json(one) for m in found if m is not match for one in json.loads(m[0])]
-    now: list[Said] | None = None
-    with contextlib.suppress(*UNREADABLE):
-        now = list(map(_of_json, json.loads(damaged)))
-    stored, is_reported = kept(store), skipped(result.err)[0] > 0
-    there = {as_now(said, shared.dictionary) for said in stored}
-    is_whole = now is not None and {as_now(said, shared.dictionary) for said in now} <= there
-    if not is_whole and not is_reported:
-        raise Failed(f"damaged decisions were neither taken nor reported ({name}): {damaged[:200]}")
-    expect(stored, () if is_reported else others, [*others, *(now or ())], shared.dictionary)
+# ----------------------------------------------------------------------------------- any other file
 
 
 def _any_bytes(rng: random.Random, folder: Path, shared: Shared) -> None:

@@ -210,6 +210,10 @@ def write_table(table: Table, output: str, names: Sequence[str], added: Added) -
     refuse_input(output, [str(table.path)])
     with files.write_binary_aside(output) as raw:
         table.write(raw, names, added)
+    say(
+        f"{output}: has the values of the sheet {table.sheets[0]!r} alone; other sheets, formulas, "
+        f"styles and charts are in {table.path}, which stays as it is"
+    )
 
 
 def refuse_input(output: str, inputs: Iterable[str]) -> None:

@@ -42,9 +42,9 @@ def decide(options: SimpleNamespace) -> None:
     scope (the only document in which it holds), predicate (broad, narrow or related: what the
     concept is to the mention), reviewer, role (adjudicator, or empty), time.
 
-    What linker link wrote is taken, too, as a table, SSSOM, PubTator, BioC or JSON lines: the
-    decisions that stand in it, and where a person set the state to accepted, rejected or
-    "no concept" (not in JSON lines). Of mappings (SSSOM), those that a person curated are taken.
+    What linker wrote is taken, too: a table with a row for each mention, with the decisions that
+    stand in it, and where a person set the state to accepted, rejected or "no concept"; and
+    mappings (SSSOM) that a person curated.
     """
     from linker.decisions import exchange, records
     from linker.decisions.store import DecisionStore

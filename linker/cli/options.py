@@ -212,7 +212,7 @@ ON_ERROR = choice(
 )
 """Read as what readers call for a bad record; `command` says how many were skipped."""
 ENCODING = option(
-    "Of a text, e.g. windows-1252. [default: UTF-8, else recognised where only one fits]", "NAME"
+    "Of a text. [default: UTF-8, UTF-16 by its byte order mark, else windows-1252]", "NAME"
 )
 WITHIN = {  # of a `Selection`
     "under": commas(

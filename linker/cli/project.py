@@ -77,8 +77,8 @@ def import_(options: SimpleNamespace) -> None:
     """Make a project of FILEs, and link their mentions.
 
     A FILE is a table (csv, tsv, xlsx), a list of names, a text, documents (PubTator, BioC, JSON
-    lines), or a folder of texts. Where there is a project of this name, FILEs are added to it; of
-    one that linker wrote, and a person reviewed, the decisions are taken.
+    lines), or a folder of texts. Where there is a project of this name, FILEs are added to it; of a
+    table or of mappings (SSSOM) that linker wrote, and a person reviewed, the decisions are taken.
     """
     from linker import files
     from linker.linking.linker import Linker
@@ -160,7 +160,8 @@ def _take(
     projects=_FILE,
     form=o.choice(
         _FORMS,
-        "own: as what came in, with state and reviewer; log: who did what.",
+        "own: as what came in, with state and reviewer; tsv: a row for each mention, to be "
+        "reviewed and imported again; log: who did what.",
         flags="--format",
     ),
     output=o.option(

@@ -58,6 +58,9 @@ _ADDED = re.compile(
 """A column that linker added to a table that has one of this name."""
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
+_REVIEW_TABLES = (
+    "a table with a row for each mention (linker link --column, linker project export --format tsv)"
+)
 _OVERRULED = "another decision stands above it"
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
 
@@ -127,8 +130,8 @@ def read(
 ) -> Iterator[Decision]:
     """Yield the decisions of a file, without their numbers.
 
-    It is a table (tsv, csv, xlsx) of decisions or of answers that linker wrote, mappings in SSSOM,
-    or answers as PubTator, BioC or JSON lines. Of answers, see `linker.decisions.reviewed`.
+    It is a table (tsv, csv, xlsx) of decisions or of answers that linker wrote, or mappings in
+    SSSOM; see `linker.decisions.reviewed`.
 
     Args:
         path: the file.
@@ -173,9 +176,10 @@ def _records(
         if column is None and reviewed.recognises_mappings(path, first[1].rstrip("\r\n")):
             yield from reviewed.of_mappings(path, chain([first], lines), reviewer, on_error)
             return
-        if column is None and (kind := mentions.detect(path)) in reviewed.FORMATS:
-            yield from reviewed.of_answers(path, kind, reviewer, on_error)
-            return
+        if column is None and (kind := mentions.detect(path)) in ("pubtator", "bioc", "jsonl"):
+            raise LinkerError(
+                f"{path}: is {kind}; decisions are read from {_REVIEW_TABLES}, or SSSOM"
+            )
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
     if header and "state" in header:
@@ -218,16 +222,16 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
         problem = "the header has no column concept_id"
     elif "state" not in names and {"rank", "matched_name"} & names.keys():
         problem = "the rows are answers that linker wrote, without a column state for decisions"
+    elif {*tsv.COLUMNS} <= names.keys():
+        problem = f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
     elif has_answers and is_cut:
         problem = "the column decisions is missing, which says what was decided before; put it back"
     if problem:
         line = ", ".join(table.header)
         raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
     users = set[str]() if has_answers else {"state"}
-    if has_answers and not {*tsv.COLUMNS} <= names.keys():
-        users |= {"rank", "part"}
-        if column is not None or "spans" not in names:
-            users |= {"scope", "expanded"}
+    if has_answers and (column is not None or "spans" not in names):
+        users |= {"scope", "expanded"}
     if has_answers and "decisions" not in names:
         users.add("reviewer")
     if has_answers:

@@ -1,10 +1,10 @@
-"""Decisions out of what linker wrote, also after a person went through it: answers and mappings.
+"""Decisions out of what linker wrote, also after a person went through it: tables and mappings.
 
-Linker writes the decisions that it applied beside each answer, as JSON: these are read back. A
-person who reviews a table changes the cell `state`, and in PubTator and BioC the state beside the
-ids: to `accepted` (the ids in `concept_id` are right), `no concept`, or `rejected` (the id in
-`concept_id`, or in `rejected`, is wrong). Answers that nobody touched are no decisions, and
-`accepted in bulk` is what linker alone writes.
+A table has a row for each mention. A person who reviews it fills in `state`: `accepted` (the ids in
+`concept_id`, which may be corrected, are right), `no concept`, or `rejected` (the id in
+`concept_id`, or in `rejected`, is wrong), and `predicate`. Rows that nobody touched are no
+decisions, and `accepted in bulk` is what linker alone writes. The decisions that linker applied
+stand beside each answer, as JSON: these are read back.
 
 Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
 decisions: the mention is the label of a subject without an id.
@@ -12,7 +12,6 @@ decisions: the mention is the label of a subject without an id.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import re
@@ -26,14 +25,14 @@ from linker.errors import OnError, RecordError, shown
 from linker.files import Pathlike, parse_json
 from linker.files.rows import Line, TableRow, read_rows
 from linker.ids import escaped
-from linker.outputs import decision_from_json, jsonl
+from linker.outputs import decision_from_json
 from linker.outputs.sssom import PREDICATES as SSSOM_PREDICATES
-from linker.readers import bioc, mentions, pubtator, sssom
-from linker.types import PREDICATES, Decision, Mention, Predicate, State
+from linker.readers import sssom
+from linker.types import PREDICATES, Decision, Predicate, State
 
 logger = logging.getLogger(__name__)
 
-Record = tuple[int | None, str, Iterable[Decision]]
+Record = tuple[int, str, Iterable[Decision]]
 """The number and the text of its (first) line, and its decisions; ValueError is raised, while they
 are taken, where the record is bad."""
 Normalize = Callable[[str], str]
@@ -41,22 +40,13 @@ Normalize = Callable[[str], str]
 Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
-FORMATS = ("pubtator", "bioc", "jsonl")
-"""Formats of answers that are no tables."""
-
-# the state in the seventh column of PubTator, behind which the decisions stand
-_STATE = re.compile(
-    r"(?:\A| )(?:accepted(?: in bulk)?|rejected|open|no concept|disputed) ", re.IGNORECASE
-)
-# the infon of BioC, which another program may have, too
-_CONFIDENCES = re.compile(r"(?:[01]\.\d{4}|-)(?:\|(?:[01]\.\d{4}|-))*")
-_MOST_STATES = 20  # words of parts of a mention that look like a state
-_OF_SOME = "the state of some parts of the mention is set; set that of all parts"
 _NOT_WRITTEN = "the state is accepted in bulk, which linker alone writes; expected accepted"
 OF_ANOTHER = "and its decisions are on"  # in the message of such a row
 _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
-_NEEDED = ("subject_label", "predicate_id", "object_id", "mapping_justification")
+MENTION = "subject_label"
+"""The column of mappings that holds the mentions."""
+_NEEDED = (MENTION, "predicate_id", "object_id", "mapping_justification")
 _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
@@ -84,164 +74,81 @@ def cells_of(row: TableRow, header: Mapping[str, int]) -> Cells:
     return defaultdict(str, {name: row.cells[place].strip() for name, place in places.items()})
 
 
-def of_answers(path: Pathlike, kind: str, reviewer: str, on_error: OnError) -> Iterator[Record]:
-    """Yield the decisions beside each answer of a file.
-
-    Args:
-        path: the file.
-        kind: one of `FORMATS`.
-        reviewer: who set the states of PubTator and BioC.
-        on_error: what to do with a record that is no answer; returns to skip it.
-    """
-    if kind == "jsonl":
-        for prediction in jsonl.read(path, on_error=on_error):
-            yield None, prediction.mention.text, prediction.decisions
-        return
-    for mention, _ in mentions.flatten(mentions.read(path, kind, on_error=on_error)):
-        yield None, mention.text, _of_annotation(mention, reviewer)
-
-
-def _of_annotation(mention: Mention, reviewer: str) -> Iterator[Decision]:
-    """The decisions beside an answer in PubTator or BioC; what a person set holds in its document.
-
-    Raises:
-        RecordError: they are no JSON, or do not fit the state.
-    """
-    state, ids = answer_of(mention)
-    metadata = mention.metadata
-    texts = {
-        "mention": mention.text,
-        "scope": mention.document_id or "",
-        "state": state,
-        "concept_id": "" if ids in ("-", "-1") else ids,
-        "decisions": metadata.get("decisions") or _behind_state(metadata.get("pubtator:parts", "")),
-    }
-    try:
-        yield from _said([[defaultdict(str, texts)]], reviewer, None)
-    except ValueError as error:
-        where = f"{mention.text!r} in document {mention.document_id}"
-        raise RecordError(f"the decisions on {where}: {error}") from None
-
-
-def answer_of(mention: Mention) -> tuple[str, str]:
-    """The state and the ids beside an answer that linker wrote as PubTator or BioC; of a mention
-    that has no answer of linker the state is empty."""
-    metadata = mention.metadata
-    if "pubtator:parts" in metadata:
-        return pubtator.state_of(metadata["pubtator:parts"]), metadata["pubtator:id"]
-    state, key = metadata.get("state", "").lower(), bioc.identifier_key(metadata)
-    is_ours = "decisions" in metadata or _CONFIDENCES.fullmatch(metadata.get("confidence", ""))
-    return state if is_ours and state in get_args(State) else "", metadata[key] if key else ""
-
-
-def _behind_state(column: str) -> str:
-    """The decisions in a seventh column of PubTator; texts of parts may look like a state, too."""
-    last = column.rfind("mention")
-    ends = [match.end() for match in _STATE.finditer(column)]
-    ends = [end for end in ends if column[end : end + 1] in ("[", "{") or end <= last]
-    for end in ends[:_MOST_STATES]:
-        with contextlib.suppress(ValueError):
-            _parsed(column[end:])
-            return column[end:]
-    return column[ends[0] :] if ends else ""
-
-
 def of_table(
     rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str, form: Normalize | None
 ) -> Iterator[Record]:
     """Yield the decisions on each mention in a table of answers.
 
     Args:
-        rows: those below the header; several for a mention where they are candidates.
+        rows: those below the header, one for each mention.
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
         form: a row whose decisions are on another form than its mention is bad. None: nothing is
             compared.
     """
-    filled = ((row, cells_of(row, header)) for row in rows if any(row.cells))
-    for of_mention in _mentions(filled) if "rank" in header else ([[row]] for row in filled):
-        first, _ = of_mention[0][0]
-        parts = [[cells for _, cells in part] for part in of_mention]
-        yield first.number, "\t".join(first.cells), _said(parts, reviewer, form)
+    for row in rows:
+        if any(row.cells):
+            yield row.number, "\t".join(row.cells), _said(cells_of(row, header), reviewer, form)
 
 
-def _mentions(
-    rows: Iterable[tuple[TableRow, Cells]],
-) -> Iterator[list[list[tuple[TableRow, Cells]]]]:
-    """The rows of each mention: of each of its parts the candidates, the best first."""
-
-    def mention(row: tuple[TableRow, Cells]) -> tuple[str, ...]:
-        return row[1]["mention"], row[1]["scope"], row[1]["spans"]
-
-    for _, of_mention in itertools.groupby(rows, mention):
-        parts: dict[tuple[str, str], list[tuple[TableRow, Cells]]] = {}
-        for row, cells in of_mention:
-            part = cells["part"], cells["concept_id"]
-            if parts and cells["rank"] not in ("", "1"):
-                parts[next(reversed(parts))].append((row, cells))
-                continue
-            is_same = cells["part"] in [text for text, _ in parts] and not _is_of_several(cells)
-            if part in parts or is_same:  # the same mention again
-                yield [*parts.values()]
-                parts = {}
-            parts[part] = [(row, cells)]
-        yield [*parts.values()]
-
-
-def _is_of_several(cells: Cells) -> bool:
-    """Whether people gave a mention several concepts, so that its parts may have the same text."""
-    with contextlib.suppress(ValueError):
-        return any(len(parts_of(decision)) > 1 for decision in _parsed(cells["decisions"]))
-    return False
-
-
-def _said(parts: list[list[Cells]], reviewer: str, form: Normalize | None) -> Iterator[Decision]:
+def _said(cells: Cells, reviewer: str, form: Normalize | None) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
-        parts: the candidates of each part.
+        cells: of its row.
         reviewer: who changed it, where the row does not say.
         form: see `of_table`.
 
     Raises:
-        ValueError: a state is unknown, the states do not fit together or their rows, or the
-            decisions are no JSON.
+        ValueError: the state is unknown, or does not fit the row, or the decisions are no JSON.
     """
-    cells = parts[0][0]
-    before = _written(cells, form)
+    before, state = _written(cells, form), cells["state"].lower() or "model"
     yield from before
-    was_rejected = any(not d.accepted for d in before) and not any(d.accepted for d in before)
-    verdicts = [_verdict(candidates, was_rejected) for candidates in parts]
+    if state not in get_args(State):
+        expected = ", ".join(get_args(State))
+        raise ValueError(f"the state is {state!r}; expected one of {expected}")
     by = reviewer if before else cells["reviewer"] or reviewer
     mention, scope = cells["expanded"] or cells["mention"], cells["scope"]
-    if rejected := [identifier for _, wrong, _ in verdicts for identifier in wrong]:
-        yield from (Decision(mention, escaped(i), False, scope, by) for i in rejected)
+    was_accepted = any(d.accepted for d in before)
+    if state == "rejected" and (was_accepted or not before):
+        yield Decision(mention, escaped(_wrong(cells)), False, scope, by)
         return
-    accepted = [identifiers for identifiers, _, _ in verdicts]
-    in_bulk = {is_in_bulk for identifiers, _, is_in_bulk in verdicts if identifiers is not None}
     kind = predicate_of(cells.get("predicate", ""))
-    if all(identifiers is None for identifiers in accepted):
-        if kind and not any(d.accepted for d in before):
+    if state not in ("accepted", "accepted in bulk", "no concept"):
+        if kind and not was_accepted:
             raise ValueError(f"the predicate is {kind}, and the state is not accepted")
         return
-    if all(identifiers == "" for identifiers in accepted):
-        raise ValueError(_NO_ID)
-    concepts = "|".join(identifiers or "-1" for identifiers in accepted)
-    counting = [d for d in before if d.accepted and (in_bulk == {True} or not d.others)]
-    same = [d for d in counting if _is_same(d, concepts)]
+    is_in_bulk = state == "accepted in bulk"
+    concepts = "-1" if state == "no concept" else cells["concept_id"]
+    if not concepts.strip("|"):
+        raise ValueError("the state is accepted, and there is no concept_id; expected one")
+    same = [
+        d for d in before if d.accepted and (is_in_bulk or not d.others) and _is_same(d, concepts)
+    ]
     if not any(parts_of(Decision("", concepts))):
         kind = ""
     elif "predicate" not in cells:
         kind = same[-1].predicate if same else ""
     if not disagree(before) and kind in [d.predicate for d in same]:
         return
-    if None in accepted or len(in_bulk) > 1:
-        raise ValueError(_OF_SOME)
-    if "" in accepted:
-        raise ValueError(_NO_ID)
-    if in_bulk == {True} and not any(d.others for d in before):
+    if is_in_bulk and not any(d.others for d in before):
         raise ValueError(_NOT_WRITTEN)
     yield Decision(mention, concepts, True, scope, by, predicate=kind)
+
+
+def _wrong(cells: Cells) -> str:
+    """The id that a row says is wrong.
+
+    Raises:
+        ValueError: it has none, or several.
+    """
+    identifiers = cells["concept_id"] or cells["rejected"]
+    if not identifiers:
+        raise ValueError("the state is rejected, and no concept_id says what is wrong")
+    if "|" in identifiers:
+        several = f"the state is rejected, and concept_id has several ids ({identifiers})"
+        raise ValueError(f"{several}; leave only the wrong one")
+    return identifiers
 
 
 def _written(cells: Cells, form: Normalize | None) -> list[Decision]:
@@ -257,49 +164,6 @@ def _written(cells: Cells, form: Normalize | None) -> list[Decision]:
             if form(decision.mention) != form(text):
                 raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
     return written
-
-
-def _verdict(candidates: Sequence[Cells], was_rejected: bool) -> tuple[str | None, list[str], bool]:
-    """What the states of its candidates say of a part.
-
-    Args:
-        candidates: their cells.
-        was_rejected: whether linker itself wrote that the mention is rejected.
-
-    Returns:
-        The ids that are accepted (-1 for no concept, empty where the cell has none, None where
-        nothing was accepted), those that are rejected, and whether it was accepted in bulk.
-
-    Raises:
-        ValueError: a state is unknown, or they do not fit together.
-    """
-    of_state: dict[str, list[Cells]] = {state: [] for state in get_args(State)}
-    for cells in candidates:
-        state = cells["state"].lower() or "model"
-        if state not in of_state:
-            raise ValueError(f"the state is {state!r}; expected one of {', '.join(of_state)}")
-        of_state[state].append(cells)
-    accepted, nothing = of_state["accepted"] or of_state["accepted in bulk"], of_state["no concept"]
-    accepted = accepted[:1] if len(accepted) == len(candidates) else accepted
-    if len(accepted) > 1 or (nothing and (accepted or len(nothing) < len(candidates))):
-        raise ValueError(
-            "the candidates of a part have states that exclude each other; "
-            "set accepted for one of them, or the same state for all"
-        )
-    if accepted:
-        identifiers = accepted[0]["concept_id"]
-        is_in_bulk = not of_state["accepted"]
-        return identifiers if identifiers.strip("|") else "", [], is_in_bulk
-    if nothing or was_rejected:
-        return "-1" if nothing else None, [], False
-    wrong = [cells["concept_id"] or cells["rejected"] for cells in of_state["rejected"]]
-    for identifiers in wrong:
-        if not identifiers:
-            raise ValueError("the state is rejected, and no concept_id says what is wrong")
-        if "|" in identifiers:
-            several = f"the state is rejected, and concept_id has several ids ({identifiers})"
-            raise ValueError(f"{several}; leave only the wrong one")
-    return None, wrong, False
 
 
 def predicate_of(cell: str) -> Predicate:
@@ -337,7 +201,12 @@ def _parsed(text: str) -> list[Decision]:
 
 def recognises_mappings(path: Pathlike, line: str) -> bool:
     """Whether the first line of a file is one of mappings."""
-    return set(_NEEDED[:3]) <= {*line.split("\t")} or sssom.recognises(path, [line])
+    return are_mappings(line.split("\t")) or sssom.recognises(path, [line])
+
+
+def are_mappings(header: Sequence[str]) -> bool:
+    """Whether a table has the columns of mappings from mentions."""
+    return {*_NEEDED[:3]} <= {*header}
 
 
 @dataclass(frozen=True, slots=True)

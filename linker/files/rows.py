@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike
@@ -30,6 +31,7 @@ class TableRow:
     number: int  # of its first line in the file, or of the row in its sheet, from 1
     cells: Sequence[str]
     raw: str = ""  # of a text: its lines as they stand in the file
+    values: Sequence[Any] = ()  # of a sheet: its cells, not as texts
 
     @property
     def line(self) -> str:

@@ -1,4 +1,4 @@
-"""Tables of users: columns are added, and every other cell is unchanged.
+"""Tables of users: columns are added, and the values of all other cells are unchanged.
 
 A table is tab-separated, comma-separated (or with semicolons), or a workbook of xlsx.
 """

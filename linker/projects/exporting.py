@@ -34,7 +34,7 @@ from linker.text.mentions import Definitions, definitions_of
 from linker.types import Decision, Document, Mention, Prediction, parse_spans
 
 Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
-"""`own`: as what came in."""
+"""`own`: as what came in; `tsv`: a row for each mention, in which people may decide."""
 AnyForm = Literal[Form, "decisions", "log"]
 """Also the decisions in force on the mentions of a project, and all that was done in it."""
 
@@ -42,6 +42,7 @@ _ENDINGS = {"pubtator": "pubtator.txt", "bioc": "bioc.xml", "sssom": "sssom.tsv"
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-values"}
 _ZIP = "application/zip"
+_OF_MENTION = ("document_id", "spans", "expanded")  # of a document
 _REMARKS = ("flag", "note")
 _SOME = 1_000  # answers that are written together
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
@@ -125,6 +126,8 @@ class Exporter:
         if export.form in ("decisions", "log"):
             with _text(file) as text:
                 self._write_said(export.form, text)
+        elif export.form == "tsv":
+            self._write_rows(export.sources, file)
         elif export.form != "own":
             self._write_predictions(export.form, export.sources, file)
         elif export.media_type != _ZIP:
@@ -152,7 +155,7 @@ class Exporter:
         elif source.format == "jsonl":
             self._write_predictions("jsonl", [source], file)
         else:
-            self._write_list(source, file)
+            self._write_rows([source], file)
 
     def _write_table(self, source: Source, file: IO[bytes]) -> None:
         content = rows.content(self._connection, source.id)
@@ -168,13 +171,31 @@ class Exporter:
         with _text(file, source.encoding) as text:
             table.write(text, names, added)
 
-    def _write_list(self, source: Source, file: IO[bytes]) -> None:
-        where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
+    def _write_rows(self, there: Sequence[Source], file: IO[bytes]) -> None:
+        """Write a table with a row for each mention, in which people may decide."""
+        of_document = _OF_MENTION if self._project.kind == "documents" else ()
         with _text(file) as text:
             write_row = tsv.row_writer(text)
-            write_row(("mention", *self._columns))
+            write_row(("mention", *of_document, *self._columns))
+            for about, form, prediction in self._rows(there):
+                write_row((*about, *self._cells(form, prediction)))
+
+    def _rows(
+        self, there: Sequence[Source]
+    ) -> Iterator[tuple[Sequence[str], str, Prediction | None]]:
+        """Yield what stands before the answer to each mention, its form, and the answer."""
+        if self._project.kind == "documents":
+            for document, predictions in self._documents(there, False):
+                for p in predictions:
+                    expanded = p.parts[0].expanded or ""
+                    place = document.id if document else "", outputs.spans_text(p.mention)
+                    form = form_in(self._linker, expanded or p.mention.text)
+                    yield (p.mention.text, *place, expanded), form, p
+            return
+        for source in there:
+            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
             for _, form, mention, prediction in self._answers(where, [source.id]):
-                write_row((mention.text, *self._cells(form, prediction)))
+                yield (mention.text,), form, prediction
 
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
         has_documents = self._project.kind == "documents"

@@ -10,14 +10,13 @@ from functools import partial
 from linker.decisions import exchange, log
 from linker.decisions.applying import form_everywhere, form_in
 from linker.decisions.records import disagree, identified
-from linker.decisions.reviewed import OF_ANOTHER, answer_of
+from linker.decisions.reviewed import OF_ANOTHER, are_mappings
 from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import InputError, LinkerError, shorten
 from linker.files import OpenFile, encodings, tables
 from linker.ids import split_ids
 from linker.linking.linker import Linker
-from linker.outputs import tsv
 from linker.projects import changes
 from linker.projects.changes import Remark
 from linker.projects.linking import Mentioned
@@ -29,7 +28,6 @@ _NO = ("0", "no", "false")  # in the column of flags
 _TOLD = 3  # mentions that are told
 _MANY = 3  # mentions with decisions on others, which nobody corrected by hand
 _WHY_STRANGE = "this is another project's file, or another column was named"
-_SAID = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +82,8 @@ class Reviewed:
 
 
 def is_reviewed(file: Content) -> bool:
-    """Whether linker wrote a file with what people decided, or left room for it."""
-    if file.kind == "table":
-        return exchange.recognises(file.header)
-    mentions = (mention for document in file.documents for mention in document.mentions)
-    states = (answer_of(mention)[0] for mention in mentions)
-    return all(key in file.content for key in _SAID) or any(s not in ("", "model") for s in states)
+    """Whether linker wrote a table with what people decided, or left room for it, or mappings."""
+    return file.kind == "table" and (exchange.recognises(file.header) or are_mappings(file.header))
 
 
 def check_new(file: Content) -> None:
@@ -125,14 +119,14 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
     problems: list[InputError] = []
     upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
     text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
-    column = file.column if file.kind == "table" and file.column.lower() != "mention" else None
+    is_usual = file.column.lower() == "mention" or are_mappings(file.header)
     known = partial(identified, dictionary=linker.dictionary)
     form = partial(form_everywhere, linker)
     said = exchange.read(
         text,
         on_error=problems.append,
         check=known,
-        column=column,
+        column=None if is_usual else file.column,
         reviewer=reviewer,
         form=form,
     )
@@ -165,14 +159,9 @@ def _consistent(
 
 
 def _of_model(file: Content) -> Iterator[tuple[str, str]]:
-    """The mentions on which nobody decided, in documents or a table with a row for each, and their
-    ids."""
-    for mention in (mention for document in file.documents for mention in document.mentions):
-        state, ids = answer_of(mention)
-        if state == "model":
-            yield mention.text, ids
+    """The mentions of a table on which nobody decided, and their ids."""
     places = exchange.places_of(file.header)
-    if "state" not in places or {*tsv.COLUMNS} <= places.keys():  # which has rows of candidates
+    if "state" not in places:
         return
     for row in file.rows:
         state, ids = ("".join(row.cells[places[n] :][:1]).strip() for n in ("state", "concept_id"))

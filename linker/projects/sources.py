@@ -11,6 +11,7 @@ from typing import Literal
 
 from linker import files
 from linker.decisions import exchange
+from linker.decisions.reviewed import MENTION, are_mappings
 from linker.errors import LinkerError, ignore
 from linker.files import OpenFile, columns, encodings, tables
 from linker.files.rows import TableRow
@@ -27,6 +28,7 @@ Headed = tuple[Sequence[str], str]
 """The header of a table, and its column with the mentions: its name, or its number."""
 
 TABLES = ("csv", "tsv", "xlsx")
+_DECIDED = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
 _GZIP = b"\x1f\x8b"
 _FORMATS = tuple(name for name in MENTIONS if FORMATS[name].is_text)
 _UNPACKED = 8  # times the longest body that a workbook may unpack to
@@ -58,8 +60,8 @@ class Opened:
                 None: to any number, since it was read before.
             known: tables that it may be one of; see `read`.
         """
-        names = [name for _, name in known]
-        wanted = [column] if column and not column.isdigit() else [*names, *columns.COLUMNS]
+        usual = [*(name for _, name in known), *columns.COLUMNS, MENTION]
+        wanted = [column] if column and not column.isdigit() else usual
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
         return tables.TextTable(self.file, self.encoding, wanted)
@@ -92,16 +94,22 @@ class Content:
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
     blank: int = 0  # rows of a table without a mention
     long: tuple[int, ...] = ()  # rows of a table with a cell that is too long for one
+    is_assumed: bool = False  # its encoding, which is neither named nor told by its bytes
 
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
         told = []
+        if self.is_assumed:
+            told.append(
+                f"the text is not UTF-8, and was read as {self.encoding}; if letters are wrong in "
+                "it, save it as UTF-8, or name its encoding"
+            )
         if len(self.sheets) > 1:
-            told = [
+            told.append(
                 f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
                 "first one with the column of the mentions; save another one as its own file"
-            ]
+            )
         if self.blank:
             formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
             told.append(
@@ -112,6 +120,11 @@ class Content:
             told.append(
                 f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
                 f"{len(self.long):,}, the first in row {self.long[0]:,}"
+            )
+        if self.kind != "table" and all(key in self.content for key in _DECIDED):
+            told.append(
+                "linker wrote it with what people decided, which is not read from it: export the "
+                "project as tsv, or the decisions, and give that, too"
             )
         counts = Counter(document.id for document in self.documents)
         told += [
@@ -132,7 +145,7 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
         content: of a file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
-        encoding: of a text; None to recognise it.
+        encoding: of a text; None: see `encodings.detect`.
 
     Raises:
         LinkerError: it is packed, or no format that holds mentions.
@@ -186,7 +199,8 @@ def read(
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)
-    return replace(read, packed=zlib.compress(content))
+    is_assumed = encoding is None and read.encoding == encodings.USUAL
+    return replace(read, packed=zlib.compress(content), is_assumed=is_assumed)
 
 
 def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:
@@ -253,6 +267,8 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
         ColumnNeeded: they name several columns.
     """
     titles = [title.strip() for title in table.header]
+    if are_mappings(titles):
+        return MENTION
     if not exchange.recognises(titles):
         return None
     like = [one for one in known if titles[: len(one[0])] == one[0]]

@@ -43,6 +43,7 @@ _MENTIONS = (
 )
 _SAME = "SELECT name FROM sources WHERE project = ? AND content = ?"
 _STILL = "UPDATE sources SET content = ? WHERE id = ?"  # until the end the time, then the content
+_READ = "decisions are read from tables (format tsv) and SSSOM alone"
 _LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
 _IS_WHOLE = "substr(content, 1, 1) = x'78'"
 """Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
@@ -390,35 +391,31 @@ def to_add(
         connection: to the file of decisions.
         project: to which it is to be added.
         file: the file.
-        is_reviewed: whether it is one that linker wrote, of which the decisions are taken.
+        is_reviewed: whether it is a table that linker wrote, of which the decisions are taken.
 
     Returns:
         What is to be added, as `beside` gives it, and what is odd about it; None for nothing.
 
     Raises:
         OtherKind: it is of another kind than the project.
-        Taken: the project has all of it, and it is not reviewed.
+        Taken: the project has all of it, and it is no table that was reviewed.
     """
-    if is_reviewed and file.kind != "documents":
+    if is_reviewed:
         return None, []
     check_kind(project, file.kind, file.name)
     if there := connection.execute(_SAME, [project.id, file.packed]).fetchone():
-        if not is_reviewed:
-            raise Taken(_there(file, *there))
-        return None, []
+        raise Taken(_there(file, *there))
     name = file.name or "the file"
-    if file.format == "jsonl" and not is_reviewed and _holds_answers(file.content):
-        raise Taken(f"{name}: holds answers of linker, and nobody decided in it")
-    new = tuple(_without_known(connection, project, file.documents, is_reviewed))
+    if file.format == "jsonl" and _holds_answers(file.content):
+        raise Taken(f"{name}: holds answers of linker; {_READ}")
+    new = tuple(_without_known(connection, project, file.documents))
     if not (known := len(file.documents) - len(new)):
         return beside(connection, file)
     told = [f"documents that the project has already, which were not added: {known:,}"]
     if new:
         file, further = beside(connection, replace(file, documents=new))
         return file, [*told, *further]
-    if not is_reviewed:
-        raise Taken(f"{name}: the project has all its documents; nobody decided in the file")
-    return None, told
+    raise Taken(f"{name}: the project has all its documents; {_READ}")
 
 
 def _holds_answers(content: bytes) -> bool:
@@ -433,13 +430,12 @@ def _without_known(
     connection: sqlite3.Connection,
     project: Project,
     documents: Sequence[Document],
-    is_reviewed: bool,
 ) -> Iterator[Document]:
     """The documents that a project does not have: none of this id has this text, apart from line
-    ends, which PubTator does not keep; of a reviewed file, none has this id."""
+    ends, which PubTator does not keep."""
 
     def known_by(document: Document) -> tuple[str, str]:
-        return document.id, "" if is_reviewed else " ".join(document.text.split())
+        return document.id, " ".join(document.text.split())
 
     ids = json.dumps([document.id for document in documents])
     there = connection.execute(

@@ -191,13 +191,13 @@ def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     metadata = dict(
         zip(("pubtator:id", "pubtator:parts"), (*columns[5:6], *_joined(columns[6:])), strict=False)
     )
-    state = state_of(columns[6]) if len(columns) > 6 else ""
+    state = _state_of(columns[6]) if len(columns) > 6 else ""
     is_annotated = len(columns) > 5 and not is_guess(state)
     gold = parse_gold(columns[5], identify, curie) if is_annotated else None
     return Mention(name, spans, gold, kind, owner, metadata=metadata)
 
 
-def state_of(column: str) -> str:
+def _state_of(column: str) -> str:
     """The state in a seventh column that linker wrote beside an answer; empty for another one."""
     answer = _ANSWER.fullmatch(column) if column else None
     return (answer[1] or "model").lower() if answer else ""  # earlier versions left out model

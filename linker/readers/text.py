@@ -23,8 +23,7 @@ def read(
         path: a file, plain or gzip; a folder, of whose files those that end in .txt or .txt.gz are
             read in the order of their names; or "-" for standard input, whose document is "stdin".
         on_error: what to do with a text that cannot be read; returns to skip it.
-        encoding: of the texts; None to recognise that of each, see
-            `linker.files.encodings.as_utf8`.
+        encoding: of the texts; None: see `linker.files.encodings.detect`.
 
     Raises:
         LinkerError: a folder has no such file.

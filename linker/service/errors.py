@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from linker.errors import EncodingNeeded, LinkerError, shorten
+from linker.errors import LinkerError, shorten
 from linker.files.columns import ColumnNeeded
 from linker.projects.changes import Remarked
 from linker.projects.marks import Outdated
@@ -157,8 +157,6 @@ def _answer_to(error: Any) -> Response:
     """The answer to an error."""
     if isinstance(error, ColumnNeeded):
         return answer(422, str(error), "column", more=error.to_dict())
-    if isinstance(error, EncodingNeeded):
-        return answer(422, _OPTION.sub("", str(error)), "encoding")
     if isinstance(error, Remarked):
         return answer(409, str(error), "before", more={"now": error.value})
     if isinstance(error, OtherKind):

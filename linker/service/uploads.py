@@ -28,7 +28,10 @@ _MEDIA = {"\t": "text/tab-separated-values"}
 Name = Annotated[str, Query(max_length=1_000, examples=["list.csv"])]
 Column = Annotated[str, Query(max_length=1_000, examples=["mention"])]
 Encoding = Annotated[
-    str | None, Query(max_length=100, description="Of a text; null: recognised, if only one fits.")
+    str | None,
+    Query(
+        max_length=100, description="Of a text; null: UTF-8, UTF-16 by its mark, or windows-1252."
+    ),
 ]
 
 
@@ -85,7 +88,8 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """The same table with the answers for the mentions of a column in further columns.
 
-        It is what `linker link --column` writes: every row, cell and encoding stays as it is.
+        It is what `linker link --column` writes: every row, cell and encoding stays as it is; of a
+        workbook the values of one sheet.
         """
         content = await content_of(request)
 
@@ -129,7 +133,7 @@ def _parsed(
         content: of the file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
-        encoding: of a text; None to recognise it.
+        encoding: of a text; None: see `encodings.detect`.
         limits: of the service.
 
     Raises:

@@ -6,7 +6,6 @@ import datetime
 import errno
 import io
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -45,22 +44,39 @@ def extended(path: Path, *cells: str) -> bytes:
     return file.getvalue()
 
 
-def test_cells_stand_beside_the_others_and_all_else_is_copied(path: Path) -> None:
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(io.BytesIO(extended(path, "x"))) as new:
-        assert old.namelist() == new.namelist()
-        changed = [name for name in old.namelist() if old.read(name) != new.read(name)]
-    assert changed == [SHEET]
+def test_values_keep_their_types_and_the_rest_stays_behind(path: Path) -> None:
+    before = path.read_bytes()
     book = openpyxl.load_workbook(io.BytesIO(extended(path, "=cmd <&", "0.9312")))
+    assert (book.sheetnames, path.read_bytes() == before) == (["Data"], True)
     sheet = book["Data"]
-    assert [cell.value for cell in sheet["D"]] == ["new0", "=cmd <&", None, "=cmd <&"]
+    assert [[cell.value for cell in row] for row in sheet] == [
+        ["code", "disease", "when", "new0", "new1"],
+        [12, "gout", datetime.datetime(2026, 11, 23), "=cmd <&", 0.9312],
+        [None, None, 0.5, None, None],
+        [3, "measles", None, "=cmd <&", 0.9312],
+    ]
     assert {cell.data_type for cell in sheet["D"] if cell.value} == {"s"}
-    assert [cell.value for cell in sheet["E"]] == ["new1", 0.9312, None, 0.9312]
-    assert sheet.dimensions == "A1:E4"
-    assert (sheet["A3"].value, sheet["A3"].data_type) == ("=1+1", "f")
-    assert sheet["B2"].font.bold
-    assert sheet["C3"].number_format == "0.00%"
-    assert "B4:C4" in map(str, sheet.merged_cells.ranges)
-    assert book.sheetnames == ["Notes & more", "Data"]
+    assert (sheet["C2"].is_date, sheet["C2"].number_format) == (True, "yyyy-mm-dd")
+    assert (sheet["B2"].font.bold, sheet["C3"].number_format) == (False, "General")
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    values = [
+        *(7, -2.5, 12345678901, True, False, "007", " x ", "a\nb", "#N/A", "Ä<&"),
+        *(datetime.datetime(2026, 11, 23, 8, 30), datetime.time(8, 30)),
+        datetime.timedelta(days=2, hours=3),
+    ]
+    book = openpyxl.Workbook()
+    book.active.append(["disease", *["x"] * len(values)])
+    book.active.append(["gout", *values])
+    formula = book.active.cell(2, len(values) + 2, "=1+1")
+    formula.data_type = "s"  # a text that looks like one
+    book.save(tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(io.BytesIO(extended(tmp_path / "t.xlsx", "n"))).active
+    cells = sheet[2]
+    assert [cell.value for cell in cells] == ["gout", *values, "=1+1", "n"]
+    assert [type(cell.value) for cell in cells[1:-2]] == [*map(type, values)]
+    assert cells[-2].data_type == "s"
 
 
 def test_the_sheet_with_the_column_is_read(path: Path) -> None:
@@ -90,9 +106,7 @@ DTD = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><worksheet'
     ("old", "new"),
     [
         (b"<worksheet", DTD),
-        (b'<row r="2"', b'<row r="999999999999"'),
         (b'r="A2"', b'r="ZZZZ2"'),
-        (b'r="A2"', b'r="A3"'),
         (b"</sheetData>", b""),
     ],
 )
@@ -102,23 +116,15 @@ def test_damaged_workbooks(path: Path, old: bytes, new: bytes) -> None:
         extended(bad, "x")
 
 
-@pytest.mark.parametrize("part", ["docProps/core.xml", "xl/workbook.xml"])
-def test_entities_are_refused_in_every_part(path: Path, part: str) -> None:
-    bad = rewritten(path, part, lambda _: b'<!DOCTYPE x [<!ENTITY a "boo">]><x>&a;</x>')
-    with pytest.raises(LinkerError, match=r"can be read \(it declares a document type\)"):
-        tables.read(bad)
+@pytest.mark.parametrize("part", ["docProps/core.xml", "xl/workbook.xml", "xl/styles.xml"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
+def test_entities_are_refused_in_every_part(path: Path, part: str, encoding: str) -> None:
+    xml = '<!DOCTYPE x [<!ENTITY a "boo">]><x>&a;</x>'.encode(encoding)
+    with pytest.raises(LinkerError, match=rf"its part {part} declares a document type\)"):
+        tables.read(rewritten(path, part, lambda _: xml))
 
 
-@pytest.mark.parametrize("name", ["xl/worksheets/sheet2.xml", "XL/workbook.xml"])
-def test_parts_of_the_same_name_are_refused(path: Path, name: str) -> None:
-    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        archive.writestr(name, archive.read(name.lower()))
-    with pytest.raises(LinkerError, match=f"has 2 parts of the name {name.lower()}"):
-        tables.read(path)
-
-
-def test_what_openpyxl_warns_of_is_read_and_copied(path: Path) -> None:
+def test_what_openpyxl_warns_of_is_read(path: Path) -> None:
     extension = b'<extLst><ext uri="{CCE6A557-97BC-4b89-ADB6-D9C93CAAB3DF}"/></extLst></worksheet>'
     strange = rewritten(path, SHEET, lambda data: data.replace(b"</worksheet>", extension))
     strange = rewritten(
@@ -128,25 +134,11 @@ def test_what_openpyxl_warns_of_is_read_and_copied(path: Path) -> None:
     assert next(table.rows()).cells == ["12", "gout", "#VALUE!"]
     with pytest.warns(UserWarning, match=r"extension is not supported|marked as a date"):
         openpyxl.load_workbook(strange).close()
-    with zipfile.ZipFile(io.BytesIO(extended(strange, "x"))) as copy:
-        assert extension in copy.read(SHEET)
-
-
-def test_rows_of_drawings_are_no_rows(path: Path) -> None:
-    rows = b'<d:row>1</d:row><d:row r="9"><d:c r="Z9"/></d:row>'
-    drawing = b'</sheetData><controls xmlns:d="urn:d">' + rows + b"</controls>"
-    drawn = rewritten(path, SHEET, lambda data: data.replace(b"</sheetData>", drawing))
-    with zipfile.ZipFile(io.BytesIO(extended(drawn, "x"))) as copy:
-        data = copy.read(SHEET)
-    assert drawing in data
-    assert b'ref="A1:D4"' in data
 
 
 @pytest.mark.parametrize(
     ("part", "old", "new", "message"),
     [
-        # which of two sheets of a name is read, and which is written, would be chance
-        ("xl/workbook.xml", b'"Data"', b'"Notes &amp; more"', "it has two sheets of the name 'Not"),
         # openpyxl would hold each style as an object
         ("xl/styles.xml", b"<cellXfs ", b"<xf/>" * 600_000, r"styles.xml has 600,\d+ tags, of at"),
         (SHEET, b"</worksheet>", b"</worksheet>" + b" " * 9_000_000, "has more than 8 MB"),
@@ -164,32 +156,34 @@ def test_hostile_workbooks(
 
 def test_merged_and_hidden_cells(tmp_path: Path) -> None:
     """A title that is merged, a header below it, merged cells without cells, and what is hidden."""
-    path, out = tmp_path / "t.xlsx", tmp_path / "o.xlsx"
+    path = tmp_path / "t.xlsx"
     book = openpyxl.Workbook()
     head = [["Patients of ward 3"], [], ["nr", "disease", "since"]]
     for row in (*head, [1, "gout"], [2, "measles"], [None, "rubella", 2026]):
         book.active.append(row)
     book.active.merge_cells("A1:C1")
-    book.active.merge_cells("C3:D3")
     book.active.merge_cells("A5:A6")
-    book.active.column_dimensions["B"].hidden = True
     book.active.row_dimensions[5].hidden = True
     book.save(path)
-    table = tables.read(path, ["disease"])
-    assert table.header[:3] == ["nr", "disease", "since"]
-    with out.open("wb") as file:
-        table.write(file, ["id"], ((row, [f"X:{row.number}"]) for row in table.rows()))
-    sheet = openpyxl.load_workbook(out).active
+    table, file = tables.read(path, ["disease"]), io.BytesIO()
+    assert table.header == ["nr", "disease", "since"]
+    table.write(file, ["id"], ((row, [f"X:{row.number}"]) for row in table.rows()))
+    sheet = openpyxl.load_workbook(file).active
     assert [tuple(cell.value for cell in row) for row in sheet] == [
-        ("Patients of ward 3", None, None, None, None),
-        (None, None, None, None, None),
-        ("nr", "disease", "since", None, "id"),
-        (1, "gout", None, None, "X:4"),
-        (2, "measles", None, None, "X:5"),
-        (None, "rubella", 2026, None, "X:6"),
+        ("Patients of ward 3", None, None, None),
+        (None, None, None, None),
+        ("nr", "disease", "since", "id"),
+        (1, "gout", None, "X:4"),
+        (2, "measles", None, "X:5"),
+        (None, "rubella", 2026, "X:6"),
     ]
-    assert sheet.column_dimensions["B"].hidden
-    assert sheet.row_dimensions[5].hidden
+
+
+@pytest.mark.parametrize("title", ["a/b", "x" * 40])
+def test_titles_that_sheets_do_not_have(path: Path, title: str) -> None:
+    odd = rewritten(path, "xl/workbook.xml", lambda data: data.replace(b"Data", title.encode()))
+    book = openpyxl.load_workbook(io.BytesIO(extended(odd, "x")))
+    assert book.sheetnames == [title.replace("/", " ")[:31]]
 
 
 def test_an_open_workbook(path: Path) -> None:
@@ -218,14 +212,20 @@ def test_a_broken_pipe_is_no_fault_of_the_workbook(path: Path) -> None:
 
 def test_columns_that_do_not_fit(path: Path) -> None:
     wide = rewritten(path, SHEET, lambda data: data.replace(b'r="C2"', b'r="XFC2"'))
-    with pytest.raises(LinkerError, match="'Data' has 16,383 columns"):
+    with pytest.raises(LinkerError, match="a sheet has 16,383 columns; expected at most"):
         tables.read(wide, ["disease"])
     narrower = rewritten(path, SHEET, lambda data: data.replace(b'r="C2"', b'r="XBH2"'))
     sheet = openpyxl.load_workbook(io.BytesIO(extended(narrower, "x")))["Data"]
     assert sheet["XBI2"].value == "x"
 
 
-def test_rows_with_a_cell_far_to_the_right_are_refused_before_they_are_read(path: Path) -> None:
+def test_rows_that_are_not_there_are_counted(path: Path) -> None:
+    far = rewritten(path, SHEET, lambda data: data.replace(b'row r="4"', b'row r="999999999999"'))
+    with pytest.raises(LinkerError, match="a sheet has 1,048,577 rows or more, of 3 columns"):
+        tables.read(far, ["disease"])
+
+
+def test_rows_with_a_cell_far_to_the_right_are_refused(path: Path) -> None:
     row = b'<row r="%d"><c r="A%d"><v>1</v></c><c r="XBH%d"><v>1</v></c></row>'
     rows = b"".join(row % (n, n, n) for n in range(5, 705))  # of 16,284 cells
 
@@ -233,7 +233,7 @@ def test_rows_with_a_cell_far_to_the_right_are_refused_before_they_are_read(path
         return data.replace(b"</sheetData>", rows + b"</sheetData>")
 
     far = rewritten(path, SHEET, with_rows)
-    with pytest.raises(LinkerError, match=r"11,398,8\d\d cells with the blank ones"):
+    with pytest.raises(LinkerError, match="a sheet has 615 rows or more, of 16,284 columns"):
         tables.read(far, ["disease"])
 
 
@@ -246,7 +246,7 @@ def test_blank_cells_at_the_end_of_a_row_are_none(path: Path) -> None:
     )
     table = tables.read(wide, ["disease"])
     assert [len(row.cells) for row in table.rows()] == [3, 3, 2]
-    assert len(table.header) == 625  # beside which answers are written
+    assert len(table.header) == 3  # beside which answers are written
 
 
 def test_openpyxl_is_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

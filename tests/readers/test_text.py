@@ -45,8 +45,6 @@ def test_bad_texts_are_skipped(tmp_path: Path) -> None:
 def test_texts_in_other_encodings(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_bytes("Röteln, nicht näher bezeichnet".encode("windows-1252"))
     (tmp_path / "2.txt").write_bytes("ветрянка".encode("windows-1251"))
-    skip = Skip()
-    (document,) = text.read(tmp_path, on_error=skip, encoding=None)
-    assert (document.id, document.text) == ("1", "Röteln, nicht näher bezeichnet")
-    assert skip.count == 1
+    said = [document.text for document in text.read(tmp_path, encoding=None)]
+    assert said == ["Röteln, nicht näher bezeichnet", "âåòðÿíêà"]
     assert [d.text for d in text.read(tmp_path, encoding="windows-1251")][1] == "ветрянка"

@@ -287,7 +287,7 @@ BAD: dict[str, tuple[int, str, Any]] = {  # status, path, body
     "an unknown concept": (422, "/explain", {"mention": "A-T", "concept": "MESH:D999"}),
     "a compressed file": (422, "/parse", b"\x1f\x8b\x08"),
     "an empty file": (422, "/parse", b""),
-    "an encoding that is not clear": (422, "/parse", "fièvre".encode("latin-1")),
+    "a byte that is no letter": (422, "/parse", b"A-T \x81"),
     "an encoding that is not there": (422, "/parse?encoding=x", b"A-T"),
     "a column of JSON lines": (422, "/parse?column=a", b'{"mention": "A-T"}'),
     "no column": (422, "/table", b"a,b\n1,2\n"),

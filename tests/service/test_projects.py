@@ -15,7 +15,7 @@ import pytest
 
 from linker import LinkerError
 from linker.decisions import applying
-from linker.outputs import bioc, jsonl, pubtator, sssom, tsv
+from linker.outputs import bioc, jsonl, pubtator, sssom
 from linker.projects import exporting
 from linker.projects import queue as projects_queue
 from linker.projects import store as projects_store
@@ -499,7 +499,7 @@ def test_answers_are_written_as_they_are_read(
     for module, name in (
         (bioc, "_annotation"),
         (pubtator, "_annotation"),
-        (tsv, "item"),
+        (exporting.Exporter, "_cells"),
         (jsonl, "item"),
         (sssom, "item"),
     ):
@@ -896,29 +896,6 @@ def test_a_reviewed_table_has_the_column_of_the_table_that_it_was(client: Any) -
     assert answer.status_code == 422
 
 
-def test_reviewed_documents_of_several_files_become_one_project(client: Any) -> None:
-    project = create(client, PUBTATOR, "a.txt")["id"]
-    more = PUBTATOR.replace("7|", "17|").replace("8|", "18|")
-    more = more.replace("\n7\t", "\n17\t").replace("\n8\t", "\n18\t").replace("aspirin", "Gout XY")
-    client.post(f"/projects/{project}/sources", params={"file": "b.txt"}, content=more.encode())
-    linked(client, project)
-    for row in queue(client, project)["rows"]:
-        decide(client, project, row["key"], None)
-    with zipfile.ZipFile(io.BytesIO(export(client, project).content)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    for decision in client.get("/decisions").json()["decisions"]:
-        client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
-    client.delete(f"/projects/{project}")
-    (first, second), address = files, "/projects"
-    made = client.post(address, params={"file": first}, content=files[first]).json()
-    address = f"/projects/{made['id']}/sources"
-    added = client.post(address, params={"file": second}, content=files[second]).json()
-    assert (made["documents"], added["documents"]) == (2, 4)
-    assert not any("does not have" in note for note in added["notes"])
-    again = client.post(address, params={"file": second}, content=files[second]).json()
-    assert (again["documents"], again["imported"]) == (4, 0)
-
-
 def test_rows_that_contradict_each_other_decide_nothing(client: Any) -> None:
     project = create(client, "mention\nA-T\nA-T\ngout\nGout\n")["id"]
     rows = list(csv.reader(io.StringIO(export(client, project).text)))
@@ -958,10 +935,10 @@ def test_decisions_on_documents_of_others_are_not_read(client: Any) -> None:
     project = create(client, PUBTATOR, "a.txt")["id"]
     rows = {row["mention"]: row["key"] for row in queue(client, other)["rows"]}
     decide(client, other, rows["breast cancer"], None, document=1, here=True)
-    content = export(client, other, "jsonl").content
+    content = export(client, other, "tsv").content
     (decision,) = client.get("/decisions").json()["decisions"]
     client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
-    query = {"file": "b.jsonl", "reviewer": "Bob"}
+    query = {"file": "b.tsv", "reviewer": "Bob"}
     answer = client.post(f"/projects/{project}/sources", params=query, content=content)
     assert "does not have, on which nothing was read: 1, such as breast cancer" in answer.text
     assert client.get("/decisions").json()["decisions"] == []
@@ -1017,23 +994,16 @@ def test_a_table_of_documents_with_short_forms_is_read_back(client: Any) -> None
     assert said["notes"] == ["decisions read: 2; of them new: 0"]  # they were withdrawn
 
 
-@pytest.mark.parametrize("form", ["pubtator", "bioc"])
-def test_states_that_a_person_set_in_documents_are_read_back(client: Any, form: str) -> None:
+def test_states_that_a_person_set_in_a_table_of_documents_are_read_back(client: Any) -> None:
     project = create(client, PUBTATOR, "a.txt")["id"]
-    address, asked = f"/projects/{project}/sources", {"file": f"back.{form}", "reviewer": "Bob"}
-    untouched = export(client, project, form).text
-    said = client.post(address, params=asked, content=untouched.encode())
-    assert said.status_code == 409
-    assert "the project has all its documents; nobody decided in the file" in said.json()["error"]
-    model = {"pubtator": "{} model", "bioc": '{}</infon><infon key="state">model</infon>'}[form]
-    rows = {row["mention"]: row for row in queue(client, project)["rows"]}
-    (share,) = {f"{rows['breast cancer']['confidence']:.4f}"}
-    assert untouched.count(model.format(share)) == 2  # in both documents
-    last = untouched.rindex(model.format(share))
-    edited = untouched[:last] + untouched[last:].replace("model", "accepted", 1)
-    said = client.post(address, params=asked, content=edited.encode()).json()
-    there = "documents that the project has already, which were not added: 2"
-    assert (said["documents"], said["imported"], said["notes"][0]) == (2, 1, there)
+    address, asked = f"/projects/{project}/sources", {"file": "back.tsv", "reviewer": "Bob"}
+    (header, *lines) = export(client, project, "tsv").text.splitlines()
+    assert header.startswith("mention\tdocument_id\tspans\texpanded\tconcept_id\t")
+    assert header.endswith("\tstate\tsource\treviewer\ttime\tdecisions\tpredicate\tflag\tnote")
+    (place,) = (n for n, line in enumerate(lines) if line.startswith("breast cancer\t8\t"))
+    lines[place] = lines[place].replace("\tmodel\t", "\taccepted\t")
+    said = client.post(address, params=asked, content="\n".join([header, *lines]).encode()).json()
+    assert (said["documents"], said["imported"]) == (2, 1)
     (decision,) = client.get("/decisions").json()["decisions"]
     found = {key: decision[key] for key in ("mention", "concept_id", "scope", "reviewer")}
     assert found == {
@@ -1042,8 +1012,22 @@ def test_states_that_a_person_set_in_documents_are_read_back(client: Any, form: 
         "scope": "8",
         "reviewer": "Bob",
     }
-    again = client.post(address, params=asked, content=export(client, project, form).content)
+    again = client.post(address, params=asked, content=export(client, project, "tsv").content)
     assert (again.json()["imported"], again.json()["documents"]) == (0, 2)
+
+
+def test_mappings_are_read_back(client: Any) -> None:
+    project = create(client, "mention\ngout\nlymphoma\n")["id"]
+    (row,) = (row for row in queue(client, project)["rows"] if row["mention"] == "gout")
+    decide(client, project, row["key"], None)
+    content = export(client, project, "sssom").content
+    (decision,) = client.get("/decisions").json()["decisions"]
+    client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
+    query = {"file": "back.sssom.tsv", "reviewer": "Bob"}
+    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    assert said["notes"] == ["decisions read: 1; of them new: 1"]
+    (shown,) = queue(client, project, show="decided")["rows"]
+    assert (shown["mention"], shown["state"]) == ("gout", "no concept")
 
 
 def test_documents_that_a_project_has_are_not_added_again(client: Any) -> None:
@@ -1054,22 +1038,24 @@ def test_documents_that_a_project_has_are_not_added_again(client: Any) -> None:
     content = export(client, project).text + new
     address, asked = f"/projects/{project}/sources", {"file": "back.txt", "reviewer": "Bob"}
     said = client.post(address, params=asked, content=content.encode()).json()
-    assert (said["documents"], said["imported"]) == (3, 0)
+    assert said["documents"] == 3
     assert said["notes"] == [
+        "linker wrote it with what people decided, which is not read from it: export the project as "
+        "tsv, or the decisions, and give that, too",
         "documents that the project has already, which were not added: 2",
-        "decisions read: 2; of them new: 0",
     ]
 
 
-def test_a_text_of_several_lines_is_given_back_as_pubtator(client: Any) -> None:
+def test_a_text_of_several_lines_is_not_added_again_as_pubtator(client: Any) -> None:
     text = "He has leukaemia, as his father had.\nThe son has lymphoma, too."
     project = create(client, text, "note.txt")["id"]
     row, *_ = queue(client, project)["rows"]
     decide(client, project, row["key"], None)
     content = export(client, project, "pubtator").content
     query = {"file": "back.txt", "reviewer": "Bob"}
-    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
-    assert (said["documents"], said["imported"]) == (1, 0)
+    said = client.post(f"/projects/{project}/sources", params=query, content=content)
+    assert said.status_code == 409
+    assert "has all its documents; decisions are read from tables" in said.json()["error"]
 
 
 def test_a_list_of_codes_is_given_back(client: Any) -> None:
@@ -1189,7 +1175,7 @@ def test_answers_of_a_list_are_not_added_to_it(client: Any) -> None:
     content = export(client, project).content
     refused = client.post(f"/projects/{project}/sources", params=query, content=content)
     assert refused.status_code == 409
-    assert "holds answers of linker, and nobody decided in it" in refused.json()["error"]
+    assert "holds answers of linker; decisions are read from tables" in refused.json()["error"]
     query = {"file": "west.jsonl", "encoding": "windows-1252"}
     other = '{"mention": "leukämie"}\n'.encode("windows-1252")
     added = client.post(f"/projects/{project}/sources", params=query, content=other)

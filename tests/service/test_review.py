@@ -178,32 +178,20 @@ def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Ma
     assert re.fullmatch("pasted-[0-9a-f]{8}", document["id"])
 
 
-def test_an_encoding_that_is_not_clear_is_named(address: str, context: Any, tmp_path: Path) -> None:
-    (tmp_path / "wards.csv").write_bytes("mention;ward\nfièvre;x\n".encode("windows-1252"))
+def test_an_encoding_is_told_and_may_be_named(address: str, context: Any, tmp_path: Path) -> None:
+    (tmp_path / "wards.csv").write_bytes("mention;ward\nświnka;x\n".encode("windows-1250"))
     with listed(context, address) as page:
         page.fill("#reviewer", "Ada")
         page.set_input_files("#file", [tmp_path / "wards.csv"])
-        asks = page.get_by_role("dialog")
-        for encoding in ("latin9x", "ascii", "windows-1252"):
-            expect(asks).to_contain_text("wards.csv")
-            expect(asks).not_to_contain_text("--encoding")
-            if encoding == "latin9x":
-                expect(asks).to_contain_text("reads 'fièvre' in windows-1252")
-                assert problems(page) == ""
-            else:
-                expect(asks).to_contain_text("name one" if encoding == "ascii" else "name another")
-            asks.get_by_label("Encoding").fill(encoding)
-            asks.get_by_label("Encoding").press("Enter")
-        expect(page.locator("#project-name")).to_have_text("wards")
-        expect(page.locator("#rows")).to_contain_text("fièvre")
-        (tmp_path / "others.csv").write_bytes("mention;ward\nfièvre;y\n".encode("windows-1252"))
-        page.set_input_files("#file", [tmp_path / "others.csv"])  # as by Add a file
-        asks.get_by_role("button", name="Cancel").click()
-        status(page, "Nothing was kept: no encoding was chosen.")
-        page.set_input_files("#file", [tmp_path / "others.csv"])
-        asks.get_by_label("Encoding").fill("windows-1252")
-        asks.get_by_label("Encoding").press("Enter")
-        status(page, "others.csv was added.")
+        expect(page.locator("#rows")).to_contain_text("œwinka")
+        expect(page.locator("#project-notes")).to_contain_text(
+            "was read as windows-1252; if letters are wrong in it, save it as UTF-8, or name"
+        )
+    with listed(context, address) as page:
+        page.get_by_label("Encoding").fill("windows-1250")
+        page.set_input_files("#file", [(tmp_path / "wards.csv").rename(tmp_path / "others.csv")])
+        expect(page.locator("#rows")).to_contain_text("świnka")
+        expect(page.locator("#project-notes")).not_to_contain_text("windows-1252")
 
 
 def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:

@@ -59,13 +59,6 @@ export async function askColumn(file, { columns, suggested }) {
   return ask("which-column");
 }
 
-/** Ask for the encoding of a text; `why`: what the service said of it. */
-export function askEncoding(file, why) {
-  byId("encoding-title").textContent = `Which encoding is ${file} in?`;
-  byId("encoding-words").textContent = why;
-  return ask("which-encoding");
-}
-
 /** Refuse what the service would refuse for its size, before it is sent. */
 export function checkSize(bytes, limits) {
   const most = limits?.body;

@@ -140,9 +140,9 @@ export function showNotesOfNew() {
   tab.set(NOTES, null);
 }
 
-/** Send a source to an address that takes files, and ask for the column of a table, or the encoding
- * of a text, where it must be named, and for who decided what a file says that names nobody; what the
- * service answers, or undefined where none of these was given.
+/** Send a source to an address that takes files, and ask for the column of a table where it must be
+ * named, and for who decided what a file says that names nobody; what the service answers, or
+ * undefined where none of these was given.
  */
 export async function sendSource(path, { file, content, column, encoding }, options) {
   const { name = "", type = "", limits } = options;
@@ -158,12 +158,9 @@ export async function sendSource(path, { file, content, column, encoding }, opti
     const { columns, where } = error.answer ?? {};
     if (where === "reviewer" && !knownReviewer() && (await reviewer()))
       return sendSource(path, { file, content, column, encoding }, options);
-    if (!columns && where !== "encoding") throw error;
-    const chosen = columns
-      ? { column: await files.askColumn(file, error.answer) }
-      : { encoding: await files.askEncoding(file, error.message) };
-    if (chosen.column || chosen.encoding)
-      return sendSource(path, { file, content, column, ...chosen }, options);
-    return void announce(`Nothing was kept: no ${columns ? "column" : "encoding"} was chosen.`);
+    if (!columns) throw error;
+    const chosen = await files.askColumn(file, error.answer);
+    if (chosen) return sendSource(path, { file, content, column: chosen, encoding }, options);
+    return void announce("Nothing was kept: no column was chosen.");
   }
 }
