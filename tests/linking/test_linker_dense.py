@@ -110,10 +110,8 @@ def train(
 
 def weights(linker: Linker) -> dict[str, list[Any]]:
     generator: Any = linker.generator
-    encoder = generator.encoder  # by torch after a training, by numpy after loading
-    state = encoder.bert.weights if hasattr(encoder, "bert") else encoder.model.state_dict()
-    encoder = {f"model.{name}": state[name].tolist() for name in sorted(state)}
-    return encoder | {
+    state = generator.encoder.model.state_dict()
+    return {f"model.{name}": state[name].tolist() for name in sorted(state)} | {
         "λ": [generator.sparse_weight],
         "vectors": generator.vectors.tolist(),
         "bias": generator.bias.tolist(),
