@@ -177,6 +177,6 @@ class TransformerEncoder(TrainableEncoder):
         if (folder / _INT8).exists():
             raise LinkerError(
                 f"{folder / _INT8}: the model was prepared for int8, which linker no longer "
-                "computes; train it again (linker train --encoder transformer)"
+                f"computes; {persistence.TRAIN_AGAIN}"
             )
         return cls._open(folder / "model", options, str(folder)).to(pick_device("auto"))

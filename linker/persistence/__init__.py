@@ -23,6 +23,7 @@ from linker.version import VERSION
 
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
+TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
 _HEADER = re.compile(  # of .npy files; numpy parses it as Python, of which hostile ones are costly
@@ -269,7 +270,7 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
         raise LinkerError(
             f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
             f"this release ({VERSION}) reads {FORMAT_VERSION}; "
-            "train it again, or use the release of linker that wrote it"
+            f"{TRAIN_AGAIN if kind == 'model' else 'make it again'}"
         )
     if config.get("kind") != kind:
         raise LinkerError(

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import logging
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -504,35 +503,3 @@ def test_vectors_that_are_not_finite_are_refused_by_linking(saved: Path, tmp_pat
     linker = Linker.load(folder)
     with pytest.raises(LinkerError, match="the vectors of the names are not finite; the model is"):
         list(linker.link(["AIDS"]))
-
-
-@pytest.mark.parametrize(
-    ("group", "name", "idle", "used", "what"),
-    [
-        ("rerank", "epochs", 0, 2, "a second stage"),
-        ("text", "document_weight", 0.0, 0.03, "agreement between the mentions of a document"),
-    ],
-)
-def test_a_model_with_what_linker_no_longer_does(
-    saved: Path,
-    model: Linker,
-    tmp_path: Path,
-    group: str,
-    name: str,
-    idle: float,
-    used: float,
-    what: str,
-) -> None:
-    folder = tmp_path / "older"
-    shutil.copytree(saved, folder)
-    config = persistence.load_json(folder / "config.json")
-    fields = config["options"].setdefault(group, {})
-    for value in (idle, used):
-        fields[name] = value
-        persistence.save_json(folder / "config.json", config)
-        resign(folder)
-        if value == idle:
-            assert_alike(found(Linker.load(folder)), found(model))
-    message = f"older: the model has {what} ({group}.{name}), which linker no longer does; train it"
-    with pytest.raises(LinkerError, match=re.escape(message)):
-        Linker.load(folder)
