@@ -224,8 +224,8 @@ def load(
                 reason = f"{error.filename}: cannot be read: {error.strerror}"
                 raise LinkerError(reason) from error
             raise LinkerError(
-                f"{folder}: is not a {kind} that linker wrote ({type(error).__name__}: {error}); "
-                "train or save it again"
+                f"{folder}: is damaged, or a {kind} of another release "
+                f"({type(error).__name__}: {error}); {_again(kind)}"
             ) from error
         if verified.state(folder) == before:
             return value
@@ -255,6 +255,10 @@ def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
     return load(path, kind, count, trust=False)
 
 
+def _again(kind: str) -> str:
+    return TRAIN_AGAIN if kind == "model" else "save it again"
+
+
 def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
     """Check the version, kind and files of a folder, and return its configuration."""
     if not (folder / CONFIG).is_file():
@@ -270,7 +274,7 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
         raise LinkerError(
             f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
             f"this release ({VERSION}) reads {FORMAT_VERSION}; "
-            f"{TRAIN_AGAIN if kind == 'model' else 'make it again'}"
+            f"{_again(kind)}"
         )
     if config.get("kind") != kind:
         raise LinkerError(

@@ -433,7 +433,7 @@ def test_a_folder_that_is_signed_but_no_model_is_refused(model: Linker, tmp_path
         model.dictionary.write(folder / "dictionary")
         model.generator.save(folder)
         persistence.save_json(folder / "seen.json", {"mentions": 1, "concepts": []})
-    message = r"is not a model that linker wrote \(TypeError: .*; train or save it again"
+    message = r"is damaged, or a model of another release \(TypeError: .*; train it again"
     with pytest.raises(LinkerError, match=message):
         Linker.load(tmp_path / "signed")
 
@@ -494,7 +494,7 @@ def test_words_that_do_not_fit_are_refused(model: Linker, tmp_path: Path) -> Non
     model.save(folder)
     path = folder / "words" / "weight.npy"
     np.save(path, np.load(path)[1:])
-    with pytest.raises(LinkerError, match=r"train or save it again"):
+    with pytest.raises(LinkerError, match="train it again"):
         Linker.load(signed(folder))
 
 

@@ -449,7 +449,7 @@ def removed(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
 
-NO_FIT = "is not a model that linker wrote"
+NO_FIT = "is damaged, or a model of another release"
 
 
 @pytest.mark.parametrize(
