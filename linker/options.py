@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from linker import registry
+from linker import persistence, registry
 from linker.candidates.index import IndexOptions
 from linker.encoders.base import Changes, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
@@ -199,14 +199,6 @@ class LinkerOptions:
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
-# options of earlier releases that training alone read, so that a model links the same without
-_UNREAD = {("ground", "margin"), ("ground", "synonym_dropout"), ("ground", "triplet_weight")}
-_RENAMED = {("ground", "stop_by"): "monitor"}  # former names of options
-# options that are gone, and what a model has, and is refused for, where one is not 0
-_DROPPED = {
-    ("rerank", "epochs"): "a second stage",
-    ("text", "document_weight"): "agreement between the mentions of a document",
-}
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
@@ -347,9 +339,8 @@ def changed(
             )
         record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
         if record is not None:
-            current = {_RENAMED.get((group, name), name): value for name, value in fields.items()}
             place = group if is_shared else "encoder"
-            options = dataclasses.replace(options, **{place: replaced(record, group, current)})
+            options = dataclasses.replace(options, **{place: replaced(record, group, fields)})
     return options
 
 
@@ -397,30 +388,20 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     """The options of a saved model.
 
     Args:
-        values: group -> field -> value, as `dataclasses.asdict` gave them. Earlier releases wrote a
-            group for each encoder.
+        values: group -> field -> value, as `as_saved` gave them.
         encoder: of the model.
 
     Raises:
-        LinkerError: the model has what linker no longer does.
+        LinkerError: they are those of another release.
     """
-    for (group, name), what in _DROPPED.items():
-        if values.get(group, {}).get(name):
-            raise LinkerError(
-                f"the model has {what} ({group}.{name}), which linker no longer does; "
-                "train it again, or link with the release that trained it"
-            )
     options = for_encoder(LinkerOptions(), registry.load(encoder))
-    current = {
-        group: {
-            name: value
-            for name, value in fields.items()
-            if (group, name) not in _UNREAD | _DROPPED.keys()
-        }
-        for group, fields in values.items()
-        if group != "rerank" and (group != "encoder" or options.encoder is not None)
-    }
-    return changed(options, current, encoder)
+    try:
+        return changed(options, values, encoder)
+    except LinkerError as error:
+        reason = str(error).partition(";")[0]
+        raise LinkerError(
+            f"is a model of another release ({reason}); {persistence.TRAIN_AGAIN}"
+        ) from error
 
 
 def reads(group: str, encoder: str, options: LinkerOptions) -> bool:

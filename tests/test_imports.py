@@ -49,7 +49,7 @@ def test_linking_loads_neither_torch_nor_scikit_learn(model: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def dense_models(sample: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dense_models(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Models of encoders that torch trains, and that link without it."""
     pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("dense")
@@ -62,16 +62,12 @@ for name in ("dan", "fewshot"):
     options = changed(preset("default", name), small, name)
     linker = Linker.train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
     linker.save({str(folder)!r} + "/" + name)
-options = changed(preset("default", "transformer"), {{"transformer": {{"model": {str(tiny_bert)!r}}}}})
-options = changed(options, {{"align": {{"epochs": 0}}, "training": {{"epochs": 0}}}})
-linker = Linker.train(Dictionary.read({str(sample)!r}), encoder="transformer", options=options)
-linker.save({str(folder)!r} + "/transformer")
 """
     run("-c", code)
     return folder
 
 
-@pytest.mark.parametrize("name", ["dan", "fewshot", "transformer"])
+@pytest.mark.parametrize("name", ["dan", "fewshot"])
 def test_encoders_that_torch_trained_link_without_it(dense_models: Path, name: str) -> None:
     code = f"from linker import Linker; Linker.load({str(dense_models / name)!r}).link('diabetes').parts[0].best.concept_id; {REPORT}"
     assert set(run("-c", code).split()).isdisjoint(HEAVY)

@@ -56,7 +56,6 @@ def test_texts_are_read_as_the_type_of_the_field() -> None:
     assert new.normalize == LinkerOptions().normalize
     both = changed(PLAIN, {"sparse": {"ngram_min": 4, "ngram_max": 5}})  # checked together
     assert both.sparse == TfidfOptions("char", 4, 5, sublinear=False)
-    assert changed(PLAIN, {"ground": {"stop_by": "LOSS"}}).ground.monitor == "loss"  # a former name
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_texts_are_read_as_the_type_of_the_field() -> None:
     ],
 )
 def test_saved_options_come_back(options: LinkerOptions) -> None:
-    assert restored(json.loads(json.dumps(dataclasses.asdict(options))), "tfidf") == options
+    assert restored(json.loads(json.dumps(as_saved(options, "tfidf"))), "tfidf") == options
 
 
 GROUPS = (
@@ -207,31 +206,6 @@ def test_an_encoder_refuses_the_options_of_another(torch: None) -> None:
     message = r"^the options of the encoder are DanOptions, and BneEncoder has BneOptions; "
     with pytest.raises(LinkerError, match=message):
         for_encoder(dan, kinds["bne"])
-
-
-@pytest.mark.parametrize("encoder", ["dan", "dan-higher", "transformer", "bne-words", "tfidf"])
-def test_options_of_a_model_of_an_earlier_release(torch: None, encoder: str) -> None:
-    """They had a group for each encoder, all of them, and the best epoch was told by `stop_by`."""
-    groups = {
-        "transformer": {"model": "", "pooling": "cls", "normalize": False, "max_length": 25},
-        "dan": {"cca": False, "hidden": 8, "dropout": 0.5, "normalize": True},
-        "fewshot": {"base": "words", "hidden": 9, "dropout": 0.5, "normalize": True},
-        "bne": {"characters": False, "hidden": 7, "tanh": True},
-        "ground": {"stop_by": "loss", "epochs": 3, "margin": 0.1, "triplet_weight": 1.0},
-        "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
-        "text": {"document_weight": 0.0},
-        "rerank": {"epochs": 0, "words": 8},
-    }
-    options = restored(groups, encoder)  # without a warning
-    assert (options.ground.monitor, options.ground.epochs) == ("loss", 3)
-    assert options.sparse == PLAIN.sparse
-    kind = registry.load(encoder)
-    if encoder == "tfidf":
-        assert options.encoder is None
-        assert restored({"encoder": {"hidden": 3}, "training": {}}, "tfidf") == LinkerOptions()
-    else:
-        assert options.encoder == kind.Options(**groups[registry.options_group(encoder)])
-    assert restored(json.loads(json.dumps(dataclasses.asdict(options))), encoder) == options
 
 
 @pytest.mark.parametrize(

@@ -437,7 +437,7 @@ def test_a_folder_that_is_replaced_for_ever_is_given_up(
     [
         (lambda path, _: persistence.load_json(path / "none"), "{}/none: there is no such file;"),
         (lambda path, _: (path / "none").read_bytes(), "{}/none: cannot be read: No such file or"),
-        (lambda _, config: config["options"], "{}: is not a model that linker wrote"),
+        (lambda _, config: config["options"], "{}: is damaged, or a model of another release"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, read: Any, message: str) -> None:

@@ -90,7 +90,6 @@ sublinear = true
 
 [text]
 abbreviations = true
-document_weight = 0.5
 [normalize]
 greek=true
 """

@@ -1,12 +1,10 @@
-"""Encoders: names a second, size, precisions, and what the training of dan takes."""
+"""Encoders: names a second, size, and what the training of dan takes."""
 
 from __future__ import annotations
 
 import argparse
-import copy
 import dataclasses
 import random
-import statistics
 import tempfile
 import time
 from functools import partial
@@ -16,7 +14,7 @@ from typing import Any
 import torch
 
 from benchmarks.lib import runs
-from benchmarks.lib.data import TITLES, development, documents, medic
+from benchmarks.lib.data import documents, medic
 from benchmarks.lib.measure import Figures, apart, megabytes, peak, ratio, timed
 from benchmarks.lib.vectors import YEAR, vectors
 from linker import Linker, registry
@@ -38,7 +36,6 @@ DRAWN: dict[str, Figures] = {  # ways to draw the names of an epoch
     "triplets from a pool": _TRIPLETS,
     "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
 }
-PRECISIONS = ("fp32", "bf16", "int8")
 
 
 def encoder_speed(given: argparse.Namespace) -> Figures:
@@ -125,39 +122,3 @@ def _drawing(encoder: TrainableDan, names: classes.Classes, options: GroundOptio
     steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
     seconds = {"seconds_drawing": round(drawn, 1), "seconds_of_steps": round(steps, 1)}
     return seconds | {"steps": len(batches), "share": round(drawn / (drawn + steps), 3)}
-
-
-def precisions(given: argparse.Namespace) -> Figures:
-    """Names a second of processor time and strict Acc@1 on development mentions, by precision.
-
-    The model is one of `linker train --encoder transformer`; the ways take turns over the same
-    names, in one process.
-    """
-    from linker.encoders.transformer import processor_flags
-    from linker.evaluation.quantization import encoder_of, quantize, strict_accuracy
-
-    linker = Linker.load(given.model[0].rpartition("=")[2])
-    quantize(linker, development(), largest_loss=1)
-    texts = linker.generator.table.texts
-    names = [texts[row] for row in range(0, len(texts), max(1, len(texts) // 2000))]
-    encoders = {precision: copy.copy(encoder_of(linker)) for precision in PRECISIONS}
-    for precision, encoder in encoders.items():
-        encoder.use(precision)
-        encoder.encode(names)  # compiles the graphs
-    rates: dict[str, list[float]] = {precision: [] for precision in PRECISIONS}
-    for _ in range(1 if given.quick else 3):
-        for precision, encoder in encoders.items():
-            start = time.process_time()
-            encoder.encode(names)
-            rates[precision].append(len(names) / (time.process_time() - start))
-    native = {"avx512_vnni", "avx_vnni", "amx_int8", "avx512_bf16", "amx_bf16"}
-    return {
-        "names": len(names),
-        "processor": sorted(processor_flags() & native),
-        "names_per_cpu_second": {p: round(statistics.median(r), 1) for p, r in rates.items()},
-        "times_fp32": {precision: ratio(r, rates["fp32"]) for precision, r in rates.items()},
-        "strict_acc1": {
-            corpus: {p: strict_accuracy(linker, documents(corpus, "devel"), p) for p in PRECISIONS}
-            for corpus in TITLES
-        },
-    }

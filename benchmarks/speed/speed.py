@@ -24,7 +24,6 @@ CASES = {  # result -> module and function, what is measured
     "dense_speed": ("beside_biosyn.dense", "MiniLM beside BioSyn's way: encoding, linking, epoch"),
     "cold_start": ("processes.cold_start", "one mention, by models (--model) now and --before"),
     "busy": ("processes.busy", "a training beside busy processes, by how threads wait"),
-    "precisions": ("encoders.precisions", "fp32, bf16 and int8 of a model (--model)"),
     "encoder_speed": ("encoders.encoder_speed", "every encoder: names a second, size, training"),
     "linking": ("linking.linking", "linking beside encoding, its stages, whether it is exact"),
     "default_speed": ("linking.default_speed", "the default beside others: train, load, link"),

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
         "FILE",
     ),
     k=o.number(5, "Concepts to explain for each part of the mention.", flags="-k"),
-    form=o.choice(
-        ("text", "json", "html"), "html: a piece of a page, without a script.", flags="--format"
-    ),
+    form=o.choice(("text", "json"), "json: every number, for programs.", flags="--format"),
     **o.WITHIN,
     decisions=o.DECISIONS,
 )
@@ -50,8 +48,6 @@ def explain(options: SimpleNamespace) -> None:
     with common.stdout() as file:
         if options.form == "json":
             file.write(explanation.to_json(explained) + "\n")
-        elif options.form == "html":
-            file.write(explanation.to_html(explained) + "\n")
         else:
             file.write(explanation.to_text(explained))
 

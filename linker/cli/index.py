@@ -10,7 +10,6 @@ import click
 
 from linker.cli import common, reading, settings
 from linker.cli import options as o
-from linker.errors import needing
 
 if TYPE_CHECKING:
     from linker.candidates.index import IndexOptions
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
         metavar="index.FIELD=VALUE",
         flags="--set",
     ),
-    int8=o.option(
-        "Prepare a BERT for --precision int8; refused where it loses more than 0.3 points on "
-        "these annotated mentions.",
-        "PATH",
-    ),
     on_error=o.ON_ERROR,
     output=o.option(
         "Model folder to write. [default: the one of --model]", "DIR", flags="-o --output"
@@ -53,9 +47,8 @@ def index(options: SimpleNamespace) -> None:
     dicts, mentions = options.dicts, options.mentions
     if not dicts and reading.given(options):
         raise click.UsageError("options of reading are for a dictionary; give --dict, too")
-    if not (dicts or mentions or options.changes or options.int8):
-        text = "nothing to do; give --dict, --mentions, --int8 or --set index.kind=ivf"
-        raise click.UsageError(text)
+    if not (dicts or mentions or options.changes):
+        raise click.UsageError("nothing to do; give --dict, --mentions or --set index.kind=ivf")
     if common.name_on_hub() and not options.output:
         raise click.UsageError("the model is of the hub; name a folder to write with -o")
     output = options.output or options.model
@@ -67,14 +60,6 @@ def index(options: SimpleNamespace) -> None:
     linker, what_changed = linker.renewed(
         dictionary, reading.annotated(mentions, options, known), index=index
     )
-    if options.int8:
-        with needing("--int8", "fast"):
-            from linker.evaluation.quantization import quantize
-        measured = quantize(linker, reading.annotated([options.int8], options, known))
-        common.say(
-            f"int8: strict Acc@1 {measured['int8']:.4f} on {measured['n']:,} annotated mentions, "
-            f"in fp32 {measured['fp32']:.4f}"
-        )
     linker.save(output)
     if dicts or mentions:
         common.say(what_changed.summary())

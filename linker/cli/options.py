@@ -201,8 +201,8 @@ DEVICE = choice(
     "but a transformer encodes on a GPU if there is one.",
 )
 PRECISION = choice(
-    ("fp32", "bf16", "int8", "auto"),
-    "Of encoding; on a CPU bf16 and int8 need the extra fast, int8 a model prepared for it, too.",
+    ("fp32", "bf16", "auto"),
+    "Of encoding, where torch encodes; auto: bf16 where the processor computes it natively.",
     hidden=True,
 )
 ON_ERROR = choice(

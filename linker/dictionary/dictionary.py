@@ -348,14 +348,10 @@ class Dictionary:
         missing = [v for v in vocabularies if vocabulary(f"{v}:") not in self._referred]
         if not missing:
             return
-        lent = [source.file for source in self.sources if source.format.endswith(", names only")]
-        remedy = "train with --lend and a file of mappings (SSSOM) to it"
-        if lent and self.columns.also is None:
-            remedy = f"train again, since earlier versions kept none of {', '.join(lent)}"
         there = counted(self._referred) or "no vocabulary"
         raise LinkerError(
             f"no concept has a reference to {missing[0]!r}, but to {there}; name one of these, "
-            f"or {remedy}"
+            "or train with --lend and a file of mappings (SSSOM) to it"
         )
 
     @cached_property

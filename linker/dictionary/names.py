@@ -191,13 +191,12 @@ class NameTable:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> NameTable:
-        """The table saved by `arrays`; those of older models hold no hashes."""
+        """The table saved by `arrays`."""
         table = cls(
             Strings.from_arrays(arrays, "text"),
             arrays["indptr"],
             arrays["concepts"],
             arrays["entries"],
         )
-        if "hashes" in arrays:
-            table.__dict__["places"] = Places(arrays["hashes"], arrays["hashed"])
+        table.__dict__["places"] = Places(arrays["hashes"], arrays["hashed"])
         return table

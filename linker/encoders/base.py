@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Changes = Mapping[str, Mapping[str, Any]]
 """Options that differ from the defaults: group -> field -> value."""
 
-Precision = Literal["auto", "fp32", "bf16", "int8"]
+Precision = Literal["auto", "fp32", "bf16"]
 """In which names are encoded; auto is the fastest that the processor computes natively."""
 
 Device = Literal["auto", "cpu", "cuda"]

@@ -1,29 +1,20 @@
-"""Transformers in torch: for training, for GPUs, and for all models but plain BERT.
-
-Models of the Hugging Face hub are found and loaded without pickles, foreign code and chatter.
-"""
+"""Transformers of a folder or the Hugging Face hub, without pickles, foreign code and chatter."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import importlib.util
 import inspect
 import logging
-from array import array
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub
-import numpy as np
 import torch
 import transformers.utils.logging
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file
-from torch import Tensor
-from torch.nn import functional
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -32,9 +23,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from linker import files, persistence
-from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
-from linker.encoders.transformer import TransformerOptions, read_options
+from linker import files
 from linker.errors import LinkerError, shown
 from linker.files import hub
 from linker.version import install_hint
@@ -56,116 +45,6 @@ _CONVERT = (
 )
 _log: Any = transformers.utils.logging  # not annotated for type checkers
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
-
-
-class TrainableTransformer(TrainableEncoder):
-    """A transformer from a folder or the Hugging Face hub; all-MiniLM-L6-v2 by default.
-
-    The vector of a name is the mean of its tokens' vectors, or the first token's (BioSyn, Sung et
-    al. 2020, section 3.2). Make one with `pretrained` or `load`.
-
-    Args:
-        model: gives `last_hidden_state` (names, tokens, dim) for `input_ids` and
-            `attention_mask`, both (names, tokens).
-        tokenizer: the one that the model was trained with.
-        options: what is saved; its `model` must not hold a path of this machine.
-    """
-
-    def __init__(self, model: Any, tokenizer: Any, options: TransformerOptions) -> None:
-        super().__init__()
-        self.model, self.tokenizer, self.options = model, tokenizer, options
-
-    @classmethod
-    def pretrained(cls, options: TransformerOptions) -> TrainableTransformer:
-        """Load a pretrained encoder.
-
-        Args:
-            options: which one, and how a name becomes a vector.
-
-        Raises:
-            LinkerError: there is no such model, the hub cannot be reached, or what is there does
-                not encode text.
-        """
-        folder, label = find(options.model)
-        return cls._open(
-            folder, dataclasses.replace(options, model=label), options.model or str(folder)
-        )
-
-    @classmethod
-    def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TrainableTransformer:
-        with files.utf8_path(folder) as plain:
-            model, tokenizer = load(plain, name)
-        limit = getattr(model.config, "max_position_embeddings", None) or 0
-        if 0 < limit < options.max_length:
-            raise LinkerError(
-                f"{name}: reads at most {limit} tokens; transformer.max_length is "
-                f"{options.max_length}, set it to {limit} or less"
-            )
-        encoder = cls(model, tokenizer, options)
-        with naming(name, "does not encode names"):
-            beside, alone = encoder.encode(["", "a " * options.max_length]), encoder.encode([""])
-        if not np.isfinite(beside).all():
-            problem = "its vectors are not finite; its weights are damaged, fetch the model again"
-            raise LinkerError(f"{name}: {problem}")
-        if not np.allclose(beside[0], alone[0], atol=1e-3 * np.abs(alone).max()):
-            raise LinkerError(
-                f"{name}: a name's vector depends on the names beside it (padding is not masked); "
-                "take another encoder"
-            )
-        return encoder
-
-    @property
-    def dim(self) -> int:
-        return int(self.model.config.hidden_size)
-
-    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        # half a surrogate pair is no text to tokenizers
-        texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
-        limits = {"truncation": True, "max_length": self.options.max_length}
-        cut = self.tokenizer(
-            texts, **limits, return_attention_mask=False, return_token_type_ids=False
-        )["input_ids"]
-        # no name is without a token
-        return [array("i", ids or [self.tokenizer.pad_token_id]) for ids in cut]
-
-    def collate(self, tokens: Sequence[Tokens]) -> Batch:
-        lengths = np.array([len(ids) for ids in tokens])
-        mask = np.arange(lengths.max()) < lengths[:, None]
-        ids = np.full(mask.shape, self.tokenizer.pad_token_id)
-        ids[mask] = np.fromiter(chain.from_iterable(tokens), np.int64, lengths.sum())
-        return {
-            "input_ids": torch.from_numpy(ids),
-            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
-        }
-
-    def forward(self, batch: Batch) -> Tensor:
-        hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, hidden size)
-        mask = batch["attention_mask"].unsqueeze(-1)
-        vectors: Tensor = (
-            hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
-        )
-        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
-
-    def save(self, folder: Path) -> None:
-        """Write the options, and in `model` what transformers itself can load.
-
-        That is weights as safetensors, the configuration, and the tokenizer.
-        """
-        (folder / "model").mkdir(parents=True, exist_ok=True)
-        with quiet(), files.utf8_path(folder / "model") as inside:
-            self.model.save_pretrained(inside)
-            self.tokenizer.save_pretrained(inside)
-        persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
-
-    @classmethod
-    def load(cls, folder: Path) -> TrainableTransformer:
-        """Read a saved encoder from its files alone, onto a GPU where there is one.
-
-        Raises:
-            LinkerError: a file is missing, or was changed so that they no longer belong together.
-        """
-        options = read_options(folder)
-        return cls._open(folder / "model", options, str(folder)).to(pick_device("auto"))
 
 
 def find(model: str) -> tuple[Path, str]:

@@ -107,8 +107,6 @@ class TrainableEncoder(Encoder, nn.Module):
         return self
 
     def use(self, precision: Precision) -> Precision:
-        if precision == "int8":
-            raise LinkerError(f"{type(self).__name__} encodes in fp32 or bf16, and not in int8")
         self.precision = resolve_precision(self.device, precision)
         return self.precision
 

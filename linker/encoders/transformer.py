@@ -1,41 +1,30 @@
-"""Names through a transformer: tokens, a vector for each token, a vector for the name.
-
-A plain BERT links on a CPU without torch and transformers, by the pass of `bert.py`. Everything
-else is done by `pretrained.py`: training, other architectures, and linking on a GPU.
-"""
+"""Names through a transformer: tokens, a vector for each token, a vector for the name."""
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
-import importlib.util
-import json
-import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 from pydantic import Field
 from pydantic.dataclasses import dataclass
-from safetensors.numpy import save_file
-from tokenizers import Tokenizer
-from tqdm import tqdm
+from torch import Tensor
+from torch.nn import functional
 
-from linker import persistence
-from linker.encoders.base import Encoder, EncoderContext, Precision, Preset
-from linker.encoders.bert import Bert, Floats, Quantization
-from linker.encoders.words import unit
-from linker.errors import LinkerError, needing
+from linker import files, persistence
+from linker.encoders import pretrained
+from linker.encoders.base import EncoderContext, Preset
+from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
+from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
-if TYPE_CHECKING:
-    from linker.encoders.bert_openvino import OpenVinoBert
-
-_STEP = 64  # names that are encoded at once; more do not fit the caches of a CPU
-_TOKENIZER = "tokenizer.json"
+_OPTIONS = "options.json"
+_INT8 = "int8.safetensors"  # of earlier releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +42,17 @@ class TransformerOptions(OptionGroup):
     max_length: Annotated[int, Field(ge=3, le=8192)] = 25
 
 
-class TransformerEncoder(Encoder):
+class TransformerEncoder(TrainableEncoder):
     """Dense: a transformer from a folder or the Hugging Face hub; all-MiniLM-L6-v2 by default.
 
     The vector of a name is the mean of its tokens' vectors, or the first token's (BioSyn, Sung et
-    al. 2020, section 3.2). This one links, without torch; `create` and `pretrained` make one that
-    torch trains, and `load` gives either.
+    al. 2020, section 3.2). Make one with `pretrained` or `load`.
 
     Args:
-        bert: makes the vectors of tokens.
-        files: the other files of its folder, among them `tokenizer.json`, as they are saved.
-        options: how a name becomes one vector.
-
-    Attributes:
-        precision: in which names are encoded; `use` changes it.
-        quantization: what encoding in int8 needs; None: it was not asked for.
+        model: gives `last_hidden_state` (names, tokens, dim) for `input_ids` and
+            `attention_mask`, both (names, tokens).
+        tokenizer: the one that the model was trained with.
+        options: what is saved; its `model` must not hold a path of this machine.
     """
 
     Options = TransformerOptions
@@ -78,23 +63,15 @@ class TransformerEncoder(Encoder):
             {},
         )
     }
-    has_weights = True
 
-    def __init__(self, bert: Bert, files: Mapping[str, bytes], options: TransformerOptions) -> None:
-        self.bert, self.files, self.options = bert, files, options
-        self._tokenizer = Tokenizer.from_buffer(files[_TOKENIZER])
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(options.max_length)
-        self._padding = _padding_token(files, self._tokenizer)
-        self.precision: Precision = "fp32"
-        self.quantization: Quantization | None = None
-        self._engine: OpenVinoBert | None = None
+    def __init__(self, model: Any, tokenizer: Any, options: TransformerOptions) -> None:
+        super().__init__()
+        self.model, self.tokenizer, self.options = model, tokenizer, options
 
     @classmethod
-    def create(cls, context: EncoderContext) -> Encoder:
+    def create(cls, context: EncoderContext) -> TransformerEncoder:
         """Load the pretrained encoder that the options name."""
-        encoder: Encoder = cls.pretrained(context.options)
-        return encoder
+        return cls.pretrained(context.options)
 
     @classmethod
     def check(cls, options: TransformerOptions) -> None:
@@ -102,208 +79,104 @@ class TransformerEncoder(Encoder):
         cls.pretrained(options)
 
     @classmethod
-    def pretrained(cls, options: TransformerOptions) -> Any:
-        """Load a pretrained encoder, which torch trains (`TrainableTransformer.pretrained`)."""
-        from linker.encoders.pretrained import TrainableTransformer
+    def pretrained(cls, options: TransformerOptions) -> TransformerEncoder:
+        """Load a pretrained encoder.
 
-        return TrainableTransformer.pretrained(options)
+        Args:
+            options: which one, and how a name becomes a vector.
+
+        Raises:
+            LinkerError: there is no such model, the hub cannot be reached, or what is there does
+                not encode text.
+        """
+        folder, label = pretrained.find(options.model)
+        return cls._open(
+            folder, dataclasses.replace(options, model=label), options.model or str(folder)
+        )
+
+    @classmethod
+    def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TransformerEncoder:
+        with files.utf8_path(folder) as plain:
+            model, tokenizer = pretrained.load(plain, name)
+        limit = getattr(model.config, "max_position_embeddings", None) or 0
+        if 0 < limit < options.max_length:
+            raise LinkerError(
+                f"{name}: reads at most {limit} tokens; transformer.max_length is "
+                f"{options.max_length}, set it to {limit} or less"
+            )
+        encoder = cls(model, tokenizer, options)
+        with pretrained.naming(name, "does not encode names"):
+            beside, alone = encoder.encode(["", "a " * options.max_length]), encoder.encode([""])
+        if not np.isfinite(beside).all():
+            problem = "its vectors are not finite; its weights are damaged, fetch the model again"
+            raise LinkerError(f"{name}: {problem}")
+        if not np.allclose(beside[0], alone[0], atol=1e-3 * np.abs(alone).max()):
+            raise LinkerError(
+                f"{name}: a name's vector depends on the names beside it (padding is not masked); "
+                "take another encoder"
+            )
+        return encoder
 
     @property
     def dim(self) -> int:
-        return self.bert.sizes.dim
+        return int(self.model.config.hidden_size)
 
-    def tokenize(self, names: Sequence[str]) -> list[array[int]]:
-        """The ids of the tokens of each name, special ones included; one or more."""
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
         # half a surrogate pair is no text to tokenizers
         texts = [name.encode("utf-8", "replace").decode("utf-8") for name in names]
-        cut = (encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts))
-        return [array("q", ids or [self._padding]) for ids in cut]
+        limits = {"truncation": True, "max_length": self.options.max_length}
+        cut = self.tokenizer(
+            texts, **limits, return_attention_mask=False, return_token_type_ids=False
+        )["input_ids"]
+        # no name is without a token
+        return [array("i", ids or [self.tokenizer.pad_token_id]) for ids in cut]
 
-    def encode(
-        self,
-        names: Sequence[str],
-        *,
-        batch_size: int = 256,
-        progress: bool | Callable[[int, int], object] = False,
-    ) -> Floats:
-        vectors = np.empty((len(names), self.dim), np.float32)
-        ids = self.tokenize(names)
-        lengths = np.array([len(one) for one in ids], np.int64)
-        engine = self._engine
-        padded = (
-            lengths if engine is None else np.array([engine.padded(n) for n in lengths.tolist()])
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        lengths = np.array([len(ids) for ids in tokens])
+        mask = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(mask.shape, self.tokenizer.pad_token_id)
+        ids[mask] = np.fromiter(chain.from_iterable(tokens), np.int64, lengths.sum())
+        return {
+            "input_ids": torch.from_numpy(ids),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+        }
+
+    def forward(self, batch: Batch) -> Tensor:
+        hidden = self.model(**batch).last_hidden_state.float()  # (n, tokens, hidden size)
+        mask = batch["attention_mask"].unsqueeze(-1)
+        vectors: Tensor = (
+            hidden[:, 0] if self.options.pooling == "cls" else (hidden * mask).sum(1) / mask.sum(1)
         )
-        with tqdm(
-            total=len(names), unit=" names", leave=False, disable=progress is not True
-        ) as bar:
-            for length in np.unique(padded):
-                alike = np.flatnonzero(padded == length)
-                for i in range(0, len(alike), _STEP):
-                    rows = alike[i : i + _STEP]
-                    batch, size = _padded([ids[row] for row in rows], length), lengths[rows]
-                    hidden = self.bert(batch) if engine is None else engine(batch, size)
-                    vectors[rows] = self._pooled(hidden, size)
-                    bar.update(len(rows))
-                    if callable(progress):
-                        progress(int(bar.n), len(names))
-        return unit(vectors) if self.options.normalize else vectors
-
-    def _pooled(self, hidden: Floats, lengths: NDArray[np.int64]) -> Floats:
-        """The vector of each text, given those of its tokens, behind which there may be padding."""
-        if self.options.pooling == "cls":
-            return hidden[:, 0]
-        is_token = np.arange(hidden.shape[1]) < lengths[:, None]
-        sums = np.einsum("nld,nl->nd", hidden, is_token.astype(np.float32))
-        return np.asarray(sums / lengths[:, None], np.float32)
-
-    def use(self, precision: Precision) -> Precision:
-        """Encode in this precision from now on; vectors are float32 in any case.
-
-        Args:
-            precision: fp32 is the reference. The others are computed by OpenVINO, int8 only after
-                `linker.evaluation.quantization.quantize`; auto takes the fastest that the processor
-                computes natively.
-
-        Returns:
-            The precision, never auto.
-
-        Raises:
-            LinkerError: OpenVINO is not installed, or the model has no int8.
-        """
-        if precision == "auto":
-            precision = _fastest(self.quantization is not None)
-        if precision == "int8" and self.quantization is None:
-            raise LinkerError(
-                "the precision is int8, and this model was not prepared for it; "
-                "do that (linker index --int8 PATH), or take bf16 or fp32"
-            )
-        engine = None
-        if precision != "fp32":
-            ranges = self.quantization.ranges if self.quantization else None
-            engine = openvino_module().OpenVinoBert(self.bert, precision, ranges)
-        self.precision, self._engine = precision, engine
-        return precision
+        return functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
 
     def save(self, folder: Path) -> None:
+        """Write the options, and in `model` what transformers itself can load.
+
+        That is weights as safetensors, the configuration, and the tokenizer.
+        """
         (folder / "model").mkdir(parents=True, exist_ok=True)
-        for name, content in self.files.items():
-            (folder / "model" / name).write_bytes(content)
-        weights = {name: np.ascontiguousarray(values) for name, values in self.bert.weights.items()}
-        save_file(weights, folder / "model" / "model.safetensors", {"format": "pt"})
-        persistence.save_json(folder / "options.json", dataclasses.asdict(self.options))
-        if self.quantization is not None:
-            self.quantization.write(folder)
-
-    def __getstate__(self) -> dict[str, Any]:  # a copy compiles its own graphs
-        return {**self.__dict__, "_engine": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.use(self.precision)
+        with pretrained.quiet(), files.utf8_path(folder / "model") as inside:
+            self.model.save_pretrained(inside)
+            self.tokenizer.save_pretrained(inside)
+        persistence.save_json(folder / _OPTIONS, dataclasses.asdict(self.options))
 
     @classmethod
-    def load(cls, folder: Path) -> Encoder:
-        """Read a saved encoder from its files alone, by torch where that is needed.
+    def load(cls, folder: Path) -> TransformerEncoder:
+        """Read a saved encoder from its files alone, onto a GPU where there is one.
 
         Raises:
             LinkerError: a file is missing, or was changed so that they no longer belong together.
         """
-        options = read_options(folder)
-        encoder = None if _has_gpu() else cls._without_torch(folder / "model", options)
-        if encoder is None:
-            from linker.encoders.pretrained import TrainableTransformer
-
-            return TrainableTransformer.load(folder)
-        encoder.quantization = Quantization.read(folder, encoder.bert.sizes)
-        if not np.isfinite(encoder.encode(["", "a " * options.max_length])).all():
-            raise LinkerError(f"{folder}: its vectors are not finite; its weights are damaged")
-        return encoder
-
-    @classmethod
-    def _without_torch(cls, folder: Path, options: TransformerOptions) -> TransformerEncoder | None:
-        """Read a plain BERT with a tokenizer that fits it; None where it is another model."""
-        bert = Bert.open(folder)
-        if bert is None or bert.sizes.positions < options.max_length:
-            return None
-        names = (path for path in folder.iterdir() if path.suffix in (".json", ".txt"))
+        path = folder / _OPTIONS
         try:
-            encoder = cls(bert, {path.name: path.read_bytes() for path in names}, options)
-        except Exception:  # tokenizers raises this; transformers will say what is wrong
-            return None
-        return encoder if encoder._tokenizer.get_vocab_size() <= bert.sizes.tokens else None
-
-
-def read_options(folder: Path) -> TransformerOptions:
-    """Read the options of a saved encoder.
-
-    Raises:
-        LinkerError: they are not there, or are none.
-    """
-    path = folder / "options.json"
-    try:
-        return TransformerOptions(**persistence.load_json(path))
-    except TypeError as error:
-        raise LinkerError(
-            f"{path}: holds other options than this release knows ({error})"
-        ) from None
-
-
-def _padded(ids: Sequence[array[int]], length: int) -> NDArray[np.int64]:
-    """The ids of texts with zeros behind them, (texts, length)."""
-    batch = np.zeros((len(ids), length), np.int64)
-    for row, one in zip(batch, ids, strict=True):
-        row[: len(one)] = one
-    return batch
-
-
-def _fastest(has_int8: bool) -> Precision:
-    """The fastest precision that the processor computes natively, by an engine that is there."""
-    flags = processor_flags()
-    if importlib.util.find_spec("openvino") is None:
-        return "fp32"
-    if has_int8 and flags & {"avx512_vnni", "avx_vnni", "amx_int8"}:
-        return "int8"
-    return "bf16" if flags & {"avx512_bf16", "amx_bf16"} else "fp32"
-
-
-def processor_flags() -> set[str]:
-    """What the processor computes natively, as Linux calls it; empty where Linux does not say."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return set()
-    return {flag for line in lines if line.startswith("flags") for flag in line.split()}
-
-
-def openvino_module() -> Any:
-    """The module that computes by OpenVINO.
-
-    Raises:
-        LinkerError: OpenVINO is not installed.
-    """
-    with needing("another precision than fp32", "fast"):
-        from linker.encoders import bert_openvino
-    return bert_openvino
-
-
-def _padding_token(files: Mapping[str, bytes], tokenizer: Tokenizer) -> int:
-    """The id of the token that texts are padded with.
-
-    Raises:
-        LookupError: there is none.
-    """
-    about = json.loads(files["tokenizer_config.json"])["pad_token"]
-    token = tokenizer.token_to_id(about["content"] if isinstance(about, dict) else about)
-    if token is None:
-        raise LookupError("there is no padding token")
-    return int(token)
-
-
-def _has_gpu() -> bool:
-    """Whether torch has a GPU; its import takes seconds, so that a driver is looked for first."""
-    try:
-        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        from linker.encoders.trainable import pick_device
-    except (OSError, ModuleNotFoundError):
-        return False
-    return pick_device("auto").type == "cuda"
+            options = TransformerOptions(**persistence.load_json(path))
+        except TypeError as error:
+            raise LinkerError(
+                f"{path}: holds other options than this release knows ({error})"
+            ) from None
+        if (folder / _INT8).exists():
+            raise LinkerError(
+                f"{folder / _INT8}: the model was prepared for int8, which linker no longer "
+                f"computes; {persistence.TRAIN_AGAIN}"
+            )
+        return cls._open(folder / "model", options, str(folder)).to(pick_device("auto"))

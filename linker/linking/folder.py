@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _DICTIONARY, _SEEN, _SPELLING = "dictionary", "seen.json", "spelling.json"
 _HISTORY, _PLOT, _SPANS = "training.jsonl", "training.png", "spans.json"
-_RANKER, _WORDS = "ranker", "words"  # older models have neither
+_RANKER, _WORDS = "ranker", "words"  # a model without a ranker has neither
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,11 @@ class Seen:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Seen:
-        """Read what `to_json` made; older models have no `without_concept`."""
-        without = record.get("without_concept", {})
+        """Read what `to_json` made."""
         return cls(
             frozenset(record["mentions"]),
             frozenset(record["concepts"]),
-            {form: int(times) for form, times in without.items()},
+            {form: int(times) for form, times in record["without_concept"].items()},
         )
 
 
@@ -152,8 +151,7 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     if (folder / _WORDS).is_dir():
         words = Words.from_arrays(persistence.load_arrays(folder / _WORDS))
         words.check(len(dictionary.names), len(dictionary))
-    has_ranker = (folder / _RANKER).is_dir()
-    ranker = Ranker.load(folder / _RANKER) if has_ranker else Ranker.shipped()
+    ranker = Ranker.load(folder / _RANKER) if (folder / _RANKER).is_dir() else None
     return {
         "dictionary": dictionary,
         "generator": generator,

@@ -1,15 +1,10 @@
-"""Explanations as text for a terminal, and as JSON.
-
-The templates beside this file say what is shown; here are the sentences and tables in it.
-"""
+"""Explanations as text for people, and as JSON."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from tabulate import tabulate
 
@@ -29,14 +24,12 @@ from linker.explanation import (
 from linker.outputs import decimals
 from linker.types import Candidate
 
-_MOST_SHARES = 6  # n-grams or words that a face for people shows
+_MOST_SHARES = 6  # n-grams or words that are shown
 _LEAST = 1e-6  # of a probability whose log odds are shown
 _BLANK = "␣"  # of an n-gram
 _SHOWN = 5e-5  # of a difference, which four decimals show as 0.0001
-_READING = ("read", "looked up", "first concept", "confidence")
 _CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
 _EFFECT = ("what puts the first before it", "first", "this one", "log odds")
-_EFFECT_NOTE = "log odds: what the first would lose with the value of the other one"
 _TERMS = {
     "dense": "vectors",
     "sparse": "characters",
@@ -71,80 +64,84 @@ def to_json(explanation: Explanation) -> str:
 
 def to_text(explanation: Explanation) -> str:
     """What people read on a terminal; signs that cannot be printed are escapes."""
-    return rendered("explanation.txt.jinja", explanation)
+    return "".join(f"{shown(line)}\n" for line in _lines(explanation))
 
 
-def rendered(template: str, explanation: Explanation) -> str:
-    """A template filled with an explanation; signs that cannot be printed are escapes.
-
-    Args:
-        template: the name of its file; in one of HTML all texts are escaped.
-        explanation: what it shows.
-    """
-    from jinja2 import Environment, FileSystemLoader, select_autoescape
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=select_autoescape(["html.jinja"]),
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    sentences = (
-        *(answer, answers, decided, decision, difference, expansions, limit, looked_up),
-        *(piece, shares, sum_of, ways),
-    )
-    environment.globals |= {function.__name__: function for function in sentences}
-    return environment.get_template(template).render(
-        explanation=explanation,
-        table=_table,
-        reading_columns=_READING,
-        readings=[
-            (
-                *(reading.won, reading.kind, " | ".join(text.text for text in reading.lookups)),
-                *(_concepts(reading.first), decimals(reading.confidence)),
-            )
-            for reading in explanation.readings
-        ],
-        candidate_columns=_CANDIDATE,
-        candidates=lambda part: [
-            (
-                *(c.rank == 1, c.rank, c.concept_id, c.name, _matched(c.matched)),
-                *(decimals(c.parts.score), decimals(c.confidence)),
-            )
-            for c in part.candidates
-        ],
-        effect_columns=_EFFECT,
-        effects=lambda other: [
-            (False, e.says, f"{e.first:.4g}", f"{e.other:.4g}", f"{e.log_odds:+.2f}")
-            for e in other.behind
-        ],
-        effect_note=_EFFECT_NOTE,
-        most=_MOST_SHARES,
-    )
+def _lines(explanation: Explanation) -> Iterator[str]:
+    yield f"Mention: {explanation.mention}"
+    yield f"Answer: {answer(explanation)}"
+    yield from _decided(explanation)
+    yield from ("", "Readings", *_indented(_readings(explanation.readings)))
+    for number, part in enumerate(explanation.parts, 1):
+        title = f"Part {number}" if len(explanation.parts) > 1 else "Looked up"
+        yield from ("", f"{title}: {_looked_up(part)}", *_indented(_of_part(part, explanation)))
+    if explanation.question:
+        yield from ("", f"Why not {explanation.question.id}?", *_indented(_answers(explanation)))
+    yield from ("", "Confidence", *_indented([explanation.provenance]))
 
 
-def _visible(value: Any) -> Any:
-    """A value of a template; in a text, signs that cannot be printed become escapes."""
-    return shown(value) if type(value) is str else value  # what macros return is escaped already
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" if line else "" for line in lines)
 
 
-def _table(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], align: str, is_marked: bool = False
-) -> list[str]:
+def _readings(readings: Sequence[ExplainedReading]) -> Iterator[str]:
+    rows = [
+        (
+            *("->" if reading.won else "", reading.kind),
+            " | ".join(text.text for text in reading.lookups),
+            *(_concepts(reading.first), decimals(reading.confidence)),
+        )
+        for reading in readings
+    ]
+    yield from _table(("", "read", "looked up", "first concept", "confidence"), rows, "llllr")
+    for reading in readings:
+        yield from _expansions(reading)
+
+
+def _of_part(part: ExplainedPart, explanation: Explanation) -> Iterator[str]:
+    """The candidates of a part, and why the first one is first."""
+    if not part.candidates:
+        yield "no name of the dictionary is like it"
+        return
+    rows = [
+        (
+            *(str(c.rank), c.concept_id, c.name, _matched(c.matched)),
+            *(decimals(c.parts.score), decimals(c.confidence)),
+        )
+        for c in part.candidates
+    ]
+    yield from _table(_CANDIDATE, rows, "rlllrr")
+    yield from ("", _decision(part, explanation))
+    if part.doubt:
+        yield _limit(part)
+    best, *others = part.candidates
+    yield f"score {_sum_of(best.parts)}"
+    if best.ngrams:
+        yield f"carried by n-grams: {_shares(best.ngrams)}"
+    if best.words:
+        yield f"lost by vectors without a word: {_shares(best.words)}"
+    yield from (f"in the hierarchy: {way}" for way in _ways(best))
+    for other in others:
+        yield from ("", f"ahead of {other.concept_id} by {difference(best, other)}")
+        effects = [
+            (e.says, f"{e.first:.4g}", f"{e.other:.4g}", f"{e.log_odds:+.2f}") for e in other.behind
+        ]
+        if effects:
+            yield from _table(_EFFECT, effects, "lrrr")
+    if any(candidate.behind for candidate in part.candidates):
+        yield "(log odds: what the first would lose with the value of the other one)"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
     """The lines of a table.
 
     Args:
         header: the names of the columns.
-        rows: each with whether it has won, and the cells.
+        rows: the cells.
         align: l or r for each column.
-        is_marked: whether a further column marks the rows that have won.
     """
-    if is_marked:
-        header, rows = ("", *header), [(won, "->" if won else "", *cells) for won, *cells in rows]
     text = tabulate(
-        [[shown(str(cell)) for cell in cells] for _, *cells in rows],
+        [list(map(shown, cells)) for cells in rows],
         header,
         tablefmt="plain",
         disable_numparse=True,
@@ -160,7 +157,7 @@ def answer(explanation: Explanation) -> str:
     return _concepts(part.best for part in by.parts) if by else _of_model(explanation)
 
 
-def decided(explanation: Explanation) -> list[str]:
+def _decided(explanation: Explanation) -> list[str]:
     """Which decisions of people answer, and what the model would."""
     if not (by := explanation.by_decision):
         return []
@@ -189,7 +186,7 @@ def _concepts(places: Iterable[NamedConcept | ExplainedCandidate | Candidate | N
     return " | ".join(f"{c.concept_id} {c.name}" if c else "none" for c in places)
 
 
-def expansions(reading: ExplainedReading) -> list[str]:
+def _expansions(reading: ExplainedReading) -> list[str]:
     """The short forms that a reading replaces, and where they are defined."""
     return [
         f"{form.short} is {form.long}, "
@@ -202,7 +199,7 @@ def expansions(reading: ExplainedReading) -> list[str]:
     ]
 
 
-def looked_up(part: ExplainedPart) -> str:
+def _looked_up(part: ExplainedPart) -> str:
     """What was looked up for a part, and its normal form where that differs."""
     lookup = part.lookup
     if lookup.misspelt is not None:
@@ -226,7 +223,7 @@ def _matched(name: MatchedName) -> str:
     return f"{name.text} ({', '.join(facts)})"
 
 
-def decision(part: ExplainedPart, explanation: Explanation) -> str:
+def _decision(part: ExplainedPart, explanation: Explanation) -> str:
     """What becomes of the first candidate."""
     best, none = part.candidates[0], explanation.none
     if best.confidence is None or none is None:
@@ -240,7 +237,7 @@ def decision(part: ExplainedPart, explanation: Explanation) -> str:
     return f"the first candidate is the answer; other probabilities: {others}"
 
 
-def limit(part: ExplainedPart) -> str:
+def _limit(part: ExplainedPart) -> str:
     """Why the confidence of the first candidate has a limit, for a part where it has one."""
     return (
         f"the confidence is {part.limit:g} at most, since {part.lookup.text} "
@@ -248,7 +245,7 @@ def limit(part: ExplainedPart) -> str:
     )
 
 
-def sum_of(parts: ScoreParts) -> str:
+def _sum_of(parts: ScoreParts) -> str:
     """A score as the sum that it is."""
     weight = "" if parts.dense is None else f"{parts.sparse_weight:.4g} · "
     written = {"sparse": f"{weight}{parts.sparse:.4f}"}
@@ -290,17 +287,14 @@ def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
     }[rule]
 
 
-def shares(pieces: Sequence[Share]) -> str:
+def _shares(pieces: Sequence[Share]) -> str:
     """Pieces of a mention with what they give."""
-    return ", ".join(f"{piece(share)} {share.value:.3f}" for share in pieces[:_MOST_SHARES])
+    return ", ".join(
+        f"{share.text.replace(' ', _BLANK)} {share.value:.3f}" for share in pieces[:_MOST_SHARES]
+    )
 
 
-def piece(share: Share) -> str:
-    """A piece of a mention, with visible blanks."""
-    return share.text.replace(" ", _BLANK)
-
-
-def ways(candidate: ExplainedCandidate) -> list[str]:
+def _ways(candidate: ExplainedCandidate) -> list[str]:
     """The ways from a root to a concept, and how many concepts stand below it."""
     lines = [
         " > ".join([*(place.name for place in path), candidate.name]) for path in candidate.paths
@@ -313,7 +307,7 @@ def ways(candidate: ExplainedCandidate) -> list[str]:
     return lines
 
 
-def answers(explanation: Explanation) -> Iterator[str]:
+def _answers(explanation: Explanation) -> Iterator[str]:
     """Why the concepts that were asked for are not first, in sentences."""
     if (question := explanation.question) is None:
         return
@@ -338,7 +332,7 @@ def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterato
     else:
         best = parts[concept.part].candidates[0]
         yield f"{title} has rank {other.rank:,}{of_part}, by its name {_matched(other.matched)}"
-        yield f"score {sum_of(other.parts)}"
+        yield f"score {_sum_of(other.parts)}"
         yield f"{best.concept_id} is ahead by {difference(best, other)}"
         for what, pieces in (
             ("n-grams that give the first more", concept.missing),
@@ -346,11 +340,6 @@ def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterato
             ("n-grams of its name that the mention lacks", concept.unmatched),
         ):
             if pieces:
-                yield f"{what}: {shares(pieces)}"
+                yield f"{what}: {_shares(pieces)}"
     if concept.first_as:
         yield f"it is first where the mention is read as {' or '.join(concept.first_as)}"
-
-
-def to_html(explanation: Explanation) -> str:
-    """A `section` element without a script, to be put into any page; all texts are escaped."""
-    return rendered("explanation.html.jinja", explanation).rstrip("\n")

@@ -23,6 +23,7 @@ from linker.version import VERSION
 
 FORMAT_VERSION = 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
+TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
 _HEADER = re.compile(  # of .npy files; numpy parses it as Python, of which hostile ones are costly
@@ -223,8 +224,8 @@ def load(
                 reason = f"{error.filename}: cannot be read: {error.strerror}"
                 raise LinkerError(reason) from error
             raise LinkerError(
-                f"{folder}: is not a {kind} that linker wrote ({type(error).__name__}: {error}); "
-                "train or save it again"
+                f"{folder}: is damaged, or a {kind} of another release "
+                f"({type(error).__name__}: {error}); {_again(kind)}"
             ) from error
         if verified.state(folder) == before:
             return value
@@ -254,6 +255,10 @@ def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
     return load(path, kind, count, trust=False)
 
 
+def _again(kind: str) -> str:
+    return TRAIN_AGAIN if kind == "model" else "save it again"
+
+
 def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
     """Check the version, kind and files of a folder, and return its configuration."""
     if not (folder / CONFIG).is_file():
@@ -269,7 +274,7 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
         raise LinkerError(
             f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
             f"this release ({VERSION}) reads {FORMAT_VERSION}; "
-            "train it again, or use the release of linker that wrote it"
+            f"{_again(kind)}"
         )
     if config.get("kind") != kind:
         raise LinkerError(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Linker
-from linker.outputs.explanation import to_html, to_json, to_text
+from linker.outputs.explanation import to_json, to_text
 
 Run = Callable[..., Any]
 TEXT = (
@@ -26,9 +26,7 @@ def model(trained: Path) -> Linker:
     return Linker.load(trained)
 
 
-@pytest.mark.parametrize(
-    ("form", "face"), [("text", to_text), ("json", to_json), ("html", to_html)]
-)
+@pytest.mark.parametrize(("form", "face"), [("text", to_text), ("json", to_json)])
 def test_formats(run: Run, trained: Path, model: Linker, form: str, face: Any) -> None:
     options = ("--model", trained, "--concept", "D007938", "-k", 2)
     result = run("explain", "atxia telangiectasia", *options, "--format", form)
@@ -72,7 +70,7 @@ def test_a_selection_filters(run: Run, trained: Path) -> None:
 
 def test_bytes_that_are_no_text_are_explained(trained: Path) -> None:
     command = [sys.executable, "-m", "linker.cli", "explain", "--model", str(trained)]
-    for form in ("text", "json", "html"):
+    for form in ("text", "json"):
         done = subprocess.run(
             [*command, "--format", form, b"fever\xff\x1b[31m"], capture_output=True, check=False
         )

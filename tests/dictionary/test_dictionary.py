@@ -282,7 +282,7 @@ def test_columns_that_do_not_fit_are_refused_though_signed(
     with pytest.raises(LinkerError) as caught:
         Dictionary.load(tmp_path / "saved")
     assert str(caught.value).startswith(
-        f"{tmp_path / 'saved'}: is not a dictionary that linker wrote ("
+        f"{tmp_path / 'saved'}: is damaged, or a dictionary of another release ("
     )
     assert reason in str(caught.value)
 

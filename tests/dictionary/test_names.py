@@ -103,8 +103,6 @@ def test_saved_places_are_used() -> None:
     made = named(["a", "b"], [0, 1, 2], [0, 1], [0, 1])
     arrays = made.arrays()
     assert NameTable.from_arrays(arrays).places.rows is arrays["hashed"]
-    del arrays["hashes"], arrays["hashed"]  # an older model
-    assert NameTable.from_arrays(arrays).row("b") == 1
 
 
 def test_a_table_with_more_hashes_than_names_is_refused() -> None:

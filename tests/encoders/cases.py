@@ -154,7 +154,7 @@ class GroundedCase(EncoderCase):
             save_file(broken, weights)
         else:
             weights.unlink()
-        # `persistence.load` says of any of them that this is not a model that linker wrote
+        # `persistence.load` says of any of them that the model is damaged
         with pytest.raises((LinkerError, SafetensorError, OSError, TypeError, LookupError)):
             registry.load(self.name).load(folder)
 

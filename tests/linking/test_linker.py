@@ -32,7 +32,6 @@ from linker import (
 )
 from linker.ids import parse_gold
 from linker.options import PRESETS, changed, preset
-from linker.ranker.ranker import Ranker
 from linker.readers import mentions
 from linker.training.data import collect
 from linker.types import GoldGroup, Passage
@@ -434,7 +433,7 @@ def test_a_folder_that_is_signed_but_no_model_is_refused(model: Linker, tmp_path
         model.dictionary.write(folder / "dictionary")
         model.generator.save(folder)
         persistence.save_json(folder / "seen.json", {"mentions": 1, "concepts": []})
-    message = r"is not a model that linker wrote \(TypeError: .*; train or save it again"
+    message = r"is damaged, or a model of another release \(TypeError: .*; train it again"
     with pytest.raises(LinkerError, match=message):
         Linker.load(tmp_path / "signed")
 
@@ -495,7 +494,7 @@ def test_words_that_do_not_fit_are_refused(model: Linker, tmp_path: Path) -> Non
     model.save(folder)
     path = folder / "words" / "weight.npy"
     np.save(path, np.load(path)[1:])
-    with pytest.raises(LinkerError, match=r"train or save it again"):
+    with pytest.raises(LinkerError, match="train it again"):
         Linker.load(signed(folder))
 
 
@@ -539,25 +538,20 @@ def test_a_damaged_ranker_with_a_true_manifest_is_named(
     assert str(error.value) == message.format(folder)
 
 
-def test_a_folder_of_an_older_release_is_saved_with_a_ranker(model: Linker, tmp_path: Path) -> None:
-    """As the last release before the ranker wrote it: confidences by trees, no ranker, no words."""
-    model.with_ranker(None).save(tmp_path / "old")
-    trees = {"single": {"features": ["score", "margin"], "trees": [[0, 0.5]]}, "threshold": 0.4}
-    persistence.save_json(tmp_path / "old" / "confidence.json", trees)
-    manifest = persistence.load_json(tmp_path / "old" / "manifest.json")
-    manifest["sha256"]["confidence.json"] = ""
-    persistence.save_json(tmp_path / "old" / "manifest.json", manifest)
-    seen = persistence.load_json(tmp_path / "old" / "seen.json")
-    persistence.save_json(
-        tmp_path / "old" / "seen.json", {n: seen[n] for n in ("mentions", "concepts")}
+def test_a_model_without_a_ranker_stays_without(model: Linker, tmp_path: Path) -> None:
+    model.with_ranker(None).save(tmp_path / "m")
+    assert Linker.load(tmp_path / "m").ranker is None
+
+
+def test_a_model_of_another_release_is_refused(model: Linker, tmp_path: Path) -> None:
+    folder = tmp_path / "m"
+    model.save(folder)
+    config = persistence.load_json(folder / "config.json")
+    config["options"]["ground"]["stop_by"] = "loss"
+    persistence.save_json(folder / "config.json", config)
+    with pytest.raises(LinkerError) as error:
+        Linker.load(signed(folder))
+    assert str(error.value) == (
+        f"{folder}: is a model of another release (there is no option ground.stop_by); "
+        "train it again (linker train --dict FILE -o DIR)"
     )
-    old = Linker.load(signed(tmp_path / "old"))
-    assert old.ranker
-    assert old.ranker.described == Ranker.shipped().described
-    texts = ["breast cancer", "FAP", "breast and ovarian cancer", "zzzz"]
-    expected = list(model.link(texts))
-    assert list(old.link(texts)) == expected
-    old.save(tmp_path / "new")
-    assert (tmp_path / "new" / "ranker" / "w.npy").is_file()
-    assert not (tmp_path / "new" / "confidence.json").exists()
-    assert list(Linker.load(tmp_path / "new").link(texts)) == expected

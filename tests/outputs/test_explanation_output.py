@@ -1,17 +1,14 @@
-"""The faces of an explanation: everything is shown, and nothing of a mention is run."""
+"""Explanations as text and JSON: everything is shown, and no sign is one that a terminal obeys."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
 from linker import explanation as e
-from linker.outputs.explanation import difference, to_html, to_json, to_text
+from linker.outputs.explanation import difference, to_json, to_text
 from linker.types import Candidate, Decision, Mention, Part, Prediction
 
 EVIL = "<script>alert('1')</script>&\x1b[31m\x00\u202e\""
@@ -80,52 +77,6 @@ def explained(text: str, **changes: object) -> e.Explanation:
     return replace(explanation, **changes)  # type: ignore[arg-type]
 
 
-class Page(HTMLParser):
-    """Collects the elements and the visible text of a page, and refuses what it must not hold."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in (
-            *("section", "style", "h3", "h4", "p", "strong", "small", "span", "ul", "li"),
-            *("div", "table", "thead", "tbody", "tr", "th", "td"),
-        )
-        assert {name for name, _ in attrs} <= {"class", "scope"}
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
-
-
-faces = pytest.mark.parametrize("face", [to_text, lambda record: Page(to_html(record)).text])
-Face = Callable[[e.Explanation], str]
-
-
-def test_html_is_one_element_that_escapes_every_text() -> None:
-    html = to_html(explained(EVIL))
-    assert html.startswith('<section class="linker-explanation">')
-    assert html.endswith("</section>")
-    assert not re.search(r"<script|url\(|@import|http", html)
-    assert "&lt;script&gt;" in html
-    page = Page(html)
-    assert SAFE in page.text
-    assert EVIL not in page.text
-    assert all(sign.isprintable() or sign == "\n" for sign in html)
-
-
 DECISIONS = (
     Decision("m", "A:2", True, "7", EVIL, "2026-11-23"),
     Decision("m", "", True, "", "", "2026-11-24"),
@@ -133,11 +84,10 @@ DECISIONS = (
 )
 
 
-@faces
-def test_a_decision_answers(face: Face) -> None:
+def test_a_decision_answers() -> None:
     parts = Part("m", candidates=(Candidate("A:2", "two", "two", 1.0),)), Part("m", nil=True)
     by = Prediction(Mention("m"), parts, state="accepted", decisions=DECISIONS)
-    text = " ".join(face(explained("heart", by_decision=by)).split())
+    text = " ".join(to_text(explained("heart", by_decision=by)).split())
     assert "Answer: A:2 two | none By a decision: A:2 was accepted" in text
     assert f"A:2 was accepted by {SAFE}, 2026-11-23, for document 7 By" in text
     assert "no concept was accepted by somebody, 2026-11-24 By" in text
@@ -156,9 +106,8 @@ def test_text_has_no_sign_that_a_terminal_obeys() -> None:
     assert text.startswith(f"Mention: {SAFE}\nAnswer: A:1 {SAFE}\n")
 
 
-@faces
-def test_faces_say_everything(face: Face) -> None:
-    shown = " ".join(face(explained("heart")).split())
+def test_the_text_says_everything() -> None:
+    shown = " ".join(to_text(explained("heart")).split())
     for text in (
         'heart, corrected from "wrong heart" to "normal heart"',
         "heart is heart, defined at characters 3 to 9 of the document",
@@ -188,55 +137,50 @@ def test_faces_say_everything(face: Face) -> None:
     assert "␣he 0.25" in shown
 
 
-@faces
-def test_why_there_is_no_answer(face: Face) -> None:
+def test_why_there_is_no_answer() -> None:
     (part,) = explained("heart").parts
     rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
-    assert "Answer: none" in face(rejected)
+    assert "Answer: none" in to_text(rejected)
     said = "0.7500 that the dictionary has no concept for the mention"
-    assert f"answer: the first one is too improbable; probabilities: {said}" in face(rejected)
+    assert f"answer: the first one is too improbable; probabilities: {said}" in to_text(rejected)
     best = replace(part.candidates[0], confidence=None)
     unsure = replace(part, candidates=(best,))
-    assert "there is no confidence, so that the first candidate is the answer" in face(
+    assert "there is no confidence, so that the first candidate is the answer" in to_text(
         explained("heart", parts=(unsure,), none=None, missed=None)
     )
     empty = replace(part, candidates=())
-    shown = face(explained("heart", parts=(empty,), question=None))
+    shown = to_text(explained("heart", parts=(empty,), question=None))
     assert "o name of the dictionary is like it" in shown
     assert "Answer: none" in shown
 
 
-@faces
-def test_why_the_confidence_has_a_limit(face: Face) -> None:
+def test_why_the_confidence_has_a_limit() -> None:
     (part,) = explained("FAP").parts
     limited = replace(part, doubt="short form", limit=0.4)
     said = "0.4 at most, since FAP is a short form, and no text says what it stands for"
-    assert f"the confidence is {said}" in face(explained("FAP", parts=(limited,)))
-    assert "at most" not in face(explained("FAP"))
+    assert f"the confidence is {said}" in to_text(explained("FAP", parts=(limited,)))
+    assert "at most" not in to_text(explained("FAP"))
     same = replace(part.candidates[1], confidence=part.candidates[0].confidence)
     both = replace(limited, candidates=(part.candidates[0], same))
-    assert "ahead of A:2 by its probability without the limit" in (
-        face(explained("FAP", parts=(both,))).replace("It is ahead of A:2", "ahead of A:2")
-    )
+    shown = to_text(explained("FAP", parts=(both,)))
+    assert "ahead of A:2 by its probability without the limit" in shown
 
 
-@faces
-def test_scores_decide_where_the_ranker_does_not(face: Face) -> None:
+def test_scores_decide_where_the_ranker_does_not() -> None:
     explanation = explained("heart")
     (part,), best = explanation.parts, explanation.parts[0].candidates[0]
     ahead = "0.1000: +0.0000 vectors, +0.0000 characters, +0.1000 bonus of a frequent name"
     note = "; the ranker weighs only the best by score"
     unseen = replace(part.candidates[1], decided_by="score", match={}, behind=())
-    shown = face(replace(explanation, parts=(replace(part, candidates=(best, unseen)),)))
+    shown = to_text(replace(explanation, parts=(replace(part, candidates=(best, unseen)),)))
     assert f"by {ahead}{note}" in shown
     both = replace(best, match={}), unseen  # there is no ranker
-    shown = face(replace(explanation, parts=(replace(part, candidates=both),)))
+    shown = to_text(replace(explanation, parts=(replace(part, candidates=both),)))
     assert f"by {ahead}" in shown
     assert note not in shown
     assert "what the first would lose" not in shown
 
 
-@faces
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [
@@ -246,14 +190,14 @@ def test_scores_decide_where_the_ranker_does_not(face: Face) -> None:
         ("id", "its id, which comes first in order"),
     ],
 )
-def test_a_rule_decides_between_equal_scores(face: Face, rule: e.Rule, sentence: str) -> None:
+def test_a_rule_decides_between_equal_scores(rule: e.Rule, sentence: str) -> None:
     (part,), question = (explanation := explained("heart")).parts, explanation.question
     assert question is not None
     other = replace(part.candidates[1], parts=part.candidates[0].parts, decided_by=rule)
     asked = replace(question.concepts[0], candidate=other)
     parts = (replace(part, candidates=(part.candidates[0], other)),)
     asked_of = replace(question, concepts=(asked,))
-    shown = face(replace(explanation, parts=parts, question=asked_of))
+    shown = to_text(replace(explanation, parts=parts, question=asked_of))
     assert shown.count(f" by {sentence}, since the scores are equal") == 2
     assert "0.0000: " not in shown
 

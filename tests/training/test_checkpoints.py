@@ -130,7 +130,7 @@ def test_forged_ones_are_refused(tmp_path: Path, config: dict[str, object], cont
         if content:
             (folder / "weights.safetensors").write_bytes(content)
     text = refusal(make(tmp_path))
-    assert text.startswith(f"{path}: is not a checkpoint that linker wrote (")
+    assert text.startswith(f"{path}: is damaged, or a checkpoint of another release (")
     assert text.endswith("or remove the folder to train from the start")
 
 
