@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,13 +30,14 @@ from linker.linking.ranking import (
     batch_of,
     by_probability,
     by_score,
-    by_text,
     cells,
 )
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Rows
 from linker.text.assertion import stronger
+from linker.text.cells import CellPart
+from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.types import Candidate, Mention, Part, Prediction, Reading
 
@@ -98,11 +100,17 @@ class Engine:
 
     def link(self, answers: Sequence[Answer]) -> None:
         """Predict the concepts of each mention; decisions of people win."""
-        ranking = self.ranking(answers)
-        in_full = self.in_full(answers, ranking)
-        for place, answer in enumerate(answers):
+        divided = self.divide(answers)
+        names = [name for of_one in divided for name in of_one]
+        ranking = self.ranking(names)
+        in_full = self.in_full(names, ranking)
+        predictions = (
+            self._prediction(name, place, ranking, in_full.get(name.number))
+            for place, name in enumerate(names)
+        )
+        for answer, of_one in zip(answers, divided, strict=True):
             request = answer.request
-            prediction = self._prediction(answer, place, ranking, in_full.get(answer.number))
+            prediction = _together(answer.mention, [*islice(predictions, len(of_one))])
             if answer.span:
                 prediction = answer.span.scaled(prediction)
             if request.decisions:
@@ -159,7 +167,7 @@ class Engine:
         ]
         if not asked:
             return outside
-        again = [replace(answers[place]) for place in asked]
+        again = [replace(answers[place], name=None) for place in asked]
         whole.read(again)
         ranking = whole._ranked(again)
         lists, found, order = ranking.batch.lists, ranking.batch.found, ranking.order
@@ -195,15 +203,33 @@ class Engine:
         """Whether a text, however it is written, is a name of the dictionary."""
         return self._reader.names.is_name(text)
 
+    def divide(self, answers: Sequence[Answer]) -> list[list[Answer]]:
+        """The names of each mention as mentions of their own; those of most have one."""
+        known: dict[tuple[int, str], list[CellPart]] = {}  # documents repeat their mentions
+        divided = []
+        for answer in answers:
+            key = answer.number, answer.text
+            if (names := known.get(key)) is None:
+                names = known[key] = self._reader.divide(answer.text, _definitions(answer))
+            if len(names) < 2:
+                answer.name = names[0] if names else None
+                divided.append([answer])
+            else:
+                divided.append(
+                    [replace(answer, mention=Mention(n.text), name=n, span=None) for n in names]
+                )
+        return divided
+
     def read(self, answers: Sequence[Answer]) -> None:
         """Find the ways to read each mention."""
-        known: dict[tuple[int, str], list[Wording]] = {}  # documents repeat their mentions
+        known: dict[tuple[int, str, CellPart | None], list[Wording]] = {}
         for answer in answers:
             cancelling.check()
-            key = answer.number, answer.text
+            key = answer.number, answer.text, answer.name
             if (readings := known.get(key)) is None:
-                definitions = answer.definitions if answer.document else None
-                readings = known[key] = self._reader.of_mention(answer.text, definitions)
+                given = _definitions(answer)
+                names = [answer.name] if answer.name else self._reader.divide(answer.text, given)
+                readings = known[key] = self._reader.of_names(names, given)
             answer.is_empty = not readings
             answer.readings = readings or [self._as_written(answer.text)]
             form = answer.readings[0].forms[0]
@@ -218,9 +244,7 @@ class Engine:
         batch = batch_of(answers, self.generator, self.matches)
         if self.ranker is None:
             return by_score(batch)
-        ranking = by_probability(batch, self.ranker.probabilities(batch.lists))
-        is_list = [len(a.readings) == 1 and a.readings[0].is_list for a in answers]
-        return by_text(ranking, self.ranker, batch.lists.readings[np.flatnonzero(is_list)])
+        return by_probability(batch, self.ranker.probabilities(batch.lists))
 
     def _deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
         """Add further candidates of the readings that won, where more are wanted."""
@@ -282,12 +306,9 @@ class Engine:
         start, end = ranking.batch.lists.readings[place : place + 2].tolist()
         best = int(ranking.best[place])
         kind = answer.readings[best - start].kind
-        none = ranking.none[slice(*ranking.batch.lists.lookups[best : best + 2])].tolist()
+        is_none = names_no_concept(answer, ranking, place)
         parts = self._parts(answer, ranking, best - start, best, in_full, answer.k)
-        parts = tuple(
-            _answered(answer.request, part, names_no_concept(answer, of_part))
-            for part, of_part in zip(parts, none, strict=True)
-        )
+        parts = tuple(_answered(answer.request, part, is_none) for part in parts)
         if end - start == 1:
             return Prediction(answer.mention, parts, kind)
         others = (row for row in range(start, end) if row != best)
@@ -402,9 +423,23 @@ class Engine:
         return candidates
 
 
-def names_no_concept(answer: Answer, none: float) -> bool:
-    """Whether nothing was entered, or "no concept" is likely and no threshold is asked for."""
-    return answer.is_empty or (answer.request.threshold is None and none > NONE)
+def names_no_concept(answer: Answer, ranking: Ranking, place: int) -> bool:
+    """Whether nothing was entered, or, where no threshold is asked for, "no concept" is likely."""
+    if answer.is_empty or answer.request.threshold is not None or ranking.probabilities is None:
+        return answer.is_empty
+    return bool(ranking.probabilities.none[place] > NONE)
+
+
+def _definitions(answer: Answer) -> Definitions | None:
+    """The short forms of the document of a mention; None: it has no document."""
+    return answer.definitions if answer.document else None
+
+
+def _together(mention: Mention, names: Sequence[Prediction]) -> Prediction:
+    """The prediction of a mention, given those of its names."""
+    if len(names) == 1:
+        return names[0]
+    return Prediction(mention, tuple(part for name in names for part in name.parts), "split")
 
 
 def _answered(request: Request, part: Part, is_none: bool) -> Part:

@@ -6,6 +6,7 @@ One walk: the readings of a mention, the texts that each looks up, and their can
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -97,26 +98,28 @@ def explanation(
     Raises:
         LinkerError: the dictionary does not have this concept.
     """
-    ranking = engine.ranking(answers)
+    divided = engine.divide(answers)
+    names = [name for of_one in divided for name in of_one]
+    ranking = engine.ranking(names)
+    in_full = engine.in_full(names, ranking)
+    first = sum(map(len, divided[:place]))
+    own = range(first, first + len(divided[place]))
+    explained = [_Name(engine, ranking, names[i], i, in_full) for i in own]
     answer, document, ranker = answers[place], answers[place].document, engine.ranker
-    in_full = engine.in_full(answers, ranking).get(answer.number)
-    start = int(ranking.batch.lists.readings[place])
-    best = int(ranking.best[place]) - start
-    readings = [
-        [
-            _Explainer(engine, ranking, number, part, in_full)
-            for number, part in enumerate(way.parts, int(ranking.batch.lists.lookups[start + i]))
-        ]
-        for i, way in enumerate(answer.readings)
-    ]
+    ways, readings, best = explained[0].ways, explained[0].readings, explained[0].best
+    confidences = explained[0].confidences
+    if len(own) > 1:  # the reading of each name that won
+        parts = tuple(part for name in explained for part in name.ways[name.best].parts)
+        ways, best = [Wording("split", parts)], 0
+        readings = [[text for name in explained for text in name.readings[name.best]]]
+        confidences = [math.prod(name.confidences[name.best] for name in explained)]
     spans: Mapping[abbreviations.Pair, Span] = {}
     text = engine.options.text
     if document and text.abbreviations:
         spans = abbreviations.spans(
             document, permuted=text.permuted, languages=languages.named(text.language)
         )
-    probabilities = ranking.probabilities
-    none = ranking.none[ranking.batch.lists.lookups[start + best] :].tolist()
+    slots = ranking.probabilities if len(own) == 1 else None
     return Explanation(
         answer.mention.text,
         document.id if document else None,
@@ -127,19 +130,55 @@ def explanation(
                 tuple(_expansions(answer, way, spans)),
                 i == best,
                 tuple(explainer.first for explainer in of_way),
-                round(float(ranking.readings[start + i]), 6) if ranker else None,
+                round(confidences[i], 6) if ranker else None,
             )
-            for i, (way, of_way) in enumerate(zip(answer.readings, readings, strict=True))
+            for i, (way, of_way) in enumerate(zip(ways, readings, strict=True))
         ),
-        tuple(
-            explainer.part(answer.k, names_no_concept(answer, of_part))
-            for explainer, of_part in zip(readings[best], none, strict=False)
-        ),
-        round(float(probabilities.none[place]), 6) if probabilities else None,
-        round(float(probabilities.missed[place]), 6) if probabilities else None,
+        tuple(part for name in explained for part in name.parts()),
+        round(float(slots.none[first]), 6) if slots else None,
+        round(float(slots.missed[first]), 6) if slots else None,
         f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",
         None if concept is None else _asked(engine, concept, readings, best),
     )
+
+
+class _Name:
+    """A name of a mention, with its readings.
+
+    Args:
+        engine: answered it.
+        ranking: of the batch.
+        answer: the name.
+        place: of it in the batch.
+        in_full: the concepts that each document names in full.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        ranking: Ranking,
+        answer: Answer,
+        place: int,
+        in_full: Mapping[int, frozenset[int]],
+    ) -> None:
+        lists = ranking.batch.lists
+        start, end = lists.readings[place : place + 2].tolist()
+        self._answer, self._is_none = answer, names_no_concept(answer, ranking, place)
+        self.ways = answer.readings
+        self.best = int(ranking.best[place]) - start
+        self.confidences: list[float] = ranking.readings[start:end].tolist()
+        self.readings = [
+            [
+                _Explainer(engine, ranking, number, part, in_full.get(answer.number))
+                for number, part in enumerate(way.parts, int(lists.lookups[start + i]))
+            ]
+            for i, way in enumerate(self.ways)
+        ]
+
+    def parts(self) -> Iterator[ExplainedPart]:
+        """The answers for its texts."""
+        for explainer in self.readings[self.best]:
+            yield explainer.part(self._answer.k, self._is_none)
 
 
 def _expansions(

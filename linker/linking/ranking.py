@@ -18,7 +18,7 @@ from linker.candidates.base import Generator
 from linker.candidates.concepts import Candidates, Ranked, ends, looked_up, ranges
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
-from linker.ranker.ranker import MatchLists, Probabilities, Ranker, Rows
+from linker.ranker.ranker import MatchLists, Probabilities, Rows
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
@@ -143,8 +143,6 @@ class Ranking:
             product over its parts is the probability of the reading with these candidates.
         readings: (readings,) the probability that the first candidates of all parts are right.
         best: (mentions,) the reading that wins.
-        none: (lookups,) how probable it is that no concept is meant by each text: that of its
-            mention, or of the text alone where a cell has several names.
         probabilities: what the ranker gave; None without a ranker, where confidences mean nothing.
         deeper: more candidates of some normalised texts, in the order of their scores.
     """
@@ -154,7 +152,6 @@ class Ranking:
     confidence: NDArray[np.float64]
     readings: NDArray[np.float64]
     best: Rows
-    none: NDArray[np.float64]
     probabilities: Probabilities | None
     deeper: Mapping[str, Ranked] = field(default_factory=dict)  # of texts whose candidates are more
 
@@ -169,15 +166,13 @@ class Ranking:
             return self
         lists, left = self.batch.lists, 1 - outside
         of_reading = np.repeat(left, np.diff(lists.readings))
-        of_text = np.repeat(of_reading, np.diff(lists.lookups))
         parts = np.repeat(np.diff(lists.lookups), np.diff(lists.lookups))
-        of_lookup = of_text ** (1 / np.maximum(1, parts))
+        of_lookup = np.repeat(of_reading, np.diff(lists.lookups)) ** (1 / np.maximum(1, parts))
         none, missed = probabilities.none * left + outside, probabilities.missed * left
         return replace(
             self,
             confidence=self.confidence * np.repeat(of_lookup, np.diff(lists.rows)),
             readings=self.readings * of_reading,
-            none=self.none * of_text + np.repeat(outside, np.diff(lists.lookups[lists.readings])),
             probabilities=replace(probabilities, none=none, missed=missed),
         )
 
@@ -224,39 +219,11 @@ def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranki
     own[is_filled] = joint[first]
     of_reading, own = (np.multiply.reduceat(v, lists.lookups[:-1]) for v in (of_lookup, own))
     choice = np.lexsort((np.arange(len(parts)), -own, -of_reading, mention))
-    best, none = choice[lists.readings[:-1]], probabilities.none[np.repeat(mention, parts)]
-    return Ranking(batch, order, confidence, of_reading, best, none, probabilities)
-
-
-def by_text(ranking: Ranking, ranker: Ranker, readings: Rows) -> Ranking:
-    """Rank the texts of some readings as mentions of their own: the names of a list.
-
-    Args:
-        ranking: of a batch.
-        ranker: that made it.
-        readings: of mentions that have no other one.
-    """
-    if not len(readings):
-        return ranking
-    lists = ranking.batch.lists
-    lookups = ranges(lists.lookups[readings], np.diff(lists.lookups)[readings])
-    rows = ranges(lists.rows[lookups], np.diff(lists.rows)[lookups])
-    each, sizes = np.arange(len(lookups) + 1), np.diff(lists.rows)[lookups]
-    without = np.zeros(len(lookups), np.float32)
-    own = ranker.probabilities(MatchLists(each, each, ends(sizes), lists.inputs[rows], without))
-    confidence, none = ranking.confidence.copy(), ranking.none.copy()
-    confidence[rows] = own.rows * np.repeat(own.readings, sizes)
-    none[lookups] = own.none
-    of_readings, first = ranking.readings.copy(), np.zeros(len(none))
-    np.maximum.at(first, np.repeat(lookups, sizes), confidence[rows])
-    for reading in readings.tolist():
-        of_readings[reading] = first[lists.lookups[reading] : lists.lookups[reading + 1]].prod()
-    return replace(ranking, confidence=confidence, readings=of_readings, none=none)
+    return Ranking(batch, order, confidence, of_reading, choice[lists.readings[:-1]], probabilities)
 
 
 def by_score(batch: DescribedBatch) -> Ranking:
     """Leave the candidates in the order of their scores; the most usual readings win."""
     nothing, lists = np.zeros(len(batch.found)), batch.lists
     readings = np.zeros(len(lists.lookups) - 1)
-    order, none = np.arange(len(nothing)), np.zeros(len(lists.rows) - 1)
-    return Ranking(batch, order, nothing, readings, lists.readings[:-1], none, None)
+    return Ranking(batch, np.arange(len(nothing)), nothing, readings, lists.readings[:-1], None)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from linker.errors import LinkerError
+from linker.text.cells import CellPart
 from linker.text.mentions import Definitions, Item, TextOptions, assertions, grouped
 from linker.text.readings import Wording
 from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
@@ -146,6 +147,7 @@ class Answer:
     restrictions: Restrictions = ()  # on the concepts that may be answered
     span: FoundSpan | None = None  # where it was found; None: it was given
     assertion: Assertion = "present"  # what its document says of it
+    name: CellPart | None = None  # the name in it, without what stands around; None: not looked for
     readings: Sequence[Wording] = ()  # the ways to read it, the most usual first
     is_empty: bool = False  # it says that nothing was entered, or is marks alone
     without: float = 0.0  # log(1 + how often it was annotated as having no concept)

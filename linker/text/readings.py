@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -109,8 +109,8 @@ class Reader:
     short_forms: ShortForms = field(default_factory=ShortForms)
     rivals: bool = True
 
-    def of_mention(self, mention: str, definitions: Definitions | None = None) -> list[Wording]:
-        """The ways to read a mention; the most usual comes first, and no two look up the same.
+    def divide(self, mention: str, definitions: Definitions | None = None) -> list[CellPart]:
+        """The names that a mention holds: one, or those of a cell with several.
 
         Args:
             mention: as it is written.
@@ -119,12 +119,27 @@ class Reader:
         Returns:
             None where the mention says that nothing was entered, or is marks alone.
         """
-        is_name, is_alone = self.names.is_name, definitions is None
-        listed = self.short_forms if is_alone else ShortForms()
-        found = [CellPart(mention)]
-        if self.options.cells:
-            text, known = cells.plain(mention), partial(self._is_known, listed=listed)
-            found = cells.parts(text, is_name, self.options.codes, is_known=known, lines=is_alone)
+        if not self.options.cells:
+            return [CellPart(mention)]
+        known = partial(self._is_known, listed=self._listed(definitions))
+        text, is_alone = cells.plain(mention), definitions is None
+        codes, is_name = self.options.codes, self.names.is_name
+        return cells.parts(text, is_name, codes, is_known=known, lines=is_alone)
+
+    def _listed(self, definitions: Definitions | None) -> ShortForms:
+        """The list of short forms, which is for mentions without a document."""
+        return self.short_forms if definitions is None else ShortForms()
+
+    def of_mention(self, mention: str, definitions: Definitions | None = None) -> list[Wording]:
+        """The ways to read a mention: those of its name, or one with all names of a cell."""
+        return self.of_names(self.divide(mention, definitions), definitions)
+
+    def of_names(
+        self, found: Sequence[CellPart], definitions: Definitions | None = None
+    ) -> list[Wording]:
+        """The ways to read what `divide` gave; the most usual comes first, and no two look up the
+        same."""
+        is_name, listed = self.names.is_name, self._listed(definitions)
         if not found:
             return []
         wordings: dict[tuple[str, ...], Wording] = {}

@@ -233,6 +233,15 @@ def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
     assert [part.rejected for part in explained] == [False, True]
 
 
+def test_a_name_of_a_list_is_answered_beside_one_that_a_part_lacks(toy: Linker) -> None:
+    part = toy.with_ranker(Ranker.shipped()).restricted(Selection(under="D:3"))
+    names = ["heart attack", "lymphoid leukemia"]
+    assert [[p.nil for p in part.link(name).parts] for name in names] == [[False], [True]]
+    together = part.link("; ".join(names)).parts
+    assert [part.nil for part in together] == [False, True]
+    assert together[0].confidence == pytest.approx(part.link(names[0]).confidence, abs=1e-6)
+
+
 def test_a_mention_that_nothing_is_like_has_no_answer(linker: Linker) -> None:
     for threshold in (None, 0, 0.5):
         for asked in (["…"], ["…", "heart attack"]):
