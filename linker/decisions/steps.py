@@ -31,7 +31,6 @@ _READ = {
     "LEFT JOIN projects p ON p.id = s.project ORDER BY s.id",
     "marks": "SELECT * FROM marks ORDER BY id",
     "remarks": "SELECT * FROM remarks ORDER BY id",
-    "proposals": "SELECT * FROM proposals ORDER BY id",
 }
 
 Row = Mapping[str, Any]
@@ -61,7 +60,6 @@ class Done:
     decisions: Sequence[Decision] = ()
     marks: Sequence[Row] = ()
     remarks: Sequence[Row] = ()
-    proposals: Sequence[Row] = ()
 
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:

@@ -26,7 +26,7 @@ from linker.text.people import person
 from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
-SCHEMA = 2
+SCHEMA = 3
 PATIENCE = 60.0  # seconds to wait for other writers
 _RESERVE = 6 << 20  # bytes, of which SQLite keeps two millions in memory
 
@@ -98,25 +98,19 @@ CREATE TABLE remarks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
     form TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL
 );
-CREATE TABLE proposals (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
-    mention TEXT NOT NULL, label TEXT NOT NULL, definition TEXT NOT NULL, parent TEXT NOT NULL,
-    synonyms TEXT NOT NULL, note TEXT NOT NULL
-);
 """
-_SINCE = {1: _TABLES, 2: _MORE_TABLES}
-"""The tables that each schema added; a file of an older one is given them."""
+_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: ""}
+"""What each schema added; a file of an older one is given it."""
+_LEFT = ("proposals",)
+"""Tables that only files of schema 2 have, which nobody reads."""
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
-    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, {} "
-    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} WHERE d.id > ? ORDER BY d.id"
-)
-_DETAILED = (
+    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, "
     "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step, "
-    "coalesce(others, 0) AS others",
-    "LEFT JOIN details ON details.decision = d.id",
+    "coalesce(others, 0) AS others "
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
+    "LEFT JOIN details ON details.decision = d.id WHERE d.id > ? ORDER BY d.id"
 )
-_NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step, 0 AS others", ""  # a file of schema 1
 _COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
 _ADD = inserting("decisions", *_COLUMNS)
 _DETAILS = "role", "predicate", "others"
@@ -198,15 +192,17 @@ class DecisionStore:
                 f"{shown(self.path)}: is an SQLite file of something else; "
                 "name a file of decisions, or one that is not there yet"
             )
-        self._schema = self._number("PRAGMA user_version")
-        if not is_new and not 1 <= self._schema <= SCHEMA:
+        schema = self._number("PRAGMA user_version")
+        if not is_new and not 1 <= schema <= SCHEMA:
             raise LinkerError(
-                f"{shown(self.path)}: has decisions of schema {self._schema}; "
+                f"{shown(self.path)}: has decisions of schema {schema}; "
                 f"this version of linker reads schema 1 to {SCHEMA}"
             )
         if not is_new:
-            self._check(self._schema)
-        if self._schema < SCHEMA and not self._read_only:
+            self._check(schema)
+        if schema < SCHEMA and self._read_only:
+            DecisionStore(self.path, patience=self._patience).close()  # which brings it up to date
+        elif schema < SCHEMA:
             self._make_tables(is_new)
 
     def _make_tables(self, is_new: bool) -> None:
@@ -214,13 +210,12 @@ class DecisionStore:
         if is_new:
             until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
         with self.transaction() as connection:
-            self._schema = self._number("PRAGMA user_version")  # perhaps somebody was faster
-            for schema in range(self._schema + 1, SCHEMA + 1):
+            there = self._number("PRAGMA user_version")  # perhaps somebody was faster
+            for schema in range(there + 1, SCHEMA + 1):
                 for statement in _SINCE[schema].split(";"):
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        self._schema = SCHEMA
 
     def _check(self, schema: int) -> None:
         """Refuse a file with more or other tables than ours, or whose pages are damaged."""
@@ -230,12 +225,12 @@ class DecisionStore:
             ours = empty.execute(_SCHEMA).fetchall()
         with self._reading:
             there = self._reader.execute(_SCHEMA).fetchall()
-            for kind, name, _ in (row for row in there if row not in ours):
+            for kind, name, _ in (row for row in there if row not in ours and row[1] not in _LEFT):
                 raise LinkerError(
                     f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker did "
                     "not make like this; take the file from a backup, or from an export"
                 )
-            if len(there) < len(ours):
+            if not {*ours} <= {*there}:
                 raise self._damage("a table is missing")
             ((found,),) = self._reader.execute("PRAGMA integrity_check(1)")
             if found != "ok":
@@ -302,8 +297,6 @@ class DecisionStore:
         Args:
             project: only those in this project; None: all.
         """
-        if self._schema < 2:
-            return []
         with self._reporting(), self._reading:
             tables = steps.read(self._reader)
         for table, row in ((table, row) for table, rows in tables.items() for row in rows):
@@ -359,9 +352,8 @@ class DecisionStore:
 
     def _all(self, after: int = 0) -> Sequence[Past]:
         """The decisions after a number, in order of entry; `is_in_force` is not yet known."""
-        details = _DETAILED if self._schema > 1 else _NOT_DETAILED
         with self._reporting(), self._apart() as connection:
-            cursor = connection.execute(_ALL.format(*details), [after])
+            cursor = connection.execute(_ALL, [after])
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         kinds = [_TYPES.get(name, str) for name in names]
         of_accepted, of_step = names.index("accepted"), names.index("step")
@@ -388,11 +380,6 @@ class DecisionStore:
     def _number(self, statement: str) -> int:
         with self._reading:
             return int(self._reader.execute(statement).fetchone()[0])
-
-    @property
-    def has_projects(self) -> bool:
-        """Whether the file has the tables of projects; writing gives them to one of schema 1."""
-        return self._schema > 1
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

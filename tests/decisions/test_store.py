@@ -24,6 +24,7 @@ from linker.errors import LinkerError
 from linker.types import Decision
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_SCHEMA_2 = ROOT / "tests/data/decisions-2.sql"
 
 
 @pytest.fixture
@@ -63,6 +64,20 @@ def test_a_file_of_the_first_schema_is_read_and_given_the_further_tables(path: P
         (added,) = store.add([settled], Step("settled gout", "eve", role="adjudicator"))
         assert (added.id, added.step) == (8, 1)
         assert other.list() == [old, added]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_schema_2_keeps_what_people_said(path: Path, read_only: bool) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(OF_SCHEMA_2.read_text("utf-8"))  # as the code of that schema made it
+    connection.close()
+    with DecisionStore(path, read_only=read_only) as store:
+        assert [p.decision.id for p in store.history()] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert [decision.id for decision in store.list()] == [1, 2, 3, 5, 6, 7, 8, 9]
+    with DecisionStore(path) as store, store.reading() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        proposed = connection.execute("SELECT label, parent FROM proposals").fetchall()
+        assert proposed == [("odd gout", "A:1")]
 
 
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
@@ -187,12 +202,12 @@ def test_files_of_something_else(tmp_path: Path) -> None:
     before = other.read_bytes()
     DecisionStore(newer).close()
     connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
     for file, message in (
         (text, "is no file of decisions"),
         (other, "is an SQLite file of something else"),
-        (newer, "schema 3"),
+        (newer, "schema 4"),
         (tmp_path, "cannot be used"),
         (tmp_path / "no" / "folder.db", "cannot be used"),
     ):

@@ -6,7 +6,6 @@ import { showConcept } from "./concept.js";
 import { DOUBTFUL } from "./confidence.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
 import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
-import { Proposals } from "./proposal.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
 import { MOST, answersOf, confidenceOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
@@ -37,7 +36,6 @@ export class Panel {
       about,
       choose: (id) => page.act(() => this.choose(id)), // what is found is for the selected row
     });
-    this.proposals = new Proposals();
     this.listen();
   }
 
@@ -77,7 +75,6 @@ export class Panel {
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
     kind: nextKind,
-    propose: () => this.proposals.open(),
     search: () => byId("query").select(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
@@ -91,8 +88,6 @@ export class Panel {
     this.showAccept(entry?.prediction);
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
-    const can = entry && this.canDecide;
-    this.proposals.show(can ? (longForm(entry.prediction) ?? entry.prediction.mention) : null);
     showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
     byId("in-document").disabled = !entry || !scopeOf(entry);
     if (byId("in-document").disabled) byId("scope").value = "";
