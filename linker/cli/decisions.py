@@ -40,7 +40,8 @@ def decide(options: SimpleNamespace) -> None:
     A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
     mention, -1 for no concept. It may have further columns: accepted (false: the concept is wrong),
     scope (the only document in which it holds), predicate (broad, narrow or related: what the
-    concept is to the mention), reviewer, role (adjudicator, or empty), time.
+    concept is to the mention), reviewer, time, settles (a JSON list of the reviewers whose
+    earlier decisions on the mention count no more).
 
     What linker wrote is taken, too: a table with a row for each mention, with the decisions that
     stand in it, and where a person set the state to accepted, rejected or "no concept"; and

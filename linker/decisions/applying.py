@@ -258,7 +258,7 @@ class Decided:
         those on its long form. Where a document defines a short form, what was decided everywhere
         about these letters does not count, since they may mean something else elsewhere.
         Where the nearest decisions disagree, nothing is said; where others do, they do not count.
-        At each place those of adjudicators stand above the others (see `records.standing`).
+        At each place those that are settled do not count (see `records.standing`).
 
         Args:
             mention: its text.

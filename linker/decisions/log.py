@@ -73,7 +73,7 @@ def _others(done: Done) -> Iterator[tuple[str, ...]]:
         step = done.step
         said = {
             **{"state": "undone" if step.undone else "done", "mention": mention, "scope": scope},
-            **{"reviewer": step.reviewer, "time": step.time, "role": step.role},
+            **{"reviewer": step.reviewer, "time": step.time},
             **{"withdrawn": step.undone, "withdrawn_by": step.undone_by, "step": str(step.id)},
             **{"project": done.project, "words": step.words, "action": action, "value": value},
         }

@@ -21,7 +21,8 @@ from linker.decisions.database import DAMAGED, connect, inserting, now, problem,
 from linker.decisions.records import checked, conflicts, form_of, in_force, standing
 from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
-from linker.files import Pathlike
+from linker.files import Pathlike, parse_json
+from linker.outputs import settles_of
 from linker.text.people import person
 from linker.types import Decision
 
@@ -99,22 +100,28 @@ CREATE TABLE remarks (
     form TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL
 );
 """
-_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: ""}
+_CHANGES = """
+ALTER TABLE details ADD COLUMN settles TEXT NOT NULL DEFAULT '[]';
+UPDATE details SET settles = (
+    SELECT json_group_array(DISTINCT reviewer) FROM decisions WHERE id < details.decision
+) WHERE role = 'adjudicator';
+"""
+_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: _CHANGES}
 """What each schema added; a file of an older one is given it."""
 _LEFT = ("proposals",)
 """Tables that only files of schema 2 have, which nobody reads."""
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
     "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, "
-    "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step, "
-    "coalesce(others, 0) AS others "
+    "coalesce(predicate, '') AS predicate, step, coalesce(others, 0) AS others, "
+    "coalesce(settles, '[]') AS settles "
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
     "LEFT JOIN details ON details.decision = d.id WHERE d.id > ? ORDER BY d.id"
 )
 _COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
 _ADD = inserting("decisions", *_COLUMNS)
-_DETAILS = "role", "predicate", "others"
-_ADD_DETAILS = inserting("details", "decision", "step", *_DETAILS)
+_DETAILS = "predicate", "others", "settles"
+_ADD_DETAILS = inserting("details", "decision", "step", "role", *_DETAILS)
 _WITHDRAWN = (
     "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
     "WHERE w.id > ? ORDER BY w.id"
@@ -138,7 +145,7 @@ class Past:
     is_in_force: bool  # False: it was withdrawn, or a later one replaced it
     withdrawn: str = ""  # when; empty: it was not
     withdrawn_by: str = ""
-    is_overruled: bool = False  # whether it is in force, and one of an adjudicator stands above it
+    is_overruled: bool = False  # whether it is in force, and another one stands above it
 
 
 Seen = tuple[int, int]
@@ -267,7 +274,10 @@ class DecisionStore:
             connection.execute(_ADD, [added])
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             first = last - len(rows) + 1  # without gaps, since nobody else writes
-            details = [[first + n, number, *(rows[n][d] for d in _DETAILS)] for n in detailed]
+            details = [
+                [first + n, number, "", row["predicate"], row["others"], json.dumps(row["settles"])]
+                for n, row in ((n, rows[n]) for n in detailed)
+            ]
             connection.execute(_ADD_DETAILS, [json.dumps(details)])
         ids = enumerate(rows, first)
         return [Decision(**row | {"id": of, "step": number}) for of, row in ids]
@@ -363,9 +373,21 @@ class DecisionStore:
             if found != kinds or row[of_accepted] not in (0, 1):
                 raise self._damage(_wrong(dict(zip(names, row, strict=True))))
         return [
-            Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
-            for withdrawn, by, mention, concept, accepted, *texts in rows
+            Past(
+                Decision(mention, concept, bool(accepted), *texts, self._names(settles)),
+                is_in_force=False,
+                withdrawn=withdrawn,
+                withdrawn_by=by,
+            )
+            for withdrawn, by, mention, concept, accepted, *texts, settles in rows
         ]
+
+    def _names(self, text: str) -> tuple[str, ...]:
+        """The reviewers whom a decision settles."""
+        try:
+            return () if text == "[]" else settles_of(parse_json(text))
+        except ValueError as error:
+            raise self._damage(str(error)) from None
 
     def conflicts(self) -> Sequence[_Decisions]:
         """The mentions on which reviewers disagree, each with the decisions in force on it."""

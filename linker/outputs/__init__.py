@@ -12,7 +12,7 @@ from typing import Any, Protocol, TextIO, cast
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import PREDICATES, ROLES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Iterable[Prediction]]
 """A document with the predictions for its mentions, in their order; None with predictions for loose
@@ -208,12 +208,24 @@ def decision_from_json(record: Any) -> Decision:
         raise ValueError("the concept_id of a decision is neither a text nor null")
     if (predicate := record.get("predicate", "")) not in PREDICATES:
         raise ValueError(f"the predicate of a decision is {predicate!r}")
-    if (role := record.get("role", "")) not in ROLES:
-        raise ValueError(f"the role of a decision is {role!r}")
     if type(others := record.get("others", 0)) is not int or others < 0:
         raise ValueError(f"the others of a decision are {others!r}")
     values = {key: record[key] for key in [*kinds][1:]} | {"others": others}
-    return Decision(record["mention"], identifier or "", **values, predicate=predicate, role=role)
+    settles = settles_of(record.get("settles", []))
+    return Decision(
+        record["mention"], identifier or "", **values, predicate=predicate, settles=settles
+    )
+
+
+def settles_of(names: Any) -> tuple[str, ...]:
+    """The reviewers whose decisions one settles.
+
+    Raises:
+        ValueError: they are no list of texts.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"whom a decision settles is {names!r}; expected a list of reviewers")
+    return tuple(names)
 
 
 def decimals(value: float | None) -> str:

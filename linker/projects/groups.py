@@ -67,7 +67,6 @@ class Verdict:
     confidence: float | None  # of the model's answer that is left; None: people gave it, or none
     reviewers: Sequence[str]
     predicate: Predicate = ""  # what the concept is to the mention
-    is_adjudicated: bool = False  # whether the reviewers are adjudicators
     is_elsewhere: bool = False  # whether all that accept it were made outside the project
 
 

@@ -202,11 +202,10 @@ class Queue:
         if not ruling.by:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
-        is_adjudicated = all(decision.role for decision in ruling.by)
         steps = (decision.step for decision in ruling.by if decision.accepted)
         is_elsewhere = self._steps.isdisjoint(steps)
         predicate = predicate_in(ruling.by) or ""
-        said = reviewers, predicate, is_adjudicated, is_elsewhere
+        said = reviewers, predicate, is_elsewhere
         is_answered = bool(ruling.parts) and self._can_answer(ruling.parts)
         if len(ruling.parts) == 1 and is_answered:
             (identifier,) = ruling.parts
@@ -464,7 +463,6 @@ class Queue:
             "note": self.remarks.get((group.form, "note"), ""),
             "differs": row.is_other,
             "reviewers": list(verdict.reviewers) if verdict else [],
-            "adjudicated": verdict is not None and verdict.is_adjudicated,
             "predicate": verdict.predicate if verdict else "",
             "first": first,
         }

@@ -149,8 +149,6 @@ def _router(service: Service) -> APIRouter:
             "limits": asdict(service.limits),
             "decisions": service.store is not None,
             "reviewer": caller.reviewer or None,
-            "role": caller.role,
-            "may_adjudicate": caller.may_adjudicate,
             "version": VERSION,
         }
 

@@ -18,7 +18,7 @@ from linker.decisions.store import DecisionStore
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
-from linker.types import PREDICATES, ROLES, Decision
+from linker.types import PREDICATES, Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -31,7 +31,7 @@ ONE = st.builds(
     TEXT,
     TEXT,
     TEXT,
-    role=st.sampled_from(ROLES),
+    settles=st.sampled_from([(), ("ann", ""), ("a; b",)]),
     others=st.integers(0, 3),
 )
 
@@ -142,9 +142,9 @@ def test_a_pipe_is_read_whole(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_an_adjudicator_overrules_is_neither_a_mapping_nor_learnt() -> None:
+def test_what_is_settled_is_neither_a_mapping_nor_learnt() -> None:
     reviewed = [Decision("m", "A:1", reviewer="ann", id=1), Decision("n", "B:1", id=2)]
-    settled = Decision("m", "A:2", reviewer="eve", role="adjudicator", id=3)
+    settled = Decision("m", "A:2", reviewer="eve", settles=("ann",), id=3)
     overruled = {"another decision stands above it": 1}
     file = io.StringIO()
     assert exchange.export([*reviewed, settled], "mentions", file, None) == overruled
@@ -159,7 +159,7 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
     early, late = (f"{year}-01-01T00:00:00+00:00" for year in (2020, 2090))
     with DecisionStore(tmp_path / "d.sqlite") as store:
         store.add([Decision("m", "A", time=late)], Step("accepted A for m", "ann"))
-        store.add([Decision("m", "B", reviewer="eve", role="adjudicator", time=early)])
+        store.add([Decision("m", "B", reviewer="eve", settles=[""], time=early)])
         with store.transaction() as connection:
             number = add_step(connection, Step("wrote a note", "bob", time=early))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'note', 'Why?')", (number,))

@@ -57,7 +57,7 @@ def test_a_broader_concept_answers_and_is_exported_as_such(client: Any) -> None:
         form: client.get("/decisions/export", params={"format": form}).text
         for form in ("tsv", "sssom", "mentions")
     }
-    assert exported["tsv"].endswith("\tbroad\t\n")
+    assert exported["tsv"].endswith("\tbroad\t\t\n")
     assert "skos:broadMatch" in exported["sssom"]
     assert "cough" not in exported["mentions"]
     again = {"mention": "odd cough", "concept_id": "MESH:D001943", "reviewer": "Ada"}

@@ -749,7 +749,7 @@ def test_a_row_of_a_download_says_who_decided(page: Any, fake: Fake, tmp_path: P
     accepted, nothing, composite, plain = csv.DictReader(io.StringIO(file.read_text()))
     (decision,) = json.loads(accepted["decisions"])
     assert decision.keys() == {
-        "mention", "concept_id", "accepted", "predicate", "scope", "reviewer", "time", "id", "role",
+        "mention", "concept_id", "accepted", "predicate", "scope", "reviewer", "time", "id",
     }  # fmt: skip
     wanted = {"mention": "breast cancers", "concept_id": "MESH:D001943", "confidence": "1.0000"}
     wanted |= {"name": "Breast Neoplasms", "matched_name": accepted["matched_name"]}

@@ -534,13 +534,13 @@ def test_a_table_has_no_documents_to_export(client: Any) -> None:
     assert "holds documents" in answer.json()["error"]
 
 
-def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) -> None:
+def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> None:
     project = create(client, TABLE)["id"]
     keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
 
-    def said(reviewer: str, mention: str, concept: str, role: str = "") -> None:
-        record = {"key": keys[mention], "concept_id": concept}
-        body = {"reviewer": reviewer, "role": role, "decisions": [record]}
+    def said(reviewer: str, mention: str, concept: str, *settles: str) -> None:
+        record = {"key": keys[mention], "concept_id": concept, "settles": settles}
+        body = {"reviewer": reviewer, "decisions": [record]}
         answer = client.post(f"/projects/{project}/decisions", json=body)
         assert answer.status_code == 201, answer.text
 
@@ -556,10 +556,10 @@ def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) 
     assert (row["mention"], row["state"]) == ("A-T", "disputed")
     assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
     assert [r["mention"] for r in queue(client, project, show="disputed")["rows"]] == ["A-T"]
-    said("Eve", "A-T", "MESH:D001260", "adjudicator")
+    said("Eve", "A-T", "MESH:D001260", "Ada", "Bob")
     rows = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
-    by = [(rows[m]["reviewers"], rows[m]["adjudicated"]) for m in ("A-T", "breast cancer")]
-    assert by == [(["Eve"], True), (["Ada", "Bob"], False)]
+    by = [rows[mention]["reviewers"] for mention in ("A-T", "breast cancer")]
+    assert by == [["Eve"], ["Ada", "Bob"]]
     assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
     assert client.get(f"/projects/{project}").json()["states"]["accepted"] == 3
 
@@ -824,7 +824,7 @@ def test_one_answer_that_is_accepted_in_bulk_was_not_looked_at(client: Any) -> N
 
 def test_who_looks_stands_above_a_bulk(client: Any) -> None:
     project = create(client, TABLE)["id"]
-    body = {"reviewer": "Ada", "role": "adjudicator", "filter": {}}
+    body = {"reviewer": "Ada", "filter": {}}
     assert client.post(f"/projects/{project}/accept", json=body).json()["accepted"] == 3
     rows = {row["mention"]: row["key"] for row in queue(client, project, show="in-bulk")["rows"]}
     for mention, concept, accepted in (

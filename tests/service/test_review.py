@@ -416,7 +416,7 @@ def test_what_differs_from_the_file(make: Make, show: Open) -> None:
     expect(page.locator("#rows .signs")).to_have_count(0)
 
 
-def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -> None:
+def test_reviewers_disagree_and_a_third_settles(make: Make, show: Open) -> None:
     project = make()
     ada, bob = show(project, "Ada", sort="document"), show(project, "Bob", sort="document")
     ada.keyboard.press("a")
@@ -440,15 +440,12 @@ def test_reviewers_disagree_and_an_adjudicator_settles(make: Make, show: Open) -
     expect(others).to_contain_text("Reviewers disagree on 1 row")
     expect(others).to_contain_text("Leukemia MESH:D007938 by Ada")
     expect(others).to_contain_text("no concept by Bob")
-    expect(others.get_by_role("button", name="Settle")).to_have_count(0)
     ada.fill("#reviewer", "Cid")
-    ada.select_option("#role", "adjudicator")
     others.get_by_role("button", name="Settle leukaemia as no concept").click()
     expect(others).to_contain_text("Reviewers disagree nowhere.")
-    ada.select_option("#role", "")
-    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid (adjudicator)")
+    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid")
     bob.locator("#rows .row").first.click()
-    expect(bob.locator("#decisions")).to_contain_text("no concept by Cid as adjudicator")
+    expect(bob.locator("#decisions")).to_contain_text("settles what was said by Ada, Bob")
 
 
 def test_what_is_disputed_in_one_document_is_settled_there(
@@ -463,7 +460,6 @@ def test_what_is_disputed_in_one_document_is_settled_there(
         asked(f"{address}{project}/decisions", body)
     page = show(project, "Cid", show="all")
     page.keyboard.press("c")
-    page.select_option("#role", "adjudicator")
     page.get_by_role("button", name="Settle leukaemia as no concept").click()
     status(page, "Settled.")
     rows = asked(f"{address}{project}/queue?sort=document")["rows"]

@@ -9,11 +9,11 @@ import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicat
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
 import { MOST, answersOf, confidenceOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
-import { showDecisions } from "./verdicts.js";
+import { disputants, showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
-   * entry, a decision {ids, accepted, predicate, asWritten, isHere} on it, and the decision in
+   * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, and the decision in
    * words; `withdraw` with a decision.
    */
   constructor(page) {
@@ -165,7 +165,8 @@ export class Panel {
     const what = ids.length ? ids.join(" and ") : "no concept";
     const predicate = accepted && ids.length ? chosenKind() : "";
     const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.`;
-    const decision = { mention, ids, accepted, predicate, asWritten, isHere };
+    const settles = disputants(entry.prediction);
+    const decision = { mention, ids, accepted, predicate, asWritten, isHere, settles };
     chooseKind(); // what is decided next is exact again
     return attempt(() => this.page.decide(entry, decision, words));
   }

@@ -232,7 +232,7 @@ function rowElement(row, place) {
   const names = row.answers.map((answer) => answer?.name ?? noneOf(row)).join(" | ");
   const ids = row.answers.map((answer) => answer?.concept_id ?? "–").join(" | ");
   const kind = row.predicate && ` as ${row.predicate}`;
-  const who = row.reviewers.join(", ") + (row.adjudicated ? " (adjudicator)" : "");
+  const who = row.reviewers.join(", ");
   const by = who && ` · ${who}`;
   const sure = row.confidence === null ? "" : percent(row.confidence);
   const signs = [row.differs && "≠", row.flag && "⚑", row.note && "✎"].filter(Boolean).join(" ");
