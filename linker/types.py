@@ -16,14 +16,11 @@ from linker import views
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
-State = Literal[
-    "model", "accepted", "accepted in bulk", "rejected", "open", "no concept", "disputed"
-]
+State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
 """What people said of a mention that was linked.
 
-- model: nothing; the model answers.
+- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked.
 - accepted: the concepts of the answer are right.
-- accepted in bulk: the answer was accepted together with others, and nobody looked at it.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
 - open: some concepts are wrong, and the model is sure of no other; there is no answer.
 - no concept: the dictionary has no concept for it.
@@ -417,8 +414,7 @@ class Decision:
     id: int | None = None  # given by the store; later decisions have larger ones
     predicate: Predicate = ""
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
-    # with how many others it was accepted in bulk, so that nobody looked at it; 0: somebody did
-    others: int = 0
+    bulk: bool = False  # whether it was accepted with others, so that nobody looked at it
     settles: tuple[str, ...] = ()  # the reviewers whose earlier decisions count no more beside it
 
     def to_dict(self) -> dict[str, Any]:
@@ -432,7 +428,7 @@ class Decision:
             "reviewer": self.reviewer,
             "time": self.time,
             "id": self.id,
-            **({"others": self.others} if self.others else {}),
+            **({"bulk": True} if self.bulk else {}),
             **({"settles": [*self.settles]} if self.settles else {}),
         }
 

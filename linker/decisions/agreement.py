@@ -63,7 +63,7 @@ def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
     for decisions in places:
         said = defaultdict[str, list[Decision]](list)
         for decision in decisions:
-            if not (decision.settles or decision.others):
+            if not (decision.settles or decision.bulk):
                 name = names.setdefault(person(decision.reviewer), decision.reviewer)
                 said[name].append(decision)
         for one, other in itertools.combinations(sorted(said), 2):

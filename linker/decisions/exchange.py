@@ -47,9 +47,9 @@ Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
-    *("scope", "reviewer", "time", "model", "release", "predicate", "others", "settles"),
+    *("scope", "reviewer", "time", "model", "release", "predicate", "bulk", "settles"),
 )
-_OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
+_OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope", "others": "bulk"}
 _BEHIND = ("predicate", "flag", "note")
 """Columns that count behind that of the decisions alone: before it they are a user's own."""
 _ADDED = re.compile(
@@ -115,9 +115,8 @@ def cells(d: Decision) -> tuple[str, ...]:
     """The cells of `COLUMNS`."""
     accepted = "true" if d.accepted else "false"
     number = "" if d.id is None else str(d.id)
-    others = str(d.others) if d.others else ""
     settles = json.dumps(d.settles) if d.settles else ""
-    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate, others, settles)
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate, "true" * d.bulk, settles)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
@@ -301,20 +300,9 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     yield Decision(
         *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
         predicate=reviewed.predicate_of(cells["predicate"]),
-        others=_others(cells["others"]),
+        bulk=cells["bulk"].lower() not in ("", *_NO),
         settles=settles_of(parse_json(cells["settles"] or "[]")),
     )
-
-
-def _others(cell: str) -> int:
-    """The number in a cell; 0 where it is empty.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if cell and not (cell.isascii() and cell.isdecimal() and len(cell) < 10):
-        raise ValueError(f"others is {cell!r}; expected with how many it was accepted in bulk")
-    return int(cell or 0)
 
 
 def add_new(
@@ -352,7 +340,7 @@ def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
     said = d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate
-    return form_of(d.mention), *said, bool(d.others), *d.settles
+    return form_of(d.mention), *said, d.bulk, *d.settles
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
@@ -394,7 +382,7 @@ def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
     is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
     for d in of_place:
         whys = {
-            "accepted in bulk": bool(d.others),
+            "accepted in bulk": d.bulk,
             _OVERRULED: d not in counting,
             "reviewers disagree": is_disputed,
             "the concept is broader, narrower or related": is_inexact,

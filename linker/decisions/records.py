@@ -104,13 +104,12 @@ Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
 
 
-def voice(decision: Decision) -> tuple[str, bool, bool]:
+def voice(decision: Decision) -> tuple[str, bool]:
     """Which decisions replace each other: those of one reviewer.
 
-    What was accepted in bulk, at which nobody looked, replaces nothing that somebody said; nor does
-    what settles a dispute, beside which it does not count.
+    What settles a dispute replaces nothing that its reviewer said, which does not count beside it.
     """
-    return person(decision.reviewer), bool(decision.others), bool(decision.settles)
+    return person(decision.reviewer), bool(decision.settles)
 
 
 def in_force(
@@ -136,19 +135,19 @@ def in_force(
 
 def latest(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that are in force of the decisions on a mention, in a scope; see `in_force`."""
-    kept: dict[tuple[str, bool, bool, str], Decision] = {}  # the accepted one has the id ""
+    kept: dict[tuple[str, bool, str], Decision] = {}  # the accepted one has the id ""
     for decision in decisions:
-        *who, settles = voice(decision)
+        name, settles = voice(decision)
         ids = concepts_of(decision)
         for of_settling in {settles, True}:
-            accepted = *who, of_settling, ""
+            accepted = name, of_settling, ""
             earlier = concepts_of(kept[accepted]) if accepted in kept else ()
             if decision.accepted or not set(ids).isdisjoint(earlier):
                 kept.pop(accepted, None)
             for identifier in ids:
-                kept.pop((*who, of_settling, identifier), None)
+                kept.pop((name, of_settling, identifier), None)
         said = [""] if decision.accepted else ids
-        kept.update({(*who, settles, identifier): decision for identifier in said})
+        kept.update({(name, settles, identifier): decision for identifier in said})
     return [*kept.values()]
 
 
@@ -165,9 +164,9 @@ def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
             kept += [d] if person(d.reviewer) not in settled else []
             settled |= {person(name) for name in (*d.settles, *[d.reviewer] * bool(d.settles))}
         decisions = kept[::-1]
-    seen = [d for d in decisions if not d.others]
+    seen = [d for d in decisions if not d.bulk]
     if 0 < len(seen) < len(decisions):
-        decisions = [d for d in decisions if not (d.others and _is_below(d, seen))]
+        decisions = [d for d in decisions if not (d.bulk and _is_below(d, seen))]
     return decisions
 
 

@@ -101,6 +101,8 @@ CREATE TABLE remarks (
 );
 """
 _CHANGES = """
+ALTER TABLE details RENAME COLUMN others TO bulk;
+UPDATE details SET bulk = bulk > 0;
 ALTER TABLE details ADD COLUMN settles TEXT NOT NULL DEFAULT '[]';
 UPDATE details SET settles = (
     SELECT json_group_array(DISTINCT reviewer) FROM decisions WHERE id < details.decision
@@ -113,14 +115,14 @@ _LEFT = ("proposals",)
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
     "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, "
-    "coalesce(predicate, '') AS predicate, step, coalesce(others, 0) AS others, "
+    "coalesce(predicate, '') AS predicate, step, coalesce(bulk, 0) AS bulk, "
     "coalesce(settles, '[]') AS settles "
     "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
     "LEFT JOIN details ON details.decision = d.id WHERE d.id > ? ORDER BY d.id"
 )
 _COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
 _ADD = inserting("decisions", *_COLUMNS)
-_DETAILS = "predicate", "others", "settles"
+_DETAILS = "predicate", "bulk", "settles"
 _ADD_DETAILS = inserting("details", "decision", "step", "role", *_DETAILS)
 _WITHDRAWN = (
     "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
@@ -134,7 +136,7 @@ _VERSION = (
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _Decisions = list[Decision]  # the method `list` hides the class
 _FIELDS = [field.name for field in fields(Decision)]
-_TYPES = {"accepted": int, "id": int, "step": int, "others": int}  # of columns that are no texts
+_TYPES = {"accepted": int, "id": int, "step": int, "bulk": int}  # of columns that are no texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +277,14 @@ class DecisionStore:
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             first = last - len(rows) + 1  # without gaps, since nobody else writes
             details = [
-                [first + n, number, "", row["predicate"], row["others"], json.dumps(row["settles"])]
+                [
+                    first + n,
+                    number,
+                    "",
+                    row["predicate"],
+                    int(row["bulk"]),
+                    json.dumps(row["settles"]),
+                ]
                 for n, row in ((n, rows[n]) for n in detailed)
             ]
             connection.execute(_ADD_DETAILS, [json.dumps(details)])
@@ -374,18 +383,20 @@ class DecisionStore:
                 raise self._damage(_wrong(dict(zip(names, row, strict=True))))
         return [
             Past(
-                Decision(mention, concept, bool(accepted), *texts, self._names(settles)),
+                Decision(mention, concept, bool(accepted), *self._typed(*rest)),
                 is_in_force=False,
                 withdrawn=withdrawn,
                 withdrawn_by=by,
             )
-            for withdrawn, by, mention, concept, accepted, *texts, settles in rows
+            for withdrawn, by, mention, concept, accepted, *rest in rows
         ]
 
-    def _names(self, text: str) -> tuple[str, ...]:
-        """The reviewers whom a decision settles."""
+    def _typed(self, *values: Any) -> Sequence[Any]:
+        """The last values of a row as a decision has them: also the flag, and whom it settles."""
+        *texts, bulk, names = values
         try:
-            return () if text == "[]" else settles_of(parse_json(text))
+            settles = () if names == "[]" else settles_of(parse_json(names))
+            return *texts, bool(bulk), settles
         except ValueError as error:
             raise self._damage(str(error)) from None
 

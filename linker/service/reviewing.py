@@ -122,8 +122,12 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         for place, (new, row, scope) in enumerate(await workbench.ask(number, read, ())):
             text = row.group.mention if new.as_written else row.group.text
             decision = _decision(service, body, text, new.concept_id, scope)
-            said = {"accepted": new.accepted, "predicate": new.predicate}
-            decision = dataclasses.replace(decision, **said, settles=tuple(new.settles))
+            decision = dataclasses.replace(
+                decision,
+                accepted=new.accepted,
+                predicate=new.predicate,
+                settles=tuple(new.settles),
+            )
             try:
                 decisions.append(identified(decision, dictionary))
             except LinkerError as error:
@@ -160,9 +164,8 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         figures, wanted = await workbench.ask(number, read)
 
         def made() -> list[Decision]:
-            others = max(1, len(wanted) - 1)  # also one alone was accepted without a look
             return [
-                dataclasses.replace(_decision(service, body, text, ids, scope), others=others)
+                dataclasses.replace(_decision(service, body, text, ids, scope), bulk=True)
                 for (_, scope), (text, ids) in wanted.items()
             ]
 

@@ -67,17 +67,17 @@ def test_what_was_accepted_in_bulk_is_as_sure_as_the_model(linker: Linker) -> No
     found, sure = BREAST, before.parts[0].confidence
     assert sure is not None
     assert sure < 1.0
-    in_bulk, alone = Decision("breast cancer", found, others=4), Decision("breast cancer", found)
+    in_bulk = Decision("breast cancer", found, reviewer="ann", bulk=True)
     prediction = answer(linker, "breast cancer", in_bulk)
-    assert prediction.state == "accepted in bulk"
+    assert (prediction.state, prediction.decisions) == ("model", (in_bulk,))
     assert prediction.parts == before.parts
-    seen = answer(linker, "breast cancer", in_bulk, alone)
+    seen = answer(linker, "breast cancer", in_bulk, Decision("breast cancer", found))
     assert (seen.state, seen.parts[0].candidates[0].source) == ("accepted", DECISION)
     assert seen.parts[0].confidence == 1.0
-    # the model answers otherwise: what it does not say itself is from a decision
-    other = answer(linker, "breast cancer", Decision("breast cancer", ATAXIA, others=4))
-    assert other.state == "accepted in bulk"
-    assert other.parts[0].candidates[0].source == DECISION
+    # the model answers otherwise
+    other = answer(linker, "breast cancer", replace(in_bulk, concept_id=ATAXIA))
+    assert other.state == "model"
+    assert other.parts[0].candidates[0].source == ""
     assert (other.parts[0].candidates[0].concept_id, other.parts[0].confidence) == (ATAXIA, None)
 
 

@@ -6,6 +6,7 @@ import io
 import os
 import string
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ ONE = st.builds(
     TEXT,
     TEXT,
     settles=st.sampled_from([(), ("ann", ""), ("a; b",)]),
-    others=st.integers(0, 3),
+    bulk=st.booleans(),
 )
 
 
@@ -177,16 +178,18 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
 
 def test_what_was_accepted_in_bulk_is_neither_curated_nor_learnt(tmp_path: Path) -> None:
     alone = Decision("gout", "MESH:D6073", True, "", "ann", "2026-01-02")
-    in_bulk = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", others=411)
-    split = Decision("a and b", "MESH:D1|MESH:D2", True, "", "ann", "2026-01-02", others=411)
+    in_bulk = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", bulk=True)
+    split = Decision("a and b", "MESH:D1|MESH:D2", True, "", "ann", "2026-01-02", bulk=True)
     every = [alone, in_bulk, split]
     for form in ("tsv", "sssom"):
         file = io.StringIO()
         exchange.export(every, form, file, None)
-        assert list(exchange.read(table(tmp_path, file.getvalue()))) == every
+        back = list(exchange.read(table(tmp_path, file.getvalue())))
+        whose = ["ann", "ann", "ann"] if form == "tsv" else ["ann", "", ""]
+        assert back == [replace(d, reviewer=who) for d, who in zip(every, whose, strict=True)]
     claims = [tuple(line.split("\t")[5:7]) for line in file.getvalue().splitlines()[-4:]]
     unseen = ("semapv:UnspecifiedMatching", "")  # whoever accepted it is not its author
     assert claims == [("semapv:ManualMappingCuration", "ann"), unseen, unseen, unseen]
     assert exchange.taught([[alone], [in_bulk], [split]]) == [alone]
-    with pytest.raises(InputError, match="others is 'x'"):
-        list(exchange.read(table(tmp_path, "mention\tconcept_id\tothers\ngout\tA\tx\n")))
+    before = "mention\tconcept_id\tothers\ngout\tA\t9\nALS\tB\t\n"  # with how many, as it was
+    assert [d.bulk for d in exchange.read(table(tmp_path, before))] == [True, False]

@@ -125,26 +125,25 @@ def test_a_decision_settles_what_those_that_it_names_said_before(
     assert standing(of_place) == [records[place] for place in counting]
 
 
-BULK = Decision("m", "A:1", reviewer="ann", others=9)
+BULK = Decision("m", "A:1", reviewer="ann", bulk=True)
 
 
 @pytest.mark.parametrize(
     ("said", "counts"),
     [
-        (Decision("m", "A:1", reviewer="ann"), False),  # she looked at it later
         (Decision("m", "A:1", reviewer="bob"), False),
         (Decision("m", "A:2", reviewer="bob"), False),
         (Decision("m", "", reviewer="bob"), False),
         (Decision("m", "A:1", False, reviewer="bob"), False),
         (Decision("m", "A:2", False, reviewer="bob"), True),  # it was not the answer of the bulk
-        (Decision("m", "A:2", reviewer="bob", others=3), True),  # nobody looked at either
+        (Decision("m", "A:2", reviewer="bob", bulk=True), True),  # nobody looked at either
     ],
 )
 def test_what_was_accepted_in_bulk_counts_where_nobody_looked(said: Decision, counts: bool) -> None:
     for decisions in ([BULK, said], [said, BULK]):  # also where it was stored later
         assert in_force(decisions) == {("m", ""): decisions}
         assert (BULK in standing(decisions)) == counts
-        assert disagree(decisions) == (said.others > 0)
+        assert disagree(decisions) == (said.bulk)
 
 
 def test_scopes_and_forms_are_apart() -> None:

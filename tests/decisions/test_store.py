@@ -75,6 +75,7 @@ def test_a_file_of_schema_2_keeps_what_people_said(path: Path, read_only: bool) 
         assert [p.decision.id for p in store.history()] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert [decision.id for decision in store.list()] == [1, 2, 3, 5, 6, 7, 8, 9]
         settled = [p.decision.settles for p in store.history()]
+        assert [p.decision.id for p in store.history() if p.decision.bulk] == [4, 5, 6]
         assert [{*names} for names in settled] == [set(), set(), {"ann", "bob"}, *[set()] * 6]
         assert [[d.id for d in said] for said in store.conflicts()] == [[8, 9]]
     with DecisionStore(path) as store, store.reading() as connection:

@@ -1,7 +1,7 @@
 /* What reviewers decided, in words, and shown for a mention with buttons that withdraw it. */
 
 import { nameOf } from "./concept.js";
-import { button, byId, fill, make, plural } from "./elements.js";
+import { button, byId, fill, make } from "./elements.js";
 import { markOf } from "./predicates.js";
 import { NO_CONCEPT } from "./session.js";
 
@@ -37,10 +37,10 @@ export function showDecisions(prediction, withdraw) {
 
 /** What was decided, by whom, when and where. */
 export function sentence(decision) {
-  const { scope, time, others, settles = [] } = decision;
+  const { scope, time, bulk, settles = [] } = decision;
   const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
   const where = scope ? `in document ${scope}` : "everywhere";
-  const inBulk = others ? `, in bulk with ${plural(others, "other answer")}` : "";
+  const inBulk = bulk ? ", in bulk" : "";
   const names = settles.map((name) => whoOf({ reviewer: name })).join(", ");
   const settled = names && `, settles what was said by ${names}`;
   const facts = ` by ${whoOf(decision)}${when}, ${where}${inBulk}${settled}`;
