@@ -16,14 +16,11 @@ from linker import views
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
 Operator = Literal["one_of", "all_of"]
-State = Literal[
-    "model", "accepted", "accepted in bulk", "rejected", "open", "no concept", "disputed"
-]
+State = Literal["model", "accepted", "rejected", "open", "no concept", "disputed"]
 """What people said of a mention that was linked.
 
-- model: nothing; the model answers.
+- model: nothing; the model answers, or what was accepted in bulk, at which nobody looked.
 - accepted: the concepts of the answer are right.
-- accepted in bulk: the answer was accepted together with others, and nobody looked at it.
 - rejected: some concepts are wrong; the model answers with another, of which it is sure enough.
 - open: some concepts are wrong, and the model is sure of no other; there is no answer.
 - no concept: the dictionary has no concept for it.
@@ -394,10 +391,6 @@ ReadingKind = Literal["whole", "expanded", "split", "shortened", "respelt"]
 """How a mention is read: as it is written, or in the way that `Reading` says."""
 
 
-Role = Literal["", "adjudicator"]
-"""In which role somebody decided; an adjudicator's decision stands above those of reviewers."""
-ROLES: tuple[Role, ...] = get_args(Role)
-
 Predicate = Literal["", "broad", "narrow", "related"]
 """What an accepted concept is to the mention, as SSSOM has it: empty is exact, `broad` a concept
 that is broader than the mention. Of several parts it is what each concept is to the whole."""
@@ -419,11 +412,10 @@ class Decision:
     model: str = ""  # fingerprint of the model whose answer was reviewed
     release: str = ""  # release of the dictionary that the id is of, or its checksum
     id: int | None = None  # given by the store; later decisions have larger ones
-    role: Role = ""
     predicate: Predicate = ""
     step: int | None = None  # what it was made together with, given by the store; see `steps` there
-    # with how many others it was accepted in bulk, so that nobody looked at it; 0: somebody did
-    others: int = 0
+    bulk: bool = False  # whether it was accepted with others, so that nobody looked at it
+    settles: tuple[str, ...] = ()  # the reviewers whose earlier decisions count no more beside it
 
     def to_dict(self) -> dict[str, Any]:
         """What was said, as an object that `json` can write; `concept_id` None is no concept."""
@@ -436,8 +428,8 @@ class Decision:
             "reviewer": self.reviewer,
             "time": self.time,
             "id": self.id,
-            "role": self.role,
-            **({"others": self.others} if self.others else {}),
+            **({"bulk": True} if self.bulk else {}),
+            **({"settles": [*self.settles]} if self.settles else {}),
         }
 
 

@@ -40,7 +40,8 @@ def decide(options: SimpleNamespace) -> None:
     A table (tsv, csv, xlsx) has the columns mention and concept_id, "A|B" for the parts of a
     mention, -1 for no concept. It may have further columns: accepted (false: the concept is wrong),
     scope (the only document in which it holds), predicate (broad, narrow or related: what the
-    concept is to the mention), reviewer, role (adjudicator, or empty), time.
+    concept is to the mention), reviewer, time, settles (a JSON list of the reviewers whose
+    earlier decisions on the mention count no more).
 
     What linker wrote is taken, too: a table with a row for each mention, with the decisions that
     stand in it, and where a person set the state to accepted, rejected or "no concept"; and
@@ -164,28 +165,21 @@ def withdraw(options: SimpleNamespace) -> None:
     decisions,
     decisions=_FILE,
     form=o.choice(
-        ("tsv", "mentions", "sssom", "log", "proposals"),
+        ("tsv", "mentions", "sssom", "log"),
         "tsv: for linker decisions import; mentions: for linker train; sssom: mappings; "
-        "log: who did what when, also what holds no more; proposals: the new terms that people "
-        "proposed, as a template of ROBOT.",
+        "log: who did what when, also what holds no more.",
         flags="--format",
     ),
     dictionary=o.option("Dictionary or model with the names.", "PATH", flags="--dict"),
     output=o.OUTPUT,
 )
 def export(options: SimpleNamespace) -> None:
-    """Write the decisions that are in force to a file, or the terms that people proposed."""
-    from linker.decisions import exchange, log, proposals
+    """Write the decisions that are in force to a file."""
+    from linker.decisions import exchange, log
     from linker.decisions.store import DecisionStore
 
     path = options.dictionary
     dictionary = reading.read([path], options) if path else None
-    if options.form == "proposals":
-        with DecisionStore(options.decisions, read_only=True) as store:
-            terms = proposals.listed(store)
-        with common.writing(options.output, [options.decisions]) as file:
-            proposals.write(terms, file, partial(exchange.name_of, dictionary))
-        return
     with DecisionStore(options.decisions, read_only=True) as store:
         if options.form == "log":
             with common.writing(options.output, [options.decisions]) as file:
@@ -288,11 +282,9 @@ def learn(options: SimpleNamespace) -> None:
         tell(activity.what, what=activity.what, share=round(activity.share or 0.0, 2))
 
     with DecisionStore(options.decisions, read_only=True) as store:
-        rows, reviewed = store.list(), learning.Reviewed()
-        linker = Linker.load(options.model)
-        if store.has_projects:
-            with store.reading() as connection:
-                reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
+        rows, linker = store.list(), Linker.load(options.model)
+        with store.reading() as connection:
+            reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
     lessons = learning.lessons_of(rows, linker)
     linker, compared = learning.learn(linker, lessons, options.known, report, reviewed)
     report(Activity("writing the model", 0.95))

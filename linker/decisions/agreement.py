@@ -47,9 +47,10 @@ class Agreement:
 
 
 def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
-    """The agreement of reviewers; adjudicators, who saw what they said, do not count.
+    """The agreement of reviewers.
 
-    Neither do decisions that were made in bulk, at which nobody looked.
+    Decisions that settle a dispute, which was seen, do not count, nor those that were made in bulk,
+    at which nobody looked.
 
     Two reviewers agree on a mention where they accept the same concepts, in whatever order those of
     its parts are, or say that there is none, or accept nothing and reject the same concepts.
@@ -62,7 +63,7 @@ def agreement(places: Iterable[Sequence[Decision]]) -> Agreement:
     for decisions in places:
         said = defaultdict[str, list[Decision]](list)
         for decision in decisions:
-            if not (decision.role or decision.others):
+            if not (decision.settles or decision.bulk):
                 name = names.setdefault(person(decision.reviewer), decision.reviewer)
                 said[name].append(decision)
         for one, other in itertools.combinations(sorted(said), 2):

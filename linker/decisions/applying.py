@@ -63,13 +63,13 @@ class Ruling:
     @property
     def is_in_bulk(self) -> bool:
         """Whether the answer was accepted with others, so that nobody looked at it."""
-        return bool(self.parts) and all(d.others for d in self.by if d.accepted)
+        return bool(self.parts) and all(d.bulk for d in self.by if d.accepted)
 
     @property
     def state(self) -> State:
         """The state of a mention that is answered by its parts."""
         if self.is_in_bulk:
-            return "accepted in bulk"
+            return "rejected" if self.rejected else "model"
         return "accepted" if any(self.parts) else "no concept"
 
     @property
@@ -258,7 +258,7 @@ class Decided:
         those on its long form. Where a document defines a short form, what was decided everywhere
         about these letters does not count, since they may mean something else elsewhere.
         Where the nearest decisions disagree, nothing is said; where others do, they do not count.
-        At each place those of adjudicators stand above the others (see `records.standing`).
+        At each place those that are settled do not count (see `records.standing`).
 
         Args:
             mention: its text.
@@ -339,9 +339,7 @@ class Decided:
         marked, item = explaining.marked(mention, document)
         predictions = self._linker.link([item], k=k, within=within, decisions=self)
         prediction = next(p for p in predictions if p.mention == marked)
-        return (
-            explained if prediction.state == "model" else replace(explained, by_decision=prediction)
-        )
+        return replace(explained, by_decision=prediction) if prediction.decisions else explained
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""
@@ -363,21 +361,17 @@ class Decided:
         """The part with an accepted concept first; with none where the id is empty."""
         candidates = part.candidates or tuple(filter(None, [part.rejected]))
         others = tuple(c for c in candidates if c.concept_id not in ruling.rejected | {identifier})
-        if ruling.is_in_bulk and part.best and part.best.concept_id == identifier:
-            return replace(part, candidates=(part.best, *others))
-        others = tuple(replace(c, confidence=c.confidence and 0.0) for c in others)
+        if not ruling.is_in_bulk:
+            others = tuple(replace(c, confidence=c.confidence and 0.0) for c in others)
         if not identifier:
             return replace(part, candidates=others, nil=True, rejected=None)
         dictionary = self._linker.dictionary
         name = dictionary.preferred_name(dictionary.rows(identifier)[0])
         unfound = Candidate(identifier, name, name, 1.0)  # where the model did not find it
         found = next((c for c in candidates if c.concept_id == identifier), unfound)
-        first = replace(
-            found,
-            score=max((candidate.score for candidate in candidates), default=1.0),
-            source=DECISION,
-            confidence=found.confidence if ruling.is_in_bulk else 1.0,
-        )
+        first, highest = found, max((candidate.score for candidate in candidates), default=1.0)
+        if not ruling.is_in_bulk:
+            first = replace(found, score=highest, source=DECISION, confidence=1.0)
         kept = (first, *others)[: max(1, len(candidates))]
         return replace(part, candidates=kept, nil=False, rejected=None)
 

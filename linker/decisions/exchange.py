@@ -7,6 +7,7 @@ The table has a header and a row for each decision, quoted as all our tables are
 from __future__ import annotations
 
 import io
+import json
 import logging
 import re
 from collections import Counter
@@ -33,12 +34,12 @@ from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
-from linker.files import OpenFile, Pathlike, open_binary, read_lines, reading, tables
+from linker.files import OpenFile, Pathlike, open_binary, parse_json, read_lines, reading, tables
 from linker.files.rows import TableRow
-from linker.outputs import sssom, tsv
+from linker.outputs import settles_of, sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
-from linker.types import ROLES, Decision, Role
+from linker.types import Decision
 
 logger = logging.getLogger(__name__)
 
@@ -46,9 +47,9 @@ Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
 COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
-    *("scope", "reviewer", "time", "model", "release", "role", "predicate", "others"),
+    *("scope", "reviewer", "time", "model", "release", "predicate", "bulk", "settles"),
 )
-_OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope"}
+_OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope", "others": "bulk"}
 _BEHIND = ("predicate", "flag", "note")
 """Columns that count behind that of the decisions alone: before it they are a user's own."""
 _ADDED = re.compile(
@@ -70,7 +71,7 @@ def export(
 ) -> Counter[str]:
     """Write decisions in a format.
 
-    Mappings and mentions leave out those above which a decision of an adjudicator stands.
+    Mappings and mentions leave out those that another decision settles.
 
     Args:
         decisions: those in force, in order of entry.
@@ -114,8 +115,8 @@ def cells(d: Decision) -> tuple[str, ...]:
     """The cells of `COLUMNS`."""
     accepted = "true" if d.accepted else "false"
     number = "" if d.id is None else str(d.id)
-    others = str(d.others) if d.others else ""
-    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.role, d.predicate, others)
+    settles = json.dumps(d.settles) if d.settles else ""
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate, "true" * d.bulk, settles)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
@@ -204,6 +205,8 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
             that of their states or of the decisions that were applied.
     """
     names = places_of(table.header)
+    if "role" in names and "accepted" in names:
+        logger.warning("%s: the column role is not read: roles are gone", shown(table.path))
     titles = [title.strip().lower() for title in table.header]
     if "state" in titles and titles[place := names["state"]] != "state":
         text = "%s: the column %s counts, and not the table's own column state"
@@ -297,33 +300,9 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     yield Decision(
         *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
         predicate=reviewed.predicate_of(cells["predicate"]),
-        role=_role(cells["role"]),
-        others=_others(cells["others"]),
+        bulk=cells["bulk"].lower() not in ("", *_NO),
+        settles=settles_of(parse_json(cells["settles"] or "[]")),
     )
-
-
-def _role(cell: str) -> Role:
-    """The role in a cell; empty is that of a reviewer.
-
-    Raises:
-        ValueError: it is none.
-    """
-    written: dict[str, Role] = {role or "reviewer": role for role in ROLES}
-    text = cell.lower() or "reviewer"
-    if text not in written:
-        raise ValueError(f"the role is {cell!r}; expected one of {', '.join(written)}")
-    return written[text]
-
-
-def _others(cell: str) -> int:
-    """The number in a cell; 0 where it is empty.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if cell and not (cell.isascii() and cell.isdecimal() and len(cell) < 10):
-        raise ValueError(f"others is {cell!r}; expected with how many it was accepted in bulk")
-    return int(cell or 0)
 
 
 def add_new(
@@ -360,8 +339,8 @@ def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    said = d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate, d.role
-    return form_of(d.mention), *said, bool(d.others)
+    said = d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate
+    return form_of(d.mention), *said, d.bulk, *d.settles
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
@@ -403,7 +382,7 @@ def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
     is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
     for d in of_place:
         whys = {
-            "accepted in bulk": bool(d.others),
+            "accepted in bulk": d.bulk,
             _OVERRULED: d not in counting,
             "reviewers disagree": is_disputed,
             "the concept is broader, narrower or related": is_inexact,

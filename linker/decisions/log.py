@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from linker.decisions.exchange import COLUMNS as _OF_DECISIONS
 from linker.decisions.exchange import cells
-from linker.decisions.steps import Done, Row
+from linker.decisions.steps import Done
 from linker.decisions.store import DecisionStore, Past
 from linker.outputs.tsv import row_writer
 
@@ -37,7 +37,7 @@ def write_history(past: Iterable[Past], steps: Iterable[Done], file: TextIO) -> 
 
 
 def write(store: DecisionStore, file: TextIO, project: int | None = None) -> None:
-    """Write all that was done, in order of time: decisions, marks, remarks and proposals.
+    """Write all that was done, in order of time: decisions, marks and remarks.
 
     Args:
         store: has the decisions and the steps.
@@ -73,23 +73,16 @@ def _others(done: Done) -> Iterator[tuple[str, ...]]:
         step = done.step
         said = {
             **{"state": "undone" if step.undone else "done", "mention": mention, "scope": scope},
-            **{"reviewer": step.reviewer, "time": step.time, "role": step.role},
+            **{"reviewer": step.reviewer, "time": step.time},
             **{"withdrawn": step.undone, "withdrawn_by": step.undone_by, "step": str(step.id)},
             **{"project": done.project, "words": step.words, "action": action, "value": value},
         }
         return tuple(said.get(name, "") for name in COLUMNS)
 
     for mark in done.marks:
-        value = " ".join(filter(None, map(str, _values(mark, "before", "spans", "type"))))
+        value = " ".join(str(mark[name]) for name in ("before", "spans", "type") if mark[name])
         yield row(mark.get("text", ""), str(mark["document"]), mark["action"], value)
     for remark in done.remarks:
         yield row(remark["form"], "", remark["kind"], remark["value"])
-    for proposal in done.proposals:
-        value = "; ".join(filter(None, _values(proposal, "label", "definition", "parent")))
-        yield row(proposal["mention"], "", "proposal", value)
-    if not (done.decisions or done.marks or done.remarks or done.proposals):
+    if not (done.decisions or done.marks or done.remarks):
         yield row("", "", "", "")
-
-
-def _values(row: Row, *names: str) -> Sequence[str]:
-    return [row[name] for name in names]

@@ -14,7 +14,7 @@ from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
 from linker.text.normalize import normalize
 from linker.text.people import person
-from linker.types import PREDICATES, ROLES, Decision, Predicate, Role
+from linker.types import PREDICATES, Decision, Predicate
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
@@ -60,8 +60,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
 
     Raises:
         LinkerError: the mention is blank or too long, a text cannot be written as UTF-8, a
-            rejection does not name one concept, a predicate is unknown or of none accepted, or
-            a role is unknown.
+            rejection does not name one concept, or a predicate is unknown or of none accepted.
     """
     mention, reviewer = decision.mention.strip(), decision.reviewer.strip()
     if not mention or len(mention) > MENTION_LIMIT:
@@ -75,7 +74,10 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             f"the concept of {shorten(mention)!r} is {decision.concept_id!r}; "
             "expected an id, or -1 for no concept"
         )
-    decision = replace(decision, mention=mention, reviewer=reviewer, concept_id=ids)
+    settles = tuple(map(str.strip, decision.settles))
+    decision = replace(
+        decision, mention=mention, reviewer=reviewer, concept_id=ids, settles=settles
+    )
     if not decision.accepted and not len(concepts_of(decision)) == len(parts_of(decision)) == 1:
         raise LinkerError(
             f"the rejection of {decision.concept_id or 'no concept'} for {shorten(mention)!r}; "
@@ -87,12 +89,7 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
             f"{shorten(mention)!r}; expected one of {', '.join(filter(None, PREDICATES))}, and an "
             "accepted concept"
         )
-    texts = (mention, ids, decision.scope, reviewer, decision.time, decision.model)
-    if decision.role not in ROLES:
-        raise LinkerError(
-            f"the role of {shorten(reviewer)!r} is {shorten(repr(decision.role))}; "
-            f"expected {' or '.join(filter(None, ROLES))}, or nothing"
-        )
+    texts = (mention, ids, decision.scope, reviewer, decision.time, decision.model, *settles)
     if _NO_TEXT.search("".join((*texts, decision.release))):
         raise LinkerError(f"the decision on {mention!a} holds what is no text")
     return decision
@@ -103,17 +100,16 @@ def form_of(mention: str) -> str:
     return normalize(mention) or " ".join(mention.split()).casefold()
 
 
-_Voice = tuple[Role, str, bool]
 Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
 
 
-def voice(decision: Decision) -> _Voice:
-    """Whose decisions replace each other: those of one reviewer, or those of all adjudicators.
+def voice(decision: Decision) -> tuple[str, bool]:
+    """Which decisions replace each other: those of one reviewer.
 
-    What was accepted in bulk, at which nobody looked, replaces nothing that somebody said.
+    What settles a dispute replaces nothing that its reviewer said, which does not count beside it.
     """
-    return decision.role, "" if decision.role else person(decision.reviewer), bool(decision.others)
+    return person(decision.reviewer), bool(decision.settles)
 
 
 def in_force(
@@ -122,9 +118,7 @@ def in_force(
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
-    rejection; a rejection replaces only what was said of its concept before. All adjudicators speak
-    as one, whose later decision replaces the earlier one of another; who is both a reviewer and an
-    adjudicator speaks as two.
+    rejection; a rejection replaces only what was said of its concept before.
 
     Args:
         decisions: in order of entry, which counts instead of their times.
@@ -141,33 +135,39 @@ def in_force(
 
 def latest(decisions: Iterable[Decision]) -> list[Decision]:
     """Those that are in force of the decisions on a mention, in a scope; see `in_force`."""
-    kept: dict[tuple[_Voice, str], Decision] = {}
+    kept: dict[tuple[str, bool, str], Decision] = {}  # the accepted one has the id ""
     for decision in decisions:
-        who = voice(decision)
-        accepted = who, ""
-        rejected = {(who, identifier) for identifier in concepts_of(decision)}
-        if decision.accepted:
-            said, replaced = {accepted}, {accepted, *rejected}
-        else:
+        name, settles = voice(decision)
+        ids = concepts_of(decision)
+        for of_settling in {settles, True}:
+            accepted = name, of_settling, ""
             earlier = concepts_of(kept[accepted]) if accepted in kept else ()
-            is_taken_back = any((who, identifier) in rejected for identifier in earlier)
-            said, replaced = rejected, {*rejected, accepted} if is_taken_back else rejected
-        for key in replaced:
-            kept.pop(key, None)
-        kept.update(dict.fromkeys(said, decision))
+            if decision.accepted or not set(ids).isdisjoint(earlier):
+                kept.pop(accepted, None)
+            for identifier in ids:
+                kept.pop((name, of_settling, identifier), None)
+        said = [""] if decision.accepted else ids
+        kept.update({(name, settles, identifier): decision for identifier in said})
     return [*kept.values()]
 
 
 def standing(decisions: Sequence[Decision]) -> Sequence[Decision]:
     """Those that count of the decisions in force on a mention, in a scope.
 
-    They are those of adjudicators, where there are any: they stand above all of reviewers. What was
-    accepted in bulk does not count where somebody who looked accepts something, or rejects it.
+    Beside one that settles a dispute, what its reviewer and those that it names said before does
+    not. What was accepted in bulk does not where somebody who looked accepts something, or rejects
+    it.
     """
-    seen = [d for d in decisions if not d.others]
+    if any(d.settles for d in decisions):
+        kept, settled = list[Decision](), set[str]()
+        for d in reversed(decisions):
+            kept += [d] if person(d.reviewer) not in settled else []
+            settled |= {person(name) for name in (*d.settles, *[d.reviewer] * bool(d.settles))}
+        decisions = kept[::-1]
+    seen = [d for d in decisions if not d.bulk]
     if 0 < len(seen) < len(decisions):
-        decisions = [d for d in decisions if not (d.others and _is_below(d, seen))]
-    return [d for d in decisions if d.role == "adjudicator"] or decisions
+        decisions = [d for d in decisions if not (d.bulk and _is_below(d, seen))]
+    return decisions
 
 
 def _is_below(decision: Decision, seen: Sequence[Decision]) -> bool:
@@ -203,8 +203,7 @@ def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
 
 
 def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Decision]:
-    """The decisions that hold no more since the same reviewer, or an adjudicator where it is one
-    of an adjudicator, said the contrary.
+    """The decisions that hold no more since the same reviewer said the contrary.
 
     Args:
         before: the decisions that were in force, with their numbers.

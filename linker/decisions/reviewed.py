@@ -3,7 +3,7 @@
 A table has a row for each mention. A person who reviews it fills in `state`: `accepted` (the ids in
 `concept_id`, which may be corrected, are right), `no concept`, or `rejected` (the id in
 `concept_id`, or in `rejected`, is wrong), and `predicate`. Rows that nobody touched are no
-decisions, and `accepted in bulk` is what linker alone writes. The decisions that linker applied
+decisions. The decisions that linker applied
 stand beside each answer, as JSON: these are read back.
 
 Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
@@ -40,7 +40,6 @@ Normalize = Callable[[str], str]
 Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
-_NOT_WRITTEN = "the state is accepted in bulk, which linker alone writes; expected accepted"
 OF_ANOTHER = "and its decisions are on"  # in the message of such a row
 _NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
@@ -51,9 +50,7 @@ _BY_PEOPLE = ("semapv:ManualMappingCuration", "semapv:MappingReview")
 _PREDICATES = {name: predicate for predicate, name in SSSOM_PREDICATES.items()}
 _NOTHING, _NOT = "sssom:NoTermFound", "Not"
 _DOCUMENT = re.compile(r"(?:document |.*?; document )(.*?)(?:, characters [\d;-]+)?")
-_IN_BULK = re.compile(
-    r"(?:part [^;]*; )?accepted in bulk(?: by ([^;]*))? with (\d{1,9}) others(?:; |\Z)", re.ASCII
-)
+_IN_BULK = re.compile(r"(?:part [^;]*; )?accepted in bulk\b")
 """What linker says of a mapping that was accepted in bulk, which nobody curated."""
 _PART = re.compile(r"part (\d{1,4}) of (\d{1,4})(, related)?(?:; |\Z)", re.ASCII)
 _EXPECTED = (
@@ -109,30 +106,26 @@ def _said(cells: Cells, reviewer: str, form: Normalize | None) -> Iterator[Decis
         raise ValueError(f"the state is {state!r}; expected one of {expected}")
     by = reviewer if before else cells["reviewer"] or reviewer
     mention, scope = cells["expanded"] or cells["mention"], cells["scope"]
-    was_accepted = any(d.accepted for d in before)
-    if state == "rejected" and (was_accepted or not before):
+    seen = [d for d in before if not d.bulk]
+    was_accepted = any(d.accepted for d in seen)
+    if state == "rejected" and (was_accepted or not seen):
         yield Decision(mention, escaped(_wrong(cells)), False, scope, by)
         return
     kind = predicate_of(cells.get("predicate", ""))
-    if state not in ("accepted", "accepted in bulk", "no concept"):
+    if state not in ("accepted", "no concept"):
         if kind and not was_accepted:
             raise ValueError(f"the predicate is {kind}, and the state is not accepted")
         return
-    is_in_bulk = state == "accepted in bulk"
     concepts = "-1" if state == "no concept" else cells["concept_id"]
     if not concepts.strip("|"):
         raise ValueError("the state is accepted, and there is no concept_id; expected one")
-    same = [
-        d for d in before if d.accepted and (is_in_bulk or not d.others) and _is_same(d, concepts)
-    ]
+    same = [d for d in seen if d.accepted and _is_same(d, concepts)]
     if not any(parts_of(Decision("", concepts))):
         kind = ""
     elif "predicate" not in cells:
         kind = same[-1].predicate if same else ""
     if not disagree(before) and kind in [d.predicate for d in same]:
         return
-    if is_in_bulk and not any(d.others for d in before):
-        raise ValueError(_NOT_WRITTEN)
     yield Decision(mention, concepts, True, scope, by, predicate=kind)
 
 
@@ -260,19 +253,17 @@ class _CuratedMapping:
         """The decision on these concepts; `reviewer`: who decided where it names nobody."""
         cells = self.cells
         document = _DOCUMENT.fullmatch(cells["comment"])
-        in_bulk = _IN_BULK.match(cells["comment"])
         label = cells["author_label"] or cells["reviewer_label"]
-        by = in_bulk[1] if in_bulk else _ESCAPED.sub(r"\1", label)
         return Decision(
             cells["subject_label"],
             concepts,
             cells["predicate_modifier"] != _NOT,
             document[1] if document else "",
-            by or reviewer,
+            _ESCAPED.sub(r"\1", label) or reviewer,
             cells["mapping_date"],
             release=cells["object_source_version"],
             predicate=self.predicate,
-            others=int(in_bulk[2]) if in_bulk else 0,
+            bulk=bool(_IN_BULK.match(cells["comment"])),
         )
 
 

@@ -10,14 +10,15 @@ from typing import Any
 
 from linker.decisions.database import now
 from linker.errors import LinkerError
-from linker.types import Decision, Role
+from linker.types import Decision
 
-_ADD_STEP = (
+_ADD_STEP = (  # files of schema 2 have roles, which nobody reads
     "INSERT INTO steps (project, reviewer, role, time, words) "
-    "VALUES (:project, :reviewer, :role, :time, :words)"
+    "VALUES (:project, :reviewer, '', :time, :words)"
 )
 _LAST_STEP = (
-    "SELECT * FROM steps WHERE project IS :project AND undone = '' "
+    "SELECT id, project, reviewer, time, words, undone, undone_by FROM steps "
+    "WHERE project IS :project AND undone = '' "
     "AND id = coalesce(:of, id) AND person(reviewer) = person(:reviewer) ORDER BY id DESC LIMIT 1"
 )
 _WITHDRAW_STEP = (
@@ -27,11 +28,11 @@ _WITHDRAW_STEP = (
 )
 _UNDO = "UPDATE steps SET undone = :undone, undone_by = :undone_by WHERE id = :id"
 _READ = {
-    "steps": "SELECT s.*, coalesce(p.name, '') AS name FROM steps s "
+    "steps": "SELECT s.id, project, s.reviewer, time, words, undone, undone_by, "
+    "coalesce(p.name, '') AS name FROM steps s "
     "LEFT JOIN projects p ON p.id = s.project ORDER BY s.id",
     "marks": "SELECT * FROM marks ORDER BY id",
     "remarks": "SELECT * FROM remarks ORDER BY id",
-    "proposals": "SELECT * FROM proposals ORDER BY id",
 }
 
 Row = Mapping[str, Any]
@@ -45,7 +46,6 @@ class Step:
     words: str  # what was done, in words
     reviewer: str
     project: int | None = None  # in which; None: in none
-    role: Role = ""
     time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
     id: int | None = None  # given by the store
     undone: str = ""  # when; empty: it was not
@@ -61,7 +61,6 @@ class Done:
     decisions: Sequence[Decision] = ()
     marks: Sequence[Row] = ()
     remarks: Sequence[Row] = ()
-    proposals: Sequence[Row] = ()
 
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:

@@ -21,12 +21,13 @@ from linker.decisions.database import DAMAGED, connect, inserting, now, problem,
 from linker.decisions.records import checked, conflicts, form_of, in_force, standing
 from linker.decisions.steps import Done, Step, add_step
 from linker.errors import LinkerError, shorten, shown
-from linker.files import Pathlike
+from linker.files import Pathlike, parse_json
+from linker.outputs import settles_of
 from linker.text.people import person
 from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
-SCHEMA = 2
+SCHEMA = 3
 PATIENCE = 60.0  # seconds to wait for other writers
 _RESERVE = 6 << 20  # bytes, of which SQLite keeps two millions in memory
 
@@ -98,29 +99,31 @@ CREATE TABLE remarks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
     form TEXT NOT NULL, kind TEXT NOT NULL, value TEXT NOT NULL
 );
-CREATE TABLE proposals (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, step INTEGER NOT NULL REFERENCES steps (id),
-    mention TEXT NOT NULL, label TEXT NOT NULL, definition TEXT NOT NULL, parent TEXT NOT NULL,
-    synonyms TEXT NOT NULL, note TEXT NOT NULL
-);
 """
-_SINCE = {1: _TABLES, 2: _MORE_TABLES}
-"""The tables that each schema added; a file of an older one is given them."""
+_CHANGES = """
+ALTER TABLE details RENAME COLUMN others TO bulk;
+UPDATE details SET bulk = bulk > 0;
+ALTER TABLE details ADD COLUMN settles TEXT NOT NULL DEFAULT '[]';
+UPDATE details SET settles = (
+    SELECT json_group_array(DISTINCT reviewer) FROM decisions WHERE id < details.decision
+) WHERE role = 'adjudicator';
+"""
+_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: _CHANGES}
+"""What each schema added; a file of an older one is given it."""
+_LEFT = ("proposals",)
+"""Tables that only files of schema 2 have, which nobody reads."""
 _ALL = (
     "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
-    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, {} "
-    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id {} WHERE d.id > ? ORDER BY d.id"
+    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, "
+    "coalesce(predicate, '') AS predicate, step, coalesce(bulk, 0) AS bulk, "
+    "coalesce(settles, '[]') AS settles "
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
+    "LEFT JOIN details ON details.decision = d.id WHERE d.id > ? ORDER BY d.id"
 )
-_DETAILED = (
-    "coalesce(role, '') AS role, coalesce(predicate, '') AS predicate, step, "
-    "coalesce(others, 0) AS others",
-    "LEFT JOIN details ON details.decision = d.id",
-)
-_NOT_DETAILED = "'' AS role, '' AS predicate, NULL AS step, 0 AS others", ""  # a file of schema 1
 _COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
 _ADD = inserting("decisions", *_COLUMNS)
-_DETAILS = "role", "predicate", "others"
-_ADD_DETAILS = inserting("details", "decision", "step", *_DETAILS)
+_DETAILS = "predicate", "bulk", "settles"
+_ADD_DETAILS = inserting("details", "decision", "step", "role", *_DETAILS)
 _WITHDRAWN = (
     "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
     "WHERE w.id > ? ORDER BY w.id"
@@ -133,7 +136,7 @@ _VERSION = (
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
 _Decisions = list[Decision]  # the method `list` hides the class
 _FIELDS = [field.name for field in fields(Decision)]
-_TYPES = {"accepted": int, "id": int, "step": int, "others": int}  # of columns that are no texts
+_TYPES = {"accepted": int, "id": int, "step": int, "bulk": int}  # of columns that are no texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ class Past:
     is_in_force: bool  # False: it was withdrawn, or a later one replaced it
     withdrawn: str = ""  # when; empty: it was not
     withdrawn_by: str = ""
-    is_overruled: bool = False  # whether it is in force, and one of an adjudicator stands above it
+    is_overruled: bool = False  # whether it is in force, and another one stands above it
 
 
 Seen = tuple[int, int]
@@ -198,15 +201,17 @@ class DecisionStore:
                 f"{shown(self.path)}: is an SQLite file of something else; "
                 "name a file of decisions, or one that is not there yet"
             )
-        self._schema = self._number("PRAGMA user_version")
-        if not is_new and not 1 <= self._schema <= SCHEMA:
+        schema = self._number("PRAGMA user_version")
+        if not is_new and not 1 <= schema <= SCHEMA:
             raise LinkerError(
-                f"{shown(self.path)}: has decisions of schema {self._schema}; "
+                f"{shown(self.path)}: has decisions of schema {schema}; "
                 f"this version of linker reads schema 1 to {SCHEMA}"
             )
         if not is_new:
-            self._check(self._schema)
-        if self._schema < SCHEMA and not self._read_only:
+            self._check(schema)
+        if schema < SCHEMA and self._read_only:
+            DecisionStore(self.path, patience=self._patience).close()  # which brings it up to date
+        elif schema < SCHEMA:
             self._make_tables(is_new)
 
     def _make_tables(self, is_new: bool) -> None:
@@ -214,13 +219,12 @@ class DecisionStore:
         if is_new:
             until_free(self._writer, "PRAGMA journal_mode = WAL", self._patience)
         with self.transaction() as connection:
-            self._schema = self._number("PRAGMA user_version")  # perhaps somebody was faster
-            for schema in range(self._schema + 1, SCHEMA + 1):
+            there = self._number("PRAGMA user_version")  # perhaps somebody was faster
+            for schema in range(there + 1, SCHEMA + 1):
                 for statement in _SINCE[schema].split(";"):
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        self._schema = SCHEMA
 
     def _check(self, schema: int) -> None:
         """Refuse a file with more or other tables than ours, or whose pages are damaged."""
@@ -230,12 +234,12 @@ class DecisionStore:
             ours = empty.execute(_SCHEMA).fetchall()
         with self._reading:
             there = self._reader.execute(_SCHEMA).fetchall()
-            for kind, name, _ in (row for row in there if row not in ours):
+            for kind, name, _ in (row for row in there if row not in ours and row[1] not in _LEFT):
                 raise LinkerError(
                     f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker did "
                     "not make like this; take the file from a backup, or from an export"
                 )
-            if len(there) < len(ours):
+            if not {*ours} <= {*there}:
                 raise self._damage("a table is missing")
             ((found,),) = self._reader.execute("PRAGMA integrity_check(1)")
             if found != "ok":
@@ -272,7 +276,17 @@ class DecisionStore:
             connection.execute(_ADD, [added])
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             first = last - len(rows) + 1  # without gaps, since nobody else writes
-            details = [[first + n, number, *(rows[n][d] for d in _DETAILS)] for n in detailed]
+            details = [
+                [
+                    first + n,
+                    number,
+                    "",
+                    row["predicate"],
+                    int(row["bulk"]),
+                    json.dumps(row["settles"]),
+                ]
+                for n, row in ((n, rows[n]) for n in detailed)
+            ]
             connection.execute(_ADD_DETAILS, [json.dumps(details)])
         ids = enumerate(rows, first)
         return [Decision(**row | {"id": of, "step": number}) for of, row in ids]
@@ -302,8 +316,6 @@ class DecisionStore:
         Args:
             project: only those in this project; None: all.
         """
-        if self._schema < 2:
-            return []
         with self._reporting(), self._reading:
             tables = steps.read(self._reader)
         for table, row in ((table, row) for table, rows in tables.items() for row in rows):
@@ -359,9 +371,8 @@ class DecisionStore:
 
     def _all(self, after: int = 0) -> Sequence[Past]:
         """The decisions after a number, in order of entry; `is_in_force` is not yet known."""
-        details = _DETAILED if self._schema > 1 else _NOT_DETAILED
         with self._reporting(), self._apart() as connection:
-            cursor = connection.execute(_ALL.format(*details), [after])
+            cursor = connection.execute(_ALL, [after])
             names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         kinds = [_TYPES.get(name, str) for name in names]
         of_accepted, of_step = names.index("accepted"), names.index("step")
@@ -371,9 +382,23 @@ class DecisionStore:
             if found != kinds or row[of_accepted] not in (0, 1):
                 raise self._damage(_wrong(dict(zip(names, row, strict=True))))
         return [
-            Past(Decision(mention, concept, bool(accepted), *texts), False, withdrawn, by)
-            for withdrawn, by, mention, concept, accepted, *texts in rows
+            Past(
+                Decision(mention, concept, bool(accepted), *self._typed(*rest)),
+                is_in_force=False,
+                withdrawn=withdrawn,
+                withdrawn_by=by,
+            )
+            for withdrawn, by, mention, concept, accepted, *rest in rows
         ]
+
+    def _typed(self, *values: Any) -> Sequence[Any]:
+        """The last values of a row as a decision has them: also the flag, and whom it settles."""
+        *texts, bulk, names = values
+        try:
+            settles = () if names == "[]" else settles_of(parse_json(names))
+            return *texts, bool(bulk), settles
+        except ValueError as error:
+            raise self._damage(str(error)) from None
 
     def conflicts(self) -> Sequence[_Decisions]:
         """The mentions on which reviewers disagree, each with the decisions in force on it."""
@@ -388,11 +413,6 @@ class DecisionStore:
     def _number(self, statement: str) -> int:
         with self._reading:
             return int(self._reader.execute(statement).fetchone()[0])
-
-    @property
-    def has_projects(self) -> bool:
-        """Whether the file has the tables of projects; writing gives them to one of schema 1."""
-        return self._schema > 1
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -90,7 +90,7 @@ class Found:
 
     def is_kept(self, prediction: Prediction) -> bool:
         """Whether a mention stays: if it was marked or decided, or else is sure enough."""
-        is_decided = prediction.state not in ("model", "disputed")
+        is_decided = bool(prediction.decisions) and prediction.state != "disputed"
         if is_decided or prediction.mention.spans not in self.spans:
             return True
         confidences = [part.confidence for part in prediction.parts]

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TextIO, cast
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import PREDICATES, ROLES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Iterable[Prediction]]
 """A document with the predictions for its mentions, in their order; None with predictions for loose
@@ -141,7 +141,7 @@ def outcome(prediction: Prediction | None) -> Outcome:
     best = [part.best for part in prediction.parts]
     if not any(best):
         return "no concept", prediction.assertion
-    is_sure = prediction.state.startswith("accepted") or all(
+    is_sure = prediction.state == "accepted" or all(
         c and (c.confidence is None or c.confidence >= _UNSURE) for c in best
     )
     return "linked" if all(best) and is_sure else "unsure", prediction.assertion
@@ -178,14 +178,13 @@ def source_of(prediction: Prediction, part: Part) -> str:
 def decision_cells(prediction: Prediction) -> tuple[str, ...]:
     """The cells of `DECISION_COLUMNS`: the state, who decided, when last, and all that was decided.
 
-    All but the state are empty where nobody decided.
+    Of what was accepted in bulk, nobody and no time is named.
     """
-    decisions = prediction.decisions
-    if not decisions:
-        return prediction.state, "", "", ""
-    reviewers = dict.fromkeys(filter(None, (decision.reviewer for decision in decisions)))
-    times = max(decision.time for decision in decisions)
-    return prediction.state, "; ".join(reviewers), times, decisions_text(decisions)
+    seen = [decision for decision in prediction.decisions if not decision.bulk]
+    reviewers = dict.fromkeys(filter(None, (decision.reviewer for decision in seen)))
+    last = max((decision.time for decision in seen), default="")
+    written = decisions_text(prediction.decisions) if prediction.decisions else ""
+    return prediction.state, "; ".join(reviewers), last, written
 
 
 def decisions_text(decisions: Sequence[Decision]) -> str:
@@ -208,12 +207,28 @@ def decision_from_json(record: Any) -> Decision:
         raise ValueError("the concept_id of a decision is neither a text nor null")
     if (predicate := record.get("predicate", "")) not in PREDICATES:
         raise ValueError(f"the predicate of a decision is {predicate!r}")
-    if (role := record.get("role", "")) not in ROLES:
-        raise ValueError(f"the role of a decision is {role!r}")
-    if type(others := record.get("others", 0)) is not int or others < 0:
-        raise ValueError(f"the others of a decision are {others!r}")
-    values = {key: record[key] for key in [*kinds][1:]} | {"others": others}
-    return Decision(record["mention"], identifier or "", **values, predicate=predicate, role=role)
+    values = {key: record[key] for key in [*kinds][1:]}
+    bulk = bool(record.get("bulk", record.get("others")))  # as it was written before
+    settles = settles_of(record.get("settles", []))
+    return Decision(
+        record["mention"],
+        identifier or "",
+        **values,
+        predicate=predicate,
+        bulk=bulk,
+        settles=settles,
+    )
+
+
+def settles_of(names: Any) -> tuple[str, ...]:
+    """The reviewers whose decisions one settles.
+
+    Raises:
+        ValueError: they are no list of texts.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"whom a decision settles is {names!r}; expected a list of reviewers")
+    return tuple(names)
 
 
 def decimals(value: float | None) -> str:

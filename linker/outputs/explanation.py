@@ -50,7 +50,6 @@ _PREDICATES = {
     "related": " as a related concept",
 }
 _STATES = {
-    "accepted in bulk": ", with others, so that nobody looked at it",
     "rejected": ", and the model is sure enough of the next concept",
     "open": ", since the model is not sure enough of any other concept",
     "disputed": ", so that the model answers",
@@ -164,7 +163,8 @@ def _decided(explanation: Explanation) -> list[str]:
     return [
         *(
             f"By a decision: {d.concept_id or 'no concept'} was "
-            f"{'accepted' if d.accepted else 'rejected'}{_PREDICATES[d.predicate]} "
+            f"{'accepted' if d.accepted else 'rejected'}{_PREDICATES[d.predicate]}"
+            f"{' in bulk' * d.bulk} "
             f"by {d.reviewer or 'somebody'}, {d.time}"
             + (f", for document {d.scope}" if d.scope else "")
             for d in by.decisions

@@ -166,8 +166,8 @@ def _curated_rows(
             "predicate_modifier": "" if row.accepted else "Not",
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
-            "mapping_justification": _IN_BULK if row.others else _BY_HAND,
-            "author_label": "" if row.others else _escaped(row.reviewer),
+            "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
+            "author_label": "" if row.bulk else _escaped(row.reviewer),
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
@@ -199,16 +199,13 @@ def _rows(
     candidates = [c for part in prediction.parts for c in (*part.candidates, part.rejected) if c]
     names = {candidate.concept_id: candidate.name for candidate in candidates}
     denied = {p.best.concept_id if p.best else "" for p in prediction.parts if _is_denied(p)}
-    for decision in prediction.decisions:
+    for decision in (d for d in prediction.decisions if not d.bulk):
         where = _where(document, prediction, decision)
         rows = _curated_rows(decision, prefixes, lambda i: names.get(i, ""), where)
-        # nobody looked at what was accepted in bulk: it is as sure as the model is
-        unseen = [part for part in prediction.parts if part.best and decision.others]
-        sure = {part.best.concept_id: _confidence(part) for part in unseen if part.best}
         for row, identifier in zip(rows, part_ids(decision.concept_id), strict=True):
             if not (decision.accepted and identifier in denied):
-                yield row | {"confidence": sure.get(identifier, "")}
-    if prediction.state in ("accepted", "accepted in bulk", "no concept"):
+                yield row
+    if prediction.state in ("accepted", "no concept"):
         return
     for number, part in enumerate(prediction.parts, 1):
         if _is_denied(part) or (prediction.state == "open" and part.best is None):
@@ -275,10 +272,8 @@ def _place_of(row: Decision, number: int, count: int) -> str:
 
 
 def _said(row: Decision, number: int, count: int) -> str:
-    """Which part a mapping is of, and by whom it was accepted in bulk, who is not its author."""
-    by = f" by {row.reviewer.replace(';', ',')}" if row.reviewer else ""
-    in_bulk = f"accepted in bulk{by} with {row.others} others" if row.others else ""
-    return "; ".join(filter(None, (_place_of(row, number, count), in_bulk)))
+    """Which part a mapping is of, and whether it was accepted in bulk, by whom it does not say."""
+    return "; ".join(filter(None, (_place_of(row, number, count), "accepted in bulk" * row.bulk)))
 
 
 def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:

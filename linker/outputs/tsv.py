@@ -106,7 +106,7 @@ def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[A
         for rank, c in enumerate(part.returned, 1):
             values = c.concept_id, c.name, c.score, c.matched_name, rank, c.confidence
             source, also = c.source or None, also_text(c) or None
-            if rank > 1 and prediction.state.startswith("accepted"):  # which the first one alone is
+            if rank > 1 and prediction.state == "accepted":  # which the first one alone is
                 said = *of_part, *(None,) * len(decided)
             yield mention.text, part.text, *values, *where, source, *said, also
 

@@ -227,11 +227,7 @@ class Exporter:
                 continue
             yield (
                 document,
-                (
-                    p
-                    for p in predictions
-                    if p.mention.gold is None or p.state not in ("model", "accepted in bulk")
-                ),
+                (p for p in predictions if p.mention.gold is None or p.state != "model"),
             )
 
     def _of_document(self, document: Document, number: int) -> Iterator[Prediction]:
@@ -279,7 +275,8 @@ class Exporter:
         if ruling.by:
             linkable, k = self._linker.linkable, linking.CANDIDATES
             prediction = self._decided.apply(prediction, ruling, linkable, k=k)
-        return None if packed is None and prediction.state not in DECIDED else prediction
+        is_decided = prediction.state in DECIDED or ruling.is_in_bulk
+        return None if packed is None and not is_decided else prediction
 
     @property
     def _columns(self) -> Sequence[str]:

@@ -160,13 +160,13 @@ class Columns:
         elif wanted.show == "decided":
             mask &= self.has_state(*DECIDED)
         elif wanted.show == "in-bulk":
-            mask &= self.has_state("accepted in bulk")
+            mask &= self._where(lambda row: bool(row.verdict and row.verdict.is_in_bulk))
         elif wanted.show == "differs":
             mask &= self._where(lambda row: row.is_other)
         elif wanted.show == "disputed":
             mask &= self.has_state("disputed")
         elif wanted.show == "no-concept":
-            mask &= np.isnan(self.confidences) & ~self.has_state("accepted", "accepted in bulk")
+            mask &= np.isnan(self.confidences) & ~self.has_state("accepted")
         return mask
 
     def _where(self, is_wanted: Callable[[Row], bool]) -> Numbers:

@@ -10,7 +10,7 @@ from linker.types import Predicate, State
 
 STATES = (*get_args(State), "not linked")
 """Those of `linker.types.State`, and that of mentions of a type that is not linked."""
-DECIDED = ("accepted", "accepted in bulk", "no concept")
+DECIDED = ("accepted", "no concept")
 UNDECIDED = ("model", "rejected", "open", "disputed")
 ACCEPTABLE = ("model", "rejected")  # a bulk settles no dispute
 
@@ -67,7 +67,7 @@ class Verdict:
     confidence: float | None  # of the model's answer that is left; None: people gave it, or none
     reviewers: Sequence[str]
     predicate: Predicate = ""  # what the concept is to the mention
-    is_adjudicated: bool = False  # whether the reviewers are adjudicators
+    is_in_bulk: bool = False  # whether nobody looked at the answer that was accepted
     is_elsewhere: bool = False  # whether all that accept it were made outside the project
 
 

@@ -202,11 +202,11 @@ class Queue:
         if not ruling.by:
             return None
         reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
-        is_adjudicated = all(decision.role for decision in ruling.by)
         steps = (decision.step for decision in ruling.by if decision.accepted)
         is_elsewhere = self._steps.isdisjoint(steps)
         predicate = predicate_in(ruling.by) or ""
-        said = reviewers, predicate, is_adjudicated, is_elsewhere
+        said = reviewers, predicate, ruling.is_in_bulk, is_elsewhere
+        decided = "accepted" if any(ruling.parts) else "no concept"
         is_answered = bool(ruling.parts) and self._can_answer(ruling.parts)
         if len(ruling.parts) == 1 and is_answered:
             (identifier,) = ruling.parts
@@ -214,24 +214,25 @@ class Queue:
             if ruling.is_in_bulk:
                 if group.key[3] == ids:  # the model's answer, as sure as that is
                     answers = json.loads(group.shown)
-                    return Verdict(ruling.state, ids, answers, group.confidence, *said)
+                    return Verdict(decided, ids, answers, group.confidence, *said)
             elif not identifier:
-                return Verdict(ruling.state, ids, [None], None, *said)
+                return Verdict(decided, ids, [None], None, *said)
             else:
                 dictionary = self._linker.dictionary
                 name = dictionary.preferred_name(dictionary.rows(identifier)[0])
                 answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
-                return Verdict(ruling.state, ids, answers, None, *said)
+                return Verdict(decided, ids, answers, None, *said)
         if not (group.answer or is_answered):
             return None
         prediction = self.prediction(connection, row)
-        if prediction.state == "model":
+        state = decided if ruling.is_in_bulk and is_answered else prediction.state
+        if state == "model":
             return None
         has_concepts = all(part.best for part in prediction.parts)
         confidence = prediction.confidence if has_concepts else None
         ids = joined_ids(prediction)
         shown = linking.shown(prediction)
-        return Verdict(prediction.state, ids, shown, confidence, *said)
+        return Verdict(state, ids, shown, confidence, *said)
 
     def _can_answer(self, ids: Iterable[str]) -> bool:
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
@@ -464,8 +465,8 @@ class Queue:
             "note": self.remarks.get((group.form, "note"), ""),
             "differs": row.is_other,
             "reviewers": list(verdict.reviewers) if verdict else [],
-            "adjudicated": verdict is not None and verdict.is_adjudicated,
             "predicate": verdict.predicate if verdict else "",
+            "bulk": verdict is not None and verdict.is_in_bulk,
             "first": first,
         }
 

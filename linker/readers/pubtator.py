@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import get_args
 
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import Line
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.records import check_spans, is_guess
-from linker.types import Document, Mention, Passage, Relation, State
+from linker.readers.records import STATES, check_spans, is_guess
+from linker.types import Document, Mention, Passage, Relation
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 _OFFSET = re.compile(r"-?\d{1,9}")
@@ -27,7 +26,7 @@ _KINDS = {"t": "title", "a": "abstract"}
 # the seventh column that linker writes beside an answer: confidences, state and decisions
 _ANSWER = re.compile(
     r"(?:[01]\.\d{4}|.* \((?:[01]\.\d{4}|-)\))?"
-    rf"(?: ?\b({'|'.join(get_args(State))})(?: \[.*)?)?",
+    rf"(?: ?\b({'|'.join(STATES)})(?: \[.*)?)?",
     re.IGNORECASE,
 )
 _START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line

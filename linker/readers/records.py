@@ -291,10 +291,14 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
+STATES = (*get_args(State), "accepted in bulk")  # the last one in older files
+"""The states of annotations, as linker writes them."""
+
+
 def is_guess(state: str) -> bool:
     """Whether linker wrote the ids of an annotation and no person looked at them: no gold.
 
     Args:
         state: what people said of it, as linker writes it; anything else is not of linker.
     """
-    return state in get_args(State) and state not in ("accepted", "no concept")
+    return state in STATES and state not in ("accepted", "no concept")

@@ -26,7 +26,6 @@ from linker.service import (
     linking,
     marks,
     projects,
-    proposals,
     uploads,
 )
 from linker.service.errors import Failure
@@ -89,7 +88,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     if workbench:
         ours += [room.router(service, workbench) for room in (projects, learning)]
         ours.append(marks.router(workbench))
-    ours += [room.router(service) for room in (linking, uploads, concepts, decisions, proposals)]
+    ours += [room.router(service) for room in (linking, uploads, concepts, decisions)]
     for routes in (*ours, _router(service)):
         app.include_router(routes, dependencies=[Depends(_check_query)])
     for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
@@ -150,8 +149,6 @@ def _router(service: Service) -> APIRouter:
             "limits": asdict(service.limits),
             "decisions": service.store is not None,
             "reviewer": caller.reviewer or None,
-            "role": caller.role,
-            "may_adjudicate": caller.may_adjudicate,
             "version": VERSION,
         }
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from linker.errors import shorten
 from linker.service.errors import Failure
 from linker.service.settings import Key
 from linker.text.people import person
-from linker.types import Decision, Role
+from linker.types import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,6 @@ class Caller:
     """Who sends a request."""
 
     reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
-    role: Role = ""  # in which it acts where it does not say
-    may_adjudicate: bool = True  # as nobody may whose key does not say so, where keys have names
     others: frozenset[str] = frozenset()  # who have keys of their own, see `text.people`
 
     @classmethod
@@ -30,9 +28,7 @@ class Caller:
         names = frozenset(person(key.reviewer) for key in keys if key.reviewer)
         if key is None or not names:
             return cls()
-        return cls(
-            key.reviewer, key.role, key.role == "adjudicator", names - {person(key.reviewer)}
-        )
+        return cls(key.reviewer, names - {person(key.reviewer)})
 
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)
@@ -62,20 +58,9 @@ def checked_name(name: str) -> str:
 
 def may_say(decision: Decision) -> bool:
     """Whether a request may bring a decision with it, which may name somebody else."""
-    caller = present()
-    if decision.role == "adjudicator" and not caller.may_adjudicate:
-        return False
-    who = person(decision.reviewer)
+    caller, who = present(), person(decision.reviewer)
     is_free = not caller.reviewer and who not in caller.others
     return is_free or who == person(caller.reviewer)
-
-
-def _checked_role(role: Any) -> Any:
-    """The role in which a request acts; null: that of its key."""
-    caller = present()
-    if role == "adjudicator" and not caller.may_adjudicate:
-        raise Failure(403, "the key is not that of an adjudicator; leave the role out", "role")
-    return caller.role if role is None else role
 
 
 ReviewerName = Annotated[
@@ -88,13 +73,13 @@ ReviewerName = Annotated[
     AfterValidator(checked_name),
 ]
 """A field, or a parameter, with the name of who acts."""
-RoleName = Annotated[
-    Role,
+Settled = Annotated[
+    list[Annotated[str, Field(max_length=1_000)]],
     Field(
-        default_factory=lambda: present().role,
-        description="A decision of an adjudicator stands above those of reviewers; where keys "
-        "have names, one of them must say that it is an adjudicator's.",
+        [],
+        max_length=1_000,
+        description="The reviewers whose earlier decisions on the mention, in this scope, count no "
+        "more while this one holds.",
     ),
-    BeforeValidator(_checked_role),
 ]
-"""A field with the role in which somebody acts; null: that of the key."""
+"""A field with those whom a decision settles."""

@@ -15,7 +15,7 @@ from linker.decisions import exchange, log
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.service.callers import ReviewerName, RoleName
+from linker.service.callers import ReviewerName, Settled
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
 from linker.service.schemas import Body as Strict
@@ -41,7 +41,7 @@ class NewDecision(Strict):
     )
     scope: _Text = Field("", description="The id of a document; empty: everywhere.")
     reviewer: ReviewerName
-    role: RoleName
+    settles: Settled
 
 
 class NewDecisions(Strict):

@@ -34,7 +34,6 @@ _LISTS = 20  # lists and objects of JSON for each mention that a request may hav
 _WRITING = (
     "/decisions",
     "/projects",
-    "/proposals",
     "/training",
     "/label-studio/webhook",
     "/reload",

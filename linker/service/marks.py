@@ -83,7 +83,7 @@ def router(workbench: Workbench) -> APIRouter:
         """
 
         def write() -> None:
-            step = Step("", body.reviewer, number, body.role)
+            step = Step("", body.reviewer, number)
             with workbench.store.transaction() as connection:
                 rows.project(connection, number)
                 stored = rows.document(connection, number, of)

@@ -20,7 +20,7 @@ from linker.projects.filtering import Filter, Show
 from linker.projects.groups import Row
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Taken
-from linker.service.callers import ReviewerName, RoleName
+from linker.service.callers import ReviewerName, Settled
 from linker.service.errors import Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence
@@ -43,13 +43,13 @@ class GroupDecision(Strict):
     here: bool = Field(False, description="In this document only; of a table, everywhere.")
     document: int | None = Field(None, description="The number of the document; null: the first.")
     as_written: bool = Field(False, description="Of the short form itself, in this document only.")
+    settles: Settled
 
 
 class Reviewed(Strict):
     """Who does something."""
 
     reviewer: ReviewerName
-    role: RoleName
 
 
 class GroupDecisions(Reviewed):
@@ -122,14 +122,19 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         for place, (new, row, scope) in enumerate(await workbench.ask(number, read, ())):
             text = row.group.mention if new.as_written else row.group.text
             decision = _decision(service, body, text, new.concept_id, scope)
-            decision = dataclasses.replace(decision, accepted=new.accepted, predicate=new.predicate)
+            decision = dataclasses.replace(
+                decision,
+                accepted=new.accepted,
+                predicate=new.predicate,
+                settles=tuple(new.settles),
+            )
             try:
                 decisions.append(identified(decision, dictionary))
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{place}") from None
             forms += [row.group.form, form_in(service.linker, text)]
         before = await workbench.decided()
-        step = Step(changes.told(decisions), body.reviewer, number, body.role)
+        step = Step(changes.told(decisions), body.reviewer, number)
         added = await service.add(workbench.store, decisions, step)
         on = [d for new in added for d in before.on(new.mention, new.scope)]
         earlier = {d.id: d for d in on}
@@ -159,9 +164,8 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         figures, wanted = await workbench.ask(number, read)
 
         def made() -> list[Decision]:
-            others = max(1, len(wanted) - 1)  # also one alone was accepted without a look
             return [
-                dataclasses.replace(_decision(service, body, text, ids, scope), others=others)
+                dataclasses.replace(_decision(service, body, text, ids, scope), bulk=True)
                 for (_, scope), (text, ids) in wanted.items()
             ]
 
@@ -171,7 +175,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 422, "no row of the filter has an answer that nobody decided on", "filter"
             )
         words = f"accepted {figures['mentions']:,} mentions in {figures['groups']:,} rows in bulk"
-        step = Step(words, body.reviewer, number, body.role)
+        step = Step(words, body.reviewer, number)
         added = await service.add(workbench.store, decisions, step)
         said = figures | {"step": added[0].step, "accepted": figures["groups"]}
         return await answered(number, [], said)
@@ -196,7 +200,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         """Flag the mentions of a row, or note something about them."""
         form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form, ())
         said = "flagged" if body.kind == "flag" else "noted something about"
-        step = Step(f"{said} {form!r}", body.reviewer, number, body.role)
+        step = Step(f"{said} {form!r}", body.reviewer, number)
         new = form, body.kind, body.value
         await workbench.write(changes.remark, workbench.store, step, new, body.before)
         return await answered(number, [form], {})
@@ -223,7 +227,6 @@ def _decision(
         reviewer=by.reviewer,
         model=service.model.fingerprint,
         release=releases(service.linker.dictionary),
-        role=by.role,
     )
 
 

@@ -13,7 +13,6 @@ from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
 from linker.text.people import person
-from linker.types import Role
 
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
@@ -41,7 +40,6 @@ class Key:
 
     secret: bytes
     reviewer: str = ""  # in whose name requests with it act; empty: in that which they say
-    role: Role = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ class Settings:
 def read_keys(path: str) -> tuple[Key, ...]:
     """Read the API keys of a file, one a line; blank lines and those that begin with # are none.
 
-    Behind a key may stand the name of its reviewer, and `; adjudicator` behind that.
+    Behind a key may stand the name of its reviewer.
 
     Raises:
         LinkerError: the file cannot be read, a key is short or cannot be sent in a header, or what
@@ -80,7 +78,7 @@ def read_keys(path: str) -> tuple[Key, ...]:
     made, spelled = list[Key](), dict[str, str]()
     for number, (key, *owner) in enumerate(keys, 1):
         where = f"{path}: key {number}"
-        made.append(Key(_secret(key, where), *_owner(owner, where)))
+        made.append(Key(_secret(key, where), _owner(owner, where)))
         name = made[-1].reviewer
         if (known := spelled.setdefault(person(name), name)) != name:
             raise LinkerError(
@@ -99,17 +97,15 @@ def _secret(key: str, where: str) -> bytes:
     return key.encode()
 
 
-def _owner(words: Sequence[str], where: str) -> tuple[str, Role]:
-    """The name and the role behind a key; the words are none, or one."""
-    for text in words:
-        name, has_role, role = (part.strip() for part in text.partition(";"))
-        if not name or not name.isprintable() or (has_role and role != "adjudicator"):
-            raise LinkerError(
-                f"{where}: {shorten(repr(text))} stands behind it; expected the name of a "
-                "reviewer, and behind it nothing, or: ; adjudicator"
-            )
-        return name, "adjudicator" if has_role else ""
-    return "", ""
+def _owner(words: Sequence[str], where: str) -> str:
+    """The name behind a key; the words are none, or one."""
+    name = "".join(words).strip()
+    if not name.isprintable() or ";" in name:
+        raise LinkerError(
+            f"{where}: {shorten(repr(name))} stands behind it; expected the name of a reviewer, "
+            "without a semicolon (there are no roles any more)"
+        )
+    return name
 
 
 def is_loopback(host: str) -> bool:

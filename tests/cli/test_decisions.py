@@ -11,10 +11,6 @@ from typing import Any
 
 import pytest
 
-from linker.decisions import proposals
-from linker.decisions.proposals import Proposal
-from linker.decisions.store import DecisionStore
-
 from .conftest import rows
 
 Run = Callable[..., Any]
@@ -339,12 +335,3 @@ def test_contrary_decisions_of_one_reviewer_are_counted(
     decide = ("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
     assert "1 earlier decisions of the same reviewers say the contrary" in run(*decide).err
     assert "contrary" not in run(*decide).err
-
-
-def test_proposals_are_exported(run: Run, trained: Path, file: Path) -> None:
-    with DecisionStore(file) as store:
-        proposals.add(store, Proposal("odd gout", parent=BREAST, reviewer="ann"))
-    export = ("decisions", "export", "--decisions", file, "--format", "proposals")
-    template, term = rows(run(*export, "--dict", trained).out)
-    assert (template["LABEL"], template["PARENT"]) == ("LABEL", "SC %")
-    assert (term["LABEL"], term["PARENT_LABEL"]) == ("odd gout", "Breast Neoplasms")

@@ -30,7 +30,7 @@ def test_agreement_by_hand() -> None:
         said(ann="!A", bob="!A"),
         said(ann="B"),
     ]
-    places[1].append(Decision("m", "A", reviewer="ida", role="adjudicator"))
+    places[1].append(Decision("m", "A", reviewer="ida", settles=("ann", "bob", "eve")))
     # ann: A twice of 5, bob: A and B; the others once each: 2 * 1 + 3 of 25 by chance
     ann_bob = Pair(("ann", "bob"), 5, 4, (4 / 5 - 5 / 25) / (1 - 5 / 25))
     ann_eve, bob_eve = Pair(("ann", "eve"), 1, 0, 0.0), Pair(("bob", "eve"), 1, 1, None)

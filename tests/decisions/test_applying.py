@@ -16,7 +16,7 @@ from linker.decisions.store import Changes, DecisionStore
 from linker.errors import LinkerError
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions
-from linker.types import ROLES, Decision, Part, Passage, Prediction
+from linker.types import Decision, Part, Passage, Prediction
 
 BREAST, OVARIAN, ATAXIA = "MESH:D001943", "MESH:D010051", "MESH:D001260"
 
@@ -67,17 +67,17 @@ def test_what_was_accepted_in_bulk_is_as_sure_as_the_model(linker: Linker) -> No
     found, sure = BREAST, before.parts[0].confidence
     assert sure is not None
     assert sure < 1.0
-    in_bulk, alone = Decision("breast cancer", found, others=4), Decision("breast cancer", found)
+    in_bulk = Decision("breast cancer", found, reviewer="ann", bulk=True)
     prediction = answer(linker, "breast cancer", in_bulk)
-    assert prediction.state == "accepted in bulk"
+    assert (prediction.state, prediction.decisions) == ("model", (in_bulk,))
     assert prediction.parts == before.parts
-    seen = answer(linker, "breast cancer", in_bulk, alone)
+    seen = answer(linker, "breast cancer", in_bulk, Decision("breast cancer", found))
     assert (seen.state, seen.parts[0].candidates[0].source) == ("accepted", DECISION)
     assert seen.parts[0].confidence == 1.0
-    # the model answers otherwise: what it does not say itself is from a decision
-    other = answer(linker, "breast cancer", Decision("breast cancer", ATAXIA, others=4))
-    assert other.state == "accepted in bulk"
-    assert other.parts[0].candidates[0].source == DECISION
+    # the model answers otherwise
+    other = answer(linker, "breast cancer", replace(in_bulk, concept_id=ATAXIA))
+    assert other.state == "model"
+    assert other.parts[0].candidates[0].source == ""
     assert (other.parts[0].candidates[0].concept_id, other.parts[0].confidence) == (ATAXIA, None)
 
 
@@ -279,7 +279,7 @@ SAID = st.builds(
     st.booleans(),
     st.sampled_from(["", "7"]),
     st.sampled_from(["ann", "bob"]),
-    role=st.sampled_from(ROLES),
+    settles=st.sampled_from([(), ("ann", "bob")]),
 )
 WRITTEN = st.lists(st.lists(SAID, max_size=3) | st.integers(1, 8), max_size=8)
 """Decisions that are added together, or the number of one that is withdrawn."""
@@ -420,10 +420,10 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     ]
 
 
-def test_an_adjudicator_stands_above_reviewers_in_a_place(linker: Linker) -> None:
+def test_a_decision_settles_those_of_its_place(linker: Linker) -> None:
     ann, bob = (Decision("breast cancer", i, reviewer=i, id=1) for i in (OVARIAN, ATAXIA))
-    settled = Decision("breast cancer", BREAST, reviewer="eve", role="adjudicator", id=2)
-    prediction = answer(linker, "breast cancer", settled, ann, bob)
+    settled = Decision("breast cancer", BREAST, reviewer="eve", id=2, settles=(OVARIAN, ATAXIA))
+    prediction = answer(linker, "breast cancer", ann, bob, settled)
     assert (ids(prediction)[0][0], prediction.state) == (BREAST, "accepted")
     assert prediction.decisions == (settled,)
     here = replace(ann, scope="7")  # the nearest place counts

@@ -6,6 +6,7 @@ import io
 import os
 import string
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from linker.decisions.store import DecisionStore
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
-from linker.types import PREDICATES, ROLES, Decision
+from linker.types import PREDICATES, Decision
 
 TEXT = st.text(string.ascii_letters + "\"' é,;|", max_size=8).map(str.strip)
 ONE = st.builds(
@@ -31,8 +32,8 @@ ONE = st.builds(
     TEXT,
     TEXT,
     TEXT,
-    role=st.sampled_from(ROLES),
-    others=st.integers(0, 3),
+    settles=st.sampled_from([(), ("ann", ""), ("a; b",)]),
+    bulk=st.booleans(),
 )
 
 
@@ -142,9 +143,9 @@ def test_a_pipe_is_read_whole(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_an_adjudicator_overrules_is_neither_a_mapping_nor_learnt() -> None:
+def test_what_is_settled_is_neither_a_mapping_nor_learnt() -> None:
     reviewed = [Decision("m", "A:1", reviewer="ann", id=1), Decision("n", "B:1", id=2)]
-    settled = Decision("m", "A:2", reviewer="eve", role="adjudicator", id=3)
+    settled = Decision("m", "A:2", reviewer="eve", settles=("ann",), id=3)
     overruled = {"another decision stands above it": 1}
     file = io.StringIO()
     assert exchange.export([*reviewed, settled], "mentions", file, None) == overruled
@@ -159,7 +160,7 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
     early, late = (f"{year}-01-01T00:00:00+00:00" for year in (2020, 2090))
     with DecisionStore(tmp_path / "d.sqlite") as store:
         store.add([Decision("m", "A", time=late)], Step("accepted A for m", "ann"))
-        store.add([Decision("m", "B", reviewer="eve", role="adjudicator", time=early)])
+        store.add([Decision("m", "B", reviewer="eve", settles=[""], time=early)])
         with store.transaction() as connection:
             number = add_step(connection, Step("wrote a note", "bob", time=early))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'note', 'Why?')", (number,))
@@ -177,16 +178,18 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
 
 def test_what_was_accepted_in_bulk_is_neither_curated_nor_learnt(tmp_path: Path) -> None:
     alone = Decision("gout", "MESH:D6073", True, "", "ann", "2026-01-02")
-    in_bulk = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", others=411)
-    split = Decision("a and b", "MESH:D1|MESH:D2", True, "", "ann", "2026-01-02", others=411)
+    in_bulk = Decision("ALS", "MESH:D690", True, "7", "ann", "2026-01-02", bulk=True)
+    split = Decision("a and b", "MESH:D1|MESH:D2", True, "", "ann", "2026-01-02", bulk=True)
     every = [alone, in_bulk, split]
     for form in ("tsv", "sssom"):
         file = io.StringIO()
         exchange.export(every, form, file, None)
-        assert list(exchange.read(table(tmp_path, file.getvalue()))) == every
+        back = list(exchange.read(table(tmp_path, file.getvalue())))
+        whose = ["ann", "ann", "ann"] if form == "tsv" else ["ann", "", ""]
+        assert back == [replace(d, reviewer=who) for d, who in zip(every, whose, strict=True)]
     claims = [tuple(line.split("\t")[5:7]) for line in file.getvalue().splitlines()[-4:]]
     unseen = ("semapv:UnspecifiedMatching", "")  # whoever accepted it is not its author
     assert claims == [("semapv:ManualMappingCuration", "ann"), unseen, unseen, unseen]
     assert exchange.taught([[alone], [in_bulk], [split]]) == [alone]
-    with pytest.raises(InputError, match="others is 'x'"):
-        list(exchange.read(table(tmp_path, "mention\tconcept_id\tothers\ngout\tA\tx\n")))
+    before = "mention\tconcept_id\tothers\ngout\tA\t9\nALS\tB\t\n"  # with how many, as it was
+    assert [d.bulk for d in exchange.read(table(tmp_path, before))] == [True, False]

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ from linker.decisions.records import (
 )
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.types import Decision, Role
+from linker.types import Decision
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,6 @@ def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
         (Decision("m", "D1|-1", accepted=False), "expected one concept"),
         (Decision("m\ud800", "D1"), "holds what is no text"),
         (Decision("m", "D1", reviewer="\0"), "holds what is no text"),
-        (replace(Decision("m", "D1"), role="judge"), "role of '' is 'judge'; expected adjudicator"),
     ],
 )
 def test_bad_decisions(decision: Decision, message: str) -> None:
@@ -98,58 +98,52 @@ def test_later_decisions_of_a_reviewer(
     assert in_force(records) == {("m", ""): [records[place] for place in left]}
 
 
-def said(who: str, concept: str, accepted: bool = True) -> Decision:
-    """What a reviewer said; an adjudicator, whose name is in capitals."""
-    return Decision(
-        "m", concept, accepted, reviewer=who.lower(), role="adjudicator" if who.isupper() else ""
-    )
+def said(who: str, concept: str, accepted: bool = True, settles: str = "") -> Decision:
+    return Decision("m", concept, accepted, reviewer=who, settles=tuple(settles.split()))
 
 
 @pytest.mark.parametrize(
     ("decisions", "kept", "counting"),
     [  # in order, and the places of those in force, and of those that count
-        ([("EVE", "A"), ("ann", "B"), ("bob", "C")], [0, 1, 2], [0]),
-        ([("ann", "B"), ("bob", "C"), ("EVE", "A", False)], [0, 1, 2], [2]),
-        ([("ann", "B"), ("EVE", "A"), ("IDA", "C")], [0, 2], [2]),  # the later adjudicator
-        ([("EVE", "A"), ("IDA", "A", False)], [1], [1]),
-        ([("eve", "A"), ("EVE", "B"), ("eve", "C")], [1, 2], [1]),  # one person in two roles
         ([("ann", "B"), ("bob", "C")], [0, 1], [0, 1]),
+        ([("ann", "B"), ("bob", "C"), ("eve", "A", True, "ann Bob")], [0, 1, 2], [2]),
+        ([("ann", "B"), ("bob", "C"), ("eve", "B", True, "bob")], [0, 1, 2], [0, 2]),
+        ([("ann", "B"), ("bob", "C"), ("ann", "C", True, "bob")], [0, 1, 2], [2]),  # of a party
+        ([("ann", "B"), ("eve", "A", True, "ann"), ("bob", "C")], [0, 1, 2], [1, 2]),  # later
+        ([("ann", "B"), ("eve", "A", True, "ann"), ("ann", "C")], [1, 2], [1, 2]),
+        ([("ann", "B"), ("eve", "A", True, "ann"), ("eve", "C")], [0, 2], [0, 2]),
+        ([("ann", "B"), ("eve", "A", True, "ann"), ("eve", "C", False)], [0, 1, 2], [1, 2]),
+        ([("ann", "B"), ("eve", "A", True, "ann"), ("ida", "C", True, "eve")], [0, 1, 2], [2]),
     ],
 )
-def test_adjudicators_stand_above_reviewers(
-    decisions: Sequence[tuple[str, str]], kept: Sequence[int], counting: Sequence[int]
+def test_a_decision_settles_what_those_that_it_names_said_before(
+    decisions: Sequence[tuple[Any, ...]], kept: Sequence[int], counting: Sequence[int]
 ) -> None:
     records = [said(*decision) for decision in decisions]
     (of_place,) = in_force(records).values()
     assert of_place == [records[place] for place in kept]
     assert standing(of_place) == [records[place] for place in counting]
-    assert disagree(of_place) == (len(counting) > 1)
 
 
-BULK = Decision("m", "A:1", reviewer="ann", others=9)
+BULK = Decision("m", "A:1", reviewer="ann", bulk=True)
 
 
 @pytest.mark.parametrize(
     ("said", "counts"),
     [
-        (Decision("m", "A:1", reviewer="ann"), False),  # she looked at it later
         (Decision("m", "A:1", reviewer="bob"), False),
         (Decision("m", "A:2", reviewer="bob"), False),
         (Decision("m", "", reviewer="bob"), False),
         (Decision("m", "A:1", False, reviewer="bob"), False),
         (Decision("m", "A:2", False, reviewer="bob"), True),  # it was not the answer of the bulk
-        (Decision("m", "A:2", reviewer="bob", others=3), True),  # nobody looked at either
+        (Decision("m", "A:2", reviewer="bob", bulk=True), True),  # nobody looked at either
     ],
 )
-@pytest.mark.parametrize("role", ["", "adjudicator"])
-def test_what_was_accepted_in_bulk_counts_where_nobody_looked(
-    said: Decision, counts: bool, role: Role
-) -> None:
-    bulk = replace(BULK, role=role)
-    for decisions in ([bulk, said], [said, bulk]):  # also where it was stored later
+def test_what_was_accepted_in_bulk_counts_where_nobody_looked(said: Decision, counts: bool) -> None:
+    for decisions in ([BULK, said], [said, BULK]):  # also where it was stored later
         assert in_force(decisions) == {("m", ""): decisions}
-        assert (bulk in standing(decisions)) == counts
-        assert disagree(decisions) == (said.others > 0 and not role)
+        assert (BULK in standing(decisions)) == counts
+        assert disagree(decisions) == (said.bulk)
 
 
 def test_scopes_and_forms_are_apart() -> None:

@@ -26,7 +26,7 @@ def read(path: Path, header: list[str], *rows: list[str], column: str | None = N
 
 
 ANN, BOB = (Decision("x", i, reviewer=who, time="2026") for i, who in (("A", "ann"), ("B", "bob")))
-BULK = Decision("x", "A", reviewer="ann", time="2026", others=7)
+BULK = Decision("x", "A", reviewer="ann", time="2026", bulk=True)
 BROAD = Decision("x", "A", reviewer="ann", time="2026", predicate="broad")
 NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
 
@@ -36,11 +36,11 @@ NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
     [
         ("accepted", "A", [ANN], None),  # as linker wrote it
         ("accepted", "A", [BROAD], None),  # a table without a column predicate
-        ("accepted in bulk", "A", [BULK], None),
+        ("model", "A", [BULK], None),
+        ("rejected", "C", [NOT_A, BULK], None),  # as linker wrote it
+        ("rejected", "A", [BULK], ("A", False)),
         ("accepted", "A", [BULK], ("A", True)),  # somebody looked at it since
         ("accepted", "A", [BULK, ANN], None),
-        ("accepted in bulk", "C", [BULK], ("C", True)),  # somebody put another id
-        ("accepted in bulk", "A", [], "which linker alone writes"),
         ("rejected", "C", [NOT_A], None),  # as linker wrote it: C is the model's
         ("accepted", "C", [NOT_A], ("C", True)),
         ("rejected", "A", [NOT_A, ANN], ("A", False)),  # it was accepted

@@ -24,6 +24,7 @@ from linker.errors import LinkerError
 from linker.types import Decision
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_SCHEMA_2 = ROOT / "tests/data/decisions-2.sql"
 
 
 @pytest.fixture
@@ -59,10 +60,28 @@ def test_a_file_of_the_first_schema_is_read_and_given_the_further_tables(path: P
     with DecisionStore(path, read_only=True) as store:
         assert store.list() == [old]
     with DecisionStore(path) as store, DecisionStore(path) as other:
-        settled = Decision("gout", "B", reviewer="eve", role="adjudicator", predicate="broad")
-        (added,) = store.add([settled], Step("settled gout", "eve", role="adjudicator"))
+        settled = Decision("gout", "B", reviewer="eve", settles=("ann",), predicate="broad")
+        (added,) = store.add([settled], Step("settled gout", "eve"))
         assert (added.id, added.step) == (8, 1)
         assert other.list() == [old, added]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_schema_2_keeps_what_people_said(path: Path, read_only: bool) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(OF_SCHEMA_2.read_text("utf-8"))  # as the code of that schema made it
+    connection.close()
+    with DecisionStore(path, read_only=read_only) as store:
+        assert [p.decision.id for p in store.history()] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        assert [decision.id for decision in store.list()] == [1, 2, 3, 5, 6, 7, 8, 9]
+        settled = [p.decision.settles for p in store.history()]
+        assert [p.decision.id for p in store.history() if p.decision.bulk] == [4, 5, 6]
+        assert [{*names} for names in settled] == [set(), set(), {"ann", "bob"}, *[set()] * 6]
+        assert [[d.id for d in said] for said in store.conflicts()] == [[8, 9]]
+    with DecisionStore(path) as store, store.reading() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        proposed = connection.execute("SELECT label, parent FROM proposals").fetchall()
+        assert proposed == [("odd gout", "A:1")]
 
 
 def test_reviewers_whose_clocks_differ(path: Path) -> None:
@@ -97,12 +116,12 @@ def test_the_history_says_what_became_of_each(path: Path) -> None:
         assert store.list(scope="") == store.list(reviewer="")[:1] == [first.decision]
 
 
-def test_the_history_says_what_an_adjudicator_overrules(path: Path) -> None:
+def test_the_history_says_what_is_settled(path: Path) -> None:
     with DecisionStore(path) as store:
         of_ann, of_bob = Decision("m", "A", reviewer="ann"), Decision("m", "B", reviewer="bob")
         first, second = store.add([of_ann, of_bob])
         assert store.conflicts() == [[first, second]]
-        (third,) = store.add([Decision("m", "C", reviewer="ann", role="adjudicator")])
+        (third,) = store.add([Decision("m", "C", reviewer="ann", settles=("bob",))])
         assert store.conflicts() == []
         assert store.list() == [first, second, third]
         assert [p.is_overruled for p in store.history()] == [True, True, False]
@@ -119,7 +138,7 @@ def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
     with DecisionStore(path) as store:
         (alone,) = store.add([Decision("m", "A", reviewer="ann")])
         store.add([Decision("m", "B"), Decision("n", "C")], Step("accepted 2", "ann"))
-        store.add([Decision("m", "D")], Step("accepted D for m", "bob", role="adjudicator"))
+        store.add([Decision("m", "D")], Step("accepted D for m", "bob"))
         with store.transaction() as connection:
             number = add_step(connection, Step("flagged m", "ann"))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'flag', '1')", (number,))
@@ -134,7 +153,7 @@ def test_steps_are_undone_one_by_one_by_who_made_them(path: Path) -> None:
         assert (first.step, third.step) == (accepted, flagged)
         assert [d.concept_id for d in first.decisions] == ["B", "C"]
         assert third.remarks == [{"id": 1, "step": 3, "form": "m", "kind": "flag", "value": "1"}]
-        assert (second.step.undone, second.step.role) == ("", "adjudicator")
+        assert second.step.undone == ""
         assert store.steps(project=1) == []
         assert alone in store.list()
 
@@ -187,12 +206,12 @@ def test_files_of_something_else(tmp_path: Path) -> None:
     before = other.read_bytes()
     DecisionStore(newer).close()
     connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 3")
+    connection.execute("PRAGMA user_version = 4")
     connection.close()
     for file, message in (
         (text, "is no file of decisions"),
         (other, "is an SQLite file of something else"),
-        (newer, "schema 3"),
+        (newer, "schema 4"),
         (tmp_path, "cannot be used"),
         (tmp_path / "no" / "folder.db", "cannot be used"),
     ):

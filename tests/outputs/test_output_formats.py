@@ -65,7 +65,7 @@ def test_nothing_is_imported_before_it_is_used() -> None:
     [
         ("model", False),  # nobody said anything
         ("accepted", True),
-        ("accepted in bulk", False),  # nobody looked at it
+        ("accepted in bulk", False),  # as it was written before, where nobody looked at it
         ("no concept", True),
         ("rejected", False),
         ("open", False),
@@ -83,7 +83,7 @@ def test_ids_are_gold_where_a_person_confirmed_them(
     confidence: float | None,
 ) -> None:
     best = Candidate("X:1", "x", "x", 1.0, confidence=confidence)
-    said = () if state == "model" else (Decision("Gout", "X:1", others=9 * ("bulk" in state)),)
+    said = () if state == "model" else (Decision("Gout", "X:1", bulk="bulk" in state),)
     mention = Mention("Gout", ((0, 4),), type="Disease")
     answer = Prediction(
         mention, (Part("open (model", candidates=(best,)),) * parts, decisions=said, state=state

@@ -59,8 +59,8 @@ def test_each_text_is_one_term() -> None:
     ]
 
 
-def test_what_was_accepted_in_bulk_is_accepted_by_nobody() -> None:
-    seen, unseen = (answered("gout", GOUT, state=s) for s in ("accepted", "accepted in bulk"))
+def test_what_nobody_looked_at_is_accepted_by_nobody() -> None:
+    seen, unseen = answered("gout", GOUT, state="accepted"), answered("gout", GOUT)
     assert of(seen) == [("gout", 1, ["A:1"], True)]
     assert of(unseen) == [("gout", 1, ["A:1"], False)]
     assert of(seen, unseen) == [("gout", 2, ["A:1"], False)]

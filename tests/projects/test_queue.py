@@ -87,7 +87,7 @@ class Reviewed:
             wanted = self.queue.acceptable(Filter())
             said = {(r.group.form, r.scope): Decision(r.group.text, r.ids) for r in wanted}
             some = [
-                Decision(d.mention, d.concept_id, reviewer=reviewer, others=9, scope=s)
+                Decision(d.mention, d.concept_id, reviewer=reviewer, bulk=True, scope=s)
                 for (_, s), d in said.items()
             ]
             if some:

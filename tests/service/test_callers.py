@@ -1,4 +1,4 @@
-"""Keys with names: in whose name, and in which role, requests act."""
+"""Keys with names: in whose name requests act."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from linker.service.settings import Key
 from .conftest import Start
 
 KEYS = tuple(
-    Key(name.encode() * 16, reviewer, role)
-    for name, reviewer, role in (("a", "ada", ""), ("e", "eve", "adjudicator"), ("n", "", ""))
+    Key(name.encode() * 16, reviewer) for name, reviewer in (("a", "ada"), ("e", "eve"), ("n", ""))
 )
 ADA, EVE, NOBODY = ({"X-API-Key": key.secret.decode()} for key in KEYS)
 
@@ -36,50 +35,37 @@ def decide(client: TestClient, headers: dict[str, str], **said: Any) -> Any:
 @pytest.mark.parametrize(
     ("key", "said", "acted"),
     [
-        (ADA, {}, ("ada", "")),
-        (ADA, {"reviewer": " ada "}, ("ada", "")),
-        (ADA, {"reviewer": "bob"}, "the key is that of ada, and the request is in the name of bob"),
-        (ADA, {"role": "adjudicator"}, "the key is not that of an adjudicator"),
-        (EVE, {}, ("eve", "adjudicator")),
-        (EVE, {"role": None}, ("eve", "adjudicator")),
-        (EVE, {"role": ""}, ("eve", "")),
-        (NOBODY, {"reviewer": "bob"}, ("bob", "")),
-        (NOBODY, {"reviewer": "ada"}, "ada has a key; send that one to act as ada"),
-        (ADA, {"reviewer": "ＡＤＡ"}, ("ada", "")),
-        (NOBODY, {"reviewer": "Ada\u200b"}, "Ada\u200b has a key"),
-        (NOBODY, {"reviewer": "EVE"}, "EVE has a key"),
-        (NOBODY, {"role": "adjudicator"}, "the key is not that of an adjudicator"),
+        (ADA, {}, (201, "ada")),
+        (ADA, {"reviewer": " ada "}, (201, "ada")),
+        (ADA, {"reviewer": "bob"}, (403, "the key is that of ada, and the request is in the name")),
+        (NOBODY, {"reviewer": "bob"}, (201, "bob")),
+        (NOBODY, {"reviewer": "ada"}, (403, "ada has a key; send that one to act as ada")),
+        (ADA, {"reviewer": "ＡＤＡ"}, (201, "ada")),
+        (NOBODY, {"reviewer": "Ada\u200b"}, (403, "Ada\u200b has a key")),
+        (NOBODY, {"reviewer": "EVE"}, (403, "EVE has a key")),
     ],
 )
 def test_a_request_acts_in_the_name_of_its_key(
-    keyed: TestClient, key: dict[str, str], said: Any, acted: tuple[str, str] | str
+    keyed: TestClient, key: dict[str, str], said: Any, acted: tuple[int, str]
 ) -> None:
     answer = decide(keyed, key, **said)
-    if isinstance(acted, str):
-        assert answer.status_code == 403
-        assert answer.json()["error"].startswith(acted)
-    else:
-        (decision,) = answer.json()["decisions"]
-        assert (decision["reviewer"], decision["role"]) == acted
+    told = answer.json()["decisions"][0]["reviewer"] if acted[0] == 201 else answer.json()["error"]
+    assert answer.status_code == acted[0]
+    assert told.startswith(acted[1])
 
 
 def test_a_service_without_names_believes_what_is_said(start: Start) -> None:
     for keys, headers in (((), {}), (KEYS[2:], NOBODY)):
         client = start(keys=keys)
-        answer = decide(client, headers, reviewer="ada", role="adjudicator")
-        assert answer.json()["decisions"][0]["role"] == "adjudicator"
-        model = client.get("/model", headers=headers).json()
-        told = model["reviewer"], model["role"], model["may_adjudicate"]
-        assert told == (None, "", True)
+        answer = decide(client, headers, reviewer="ada", settles=["bob"])
+        (decision,) = answer.json()["decisions"]
+        assert (decision["reviewer"], decision["settles"]) == ("ada", ["bob"])
+        assert client.get("/model", headers=headers).json()["reviewer"] is None
 
 
 def test_the_page_is_told_whose_the_key_is(keyed: TestClient) -> None:
     told = [keyed.get("/model", headers=key).json() for key in (ADA, EVE, NOBODY)]
-    assert [(t["reviewer"], t["role"], t["may_adjudicate"]) for t in told] == [
-        ("ada", "", False),
-        ("eve", "adjudicator", True),
-        (None, "", False),
-    ]
+    assert [model["reviewer"] for model in told] == ["ada", "eve", None]
 
 
 def test_no_change_is_made_in_the_name_of_another(keyed: TestClient) -> None:

@@ -564,48 +564,6 @@ def test_a_concept_may_be_broader_than_the_mention(page: Any, fake: Fake) -> Non
     ]
 
 
-def test_a_term_that_is_missed_is_proposed(page: Any, tmp_path: Path, pictures: Path) -> None:
-    page.fill("#reviewer", "Ada")
-    link(page, "odd leukaemia\nlymphoma")
-    page.keyboard.press("d")
-    form = page.locator(".proposal")
-    expect(form.get_by_label("Label")).to_have_value("odd leukaemia")
-    form.get_by_label("Label").fill("Odd <b> leukaemia")
-    form.get_by_label("Parent").fill("leuk")
-    form.get_by_role("button", name="Choose Leukemia", exact=True).click()
-    form.get_by_role("button", name="Remove the parent").click()
-    expect(form).not_to_contain_text("Below")
-    form.get_by_label("Parent").fill("leuk")
-    form.get_by_role("button", name="Choose Leukemia", exact=True).click()
-    expect(form).to_contain_text("Below Leukemia MESH:D007938")
-    form.get_by_label("Synonyms").fill("strange leukaemia\n\nOL")
-    page.click("[data-anchor='1']")  # what was typed stays with its mention
-    expect(form.get_by_label("Label")).to_have_value("lymphoma")
-    page.click("[data-anchor='0']")
-    expect(form.get_by_label("Label")).to_have_value("Odd <b> leukaemia")
-    page.set_viewport_size({"width": 400, "height": 800})
-    page.locator("#propose").screenshot(path=pictures / "proposal.png")
-    assert not is_too_wide(page)
-    assert problems(page) == ""
-    form.get_by_role("button", name="Propose").click()
-    status(page, "Proposed: Odd <b> leukaemia.")
-    assert focused(page).startswith("Propose a new term")
-    proposed = page.locator(".proposed li")
-    expect(proposed).to_contain_text("Odd <b> leukaemia below MESH:D007938, by Ada")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download 1 proposal").click()
-    waiting.value.save_as(file := tmp_path / waiting.value.suggested_filename)
-    rows = list(csv.DictReader(io.StringIO(file.read_text()), delimiter="\t"))
-    assert rows[0]["PARENT"] == "SC %"
-    assert (rows[1]["LABEL"], rows[1]["PARENT"], rows[1]["PARENT_LABEL"]) == (
-        *("Odd <b> leukaemia", "MESH:D007938", "Leukemia"),
-    )
-    assert (rows[1]["SYNONYMS"], rows[1]["MENTION"]) == ("strange leukaemia|OL", "odd leukaemia")
-    proposed.get_by_role("button", name="Withdraw the proposal").click()
-    status(page, "Withdrawn: Odd <b> leukaemia.")
-    expect(proposed).to_have_count(0)
-
-
 def test_answers_for_an_earlier_mention_are_dropped(page: Any) -> None:
     page.fill("#reviewer", "Ada")
     link(page, "leukaemia\nlymphoma")
@@ -791,7 +749,7 @@ def test_a_row_of_a_download_says_who_decided(page: Any, fake: Fake, tmp_path: P
     accepted, nothing, composite, plain = csv.DictReader(io.StringIO(file.read_text()))
     (decision,) = json.loads(accepted["decisions"])
     assert decision.keys() == {
-        "mention", "concept_id", "accepted", "predicate", "scope", "reviewer", "time", "id", "role",
+        "mention", "concept_id", "accepted", "predicate", "scope", "reviewer", "time", "id",
     }  # fmt: skip
     wanted = {"mention": "breast cancers", "concept_id": "MESH:D001943", "confidence": "1.0000"}
     wanted |= {"name": "Breast Neoplasms", "matched_name": accepted["matched_name"]}

@@ -132,7 +132,8 @@ def test_answers_are_accepted_in_bulk(client: Any) -> None:
     body = {"reviewer": "Ada", "filter": {"above": 0.5}, "version": told["version"]}
     said = client.post(f"/projects/{project}/accept", json=body).json()
     assert (said["accepted"], said["mentions"]) == (told["groups"], told["mentions"])
-    assert said["summary"]["states"]["accepted in bulk"] == told["mentions"]
+    assert said["summary"]["states"]["accepted"] == told["mentions"]
+    assert {row["bulk"] for row in queue(client, project, show="in-bulk")["rows"]} == {True}
     assert client.post(f"/projects/{project}/accept", json=body).status_code == 409
     assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
     client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
@@ -170,7 +171,7 @@ def test_what_was_rejected_and_accepted_in_bulk_is_as_sure_as_the_model(
     body = {"reviewer": "Bob", "filter": {}}
     assert client.post(f"/projects/{project}/accept", json=body).json()["mentions"] == 2
     after = queue(client, project, sort="document")["rows"][0]
-    assert after["state"] == "accepted in bulk"
+    assert (after["state"], after["bulk"]) == ("accepted", True)
     assert after["answers"] == before["answers"]
     assert after["answers"][0]["concept_id"] == "MESH:D009369"
 
@@ -274,7 +275,8 @@ def test_what_was_decided_elsewhere_is_told(client: Any) -> None:
 
     def told(project: int) -> tuple[int, int, int]:
         said = client.get(f"/projects/{project}").json()
-        return said["decided"], said["decided_elsewhere"], said["states"].get("accepted in bulk", 0)
+        in_bulk = queue(client, project, show="in-bulk")["total"]
+        return said["decided"], said["decided_elsewhere"], in_bulk
 
     second = create(client, TABLE, "again.csv")["id"]
     assert (told(first), told(second)) == ((4, 0, 2), (4, 4, 2))
@@ -534,13 +536,13 @@ def test_a_table_has_no_documents_to_export(client: Any) -> None:
     assert "holds documents" in answer.json()["error"]
 
 
-def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) -> None:
+def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> None:
     project = create(client, TABLE)["id"]
     keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
 
-    def said(reviewer: str, mention: str, concept: str, role: str = "") -> None:
-        record = {"key": keys[mention], "concept_id": concept}
-        body = {"reviewer": reviewer, "role": role, "decisions": [record]}
+    def said(reviewer: str, mention: str, concept: str, *settles: str) -> None:
+        record = {"key": keys[mention], "concept_id": concept, "settles": settles}
+        body = {"reviewer": reviewer, "decisions": [record]}
         answer = client.post(f"/projects/{project}/decisions", json=body)
         assert answer.status_code == 201, answer.text
 
@@ -556,10 +558,10 @@ def test_disagreements_are_shown_until_an_adjudicator_settles_them(client: Any) 
     assert (row["mention"], row["state"]) == ("A-T", "disputed")
     assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
     assert [r["mention"] for r in queue(client, project, show="disputed")["rows"]] == ["A-T"]
-    said("Eve", "A-T", "MESH:D001260", "adjudicator")
+    said("Eve", "A-T", "MESH:D001260", "Ada", "Bob")
     rows = {row["mention"]: row for row in queue(client, project, show="all")["rows"]}
-    by = [(rows[m]["reviewers"], rows[m]["adjudicated"]) for m in ("A-T", "breast cancer")]
-    assert by == [(["Eve"], True), (["Ada", "Bob"], False)]
+    by = [rows[mention]["reviewers"] for mention in ("A-T", "breast cancer")]
+    assert by == [["Eve"], ["Ada", "Bob"]]
     assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
     assert client.get(f"/projects/{project}").json()["states"]["accepted"] == 3
 
@@ -815,16 +817,9 @@ def test_odd_encodings_go_out_as_they_came(client: Any) -> None:
         assert back.split("\n")[1].startswith("Ménière;Köln;")
 
 
-def test_one_answer_that_is_accepted_in_bulk_was_not_looked_at(client: Any) -> None:
-    project = create(client, TABLE)["id"]
-    body = {"reviewer": "Ada", "filter": {"q": "breast"}}
-    said = client.post(f"/projects/{project}/accept", json=body).json()
-    assert (said["accepted"], said["summary"]["states"]["accepted in bulk"]) == (1, 1)
-
-
 def test_who_looks_stands_above_a_bulk(client: Any) -> None:
     project = create(client, TABLE)["id"]
-    body = {"reviewer": "Ada", "role": "adjudicator", "filter": {}}
+    body = {"reviewer": "Ada", "filter": {}}
     assert client.post(f"/projects/{project}/accept", json=body).json()["accepted"] == 3
     rows = {row["mention"]: row["key"] for row in queue(client, project, show="in-bulk")["rows"]}
     for mention, concept, accepted in (
@@ -944,7 +939,7 @@ def test_decisions_on_documents_of_others_are_not_read(client: Any) -> None:
     assert client.get("/decisions").json()["decisions"] == []
 
 
-def test_sssom_of_what_was_accepted_in_bulk_is_as_sure_as_the_model(client: Any) -> None:
+def test_an_export_of_what_was_accepted_in_bulk_names_nobody(client: Any) -> None:
     project = create(client, TABLE)["id"]
     sure = {row["mention"]: row["confidence"] for row in queue(client, project)["rows"]}
     body = {"reviewer": "Ada", "filter": {"above": 0.5}}
@@ -954,8 +949,10 @@ def test_sssom_of_what_was_accepted_in_bulk_is_as_sure_as_the_model(client: Any)
     rows = {row["subject_label"]: row for row in csv.DictReader(io.StringIO(table), delimiter="\t")}
     breast = rows["breast cancer"]
     assert float(breast["confidence"]) == pytest.approx(sure["breast cancer"], abs=0.001)
-    assert breast["author_label"] == ""
-    assert breast["comment"].startswith("accepted in bulk by Ada with 1 others; ")
+    assert (breast["author_label"], breast["mapping_tool"]) == ("", "concept-linker")
+    lines = list(csv.DictReader(io.StringIO(export(client, project).text)))
+    assert {line["state"] for line in lines} == {"model", ""}  # of a blank cell
+    assert {line["reviewer"] + line["time"] for line in lines} == {""}
 
 
 def test_a_mention_that_was_edited_is_passed_over(client: Any) -> None:

@@ -13,10 +13,10 @@ export class Decisions {
   }
 
   /** Keep a decision on a mention, and say so in words, and which earlier ones it replaces. */
-  async make({ mention, ids, accepted, predicate, scope }, words) {
+  async make({ mention, ids, accepted, predicate, scope, settles }, words) {
     const who = await reviewer();
     if (!who) return;
-    const concepts = { concept_id: joined(ids) || null, accepted, predicate };
+    const concepts = { concept_id: joined(ids) || null, accepted, predicate, settles };
     const decision = { mention, ...concepts, scope, reviewer: who };
     const { decisions, replaced } = await postJson("decisions", { decisions: [decision] });
     const made = { ids: decisions.map(({ id }) => id), mention, words };

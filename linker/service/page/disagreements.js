@@ -1,4 +1,4 @@
-/* Where reviewers disagree: how much they agree in all, and what each said, for an adjudicator. */
+/* Where reviewers disagree: how much they agree in all, and what each said, to settle it. */
 
 import { getJson } from "./api.js";
 import { button, byId, count, fill, make, percent, plural, table } from "./elements.js";
@@ -6,19 +6,19 @@ import { readNames, verdict, whoOf } from "./verdicts.js";
 
 const SHOWN = 200; // rows
 
-/** Show them; `select` is called with the key of a row, and `settle` with a key and a decision that
- * is to stand above the others.
+/** Show them; `select` is called with the key of a row, and `settle` with a row and one of its
+ * decisions, which the others are settled by.
  */
-export async function showDisagreements(address, { select, settle, isAdjudicator }) {
+export async function showDisagreements(address, { select, settle }) {
   const { kappa, pairs, rows } = await getJson(`${address}/disagreements`);
   await readNames(rows);
-  const line = (row) => rowOf(row, { select, settle, isAdjudicator });
+  const line = (row) => rowOf(row, { select, settle });
   fill(
     byId("disagreements-view"),
     make("p", agreement(kappa, pairs)),
     pairs.length > 1 && table("table.names", PAIRS, pairs.map(pairOf)),
     make("h3", rows.length ? `Reviewers disagree on ${plural(rows.length, "row")}` : NONE),
-    rows.length > 0 && !isAdjudicator && make("p.note", HOW),
+    rows.length > 0 && make("p.note", HOW),
     make("ul.disagreements", rows.slice(0, SHOWN).map(line)),
     rows.length > SHOWN && make("p.note", `and ${plural(rows.length - SHOWN, "more row")}`),
   );
@@ -27,8 +27,8 @@ export async function showDisagreements(address, { select, settle, isAdjudicator
 const PAIRS = ["Reviewers", "Both decided", "Agreed", "Kappa"];
 const NONE = "Reviewers disagree nowhere.";
 const HOW =
-  "An adjudicator settles them: choose “adjudicator” beside the name of the reviewer above. " +
-  "What an adjudicator decides stands above both.";
+  "Whoever takes one settles the row: what the others said before counts no more, until that " +
+  "decision is withdrawn. To settle it by another answer, select the row and decide.";
 
 function agreement(kappa, pairs) {
   const both = pairs.reduce((sum, pair) => sum + pair.both, 0);
@@ -46,12 +46,12 @@ const pairOf = ({ reviewers, both, agreed, kappa }) => [
   kappa === null ? "–" : kappa.toFixed(2),
 ];
 
-function rowOf(row, { select, settle, isAdjudicator }) {
+function rowOf(row, { select, settle }) {
   const said = (decision) => {
     const words = [make("strong", verdict(decision)), make("span.note", ` by ${whoOf(decision)}`)];
     const label = `Settle ${row.mention} as ${verdict(decision)}`;
     const act = () => settle(row, decision);
-    const take = isAdjudicator && button("Take this", act, { "aria-label": label });
+    const take = button("Take this", act, { "aria-label": label });
     return make("li", words, " ", take);
   };
   const name = button(row.mention, () => select(row.key), { class: "name" });

@@ -18,7 +18,7 @@ export class DocumentView {
   /** What the page gives:
    *
    * - `address`: of the project.
-   * - `who`: gives {reviewer, role}, or null where nobody is named.
+   * - `who`: gives {reviewer}, or null where nobody is named.
    * - `select`: is called with a mention that was chosen, or with null.
    * - `changed`: is called after mentions were changed.
    * - `act`: does what changes the document in its turn, and gives what that gives.

@@ -48,7 +48,8 @@ const ofParts = (value) => ({ prediction }) =>
   joined(prediction.parts.map((part) => value(part, prediction)));
 const ofDecisions = (value) => ({ prediction }) =>
   prediction.decisions.length ? value(prediction.decisions) : "";
-const reviewersOf = (all) => new Set(all.map(({ reviewer }) => reviewer).filter(Boolean));
+const seen = (all) => all.filter(({ bulk }) => !bulk); // of what nobody looked at, nobody is named
+const reviewersOf = (all) => new Set(seen(all).map(({ reviewer }) => reviewer).filter(Boolean));
 
 // as linker link --column writes them
 const CELLS = {
@@ -61,7 +62,7 @@ const CELLS = {
   state: ({ prediction }) => prediction.state,
   source: ofParts(sourceOf),
   reviewer: ofDecisions((all) => [...reviewersOf(all)].join("; ")),
-  time: ofDecisions((all) => all.map(({ time }) => time).sort().at(-1)),
+  time: ofDecisions((all) => seen(all).map(({ time }) => time).sort().at(-1)),
   decisions: ofDecisions(JSON.stringify),
 };
 

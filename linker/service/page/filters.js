@@ -83,12 +83,12 @@ export class Filters {
   }
 
   /** Whether a row is still one of the filter, as far as decisions and remarks change that. */
-  isWanted({ state, flag, differs }) {
+  isWanted({ state, bulk, flag, differs }) {
     const decided = isDecided(state);
     const wanted = {
       undecided: !decided,
       decided,
-      "in-bulk": state === "accepted in bulk",
+      "in-bulk": bulk,
       differs,
       flagged: flag,
       disputed: state === "disputed",

@@ -53,7 +53,6 @@ const KEYS = [
   { keys: ["m"], action: "more", words: "more candidates" },
   { keys: ["p"], action: "part", words: "the next part of a composite" },
   { keys: ["/"], action: "search", words: "search the dictionary" },
-  { keys: ["d"], action: "propose", words: "propose a new term" },
   { keys: ["e"], action: "explain", words: "why this answer" },
   { keys: ["u"], action: "undo", words: "undo the last decision" },
   { keys: ["f"], action: "flag", words: "flag or unflag the mention" },

@@ -13,10 +13,8 @@ export function show(summary) {
   Object.assign(byId("project-name"), { textContent: name, title: name });
   Object.assign(byId("progress"), { max: Math.max(mentions, 1), value: decided });
   const accuracy = summary.expected_accuracy_of_rest;
-  const { decided_elsewhere: elsewhere, states } = summary;
-  const inBulk = states["accepted in bulk"];
-  const how = [inBulk && `${count(inBulk)} in bulk`, elsewhere && `${count(elsewhere)} elsewhere`];
-  const so = how.some(Boolean) ? ` (${how.filter(Boolean).join(", ")})` : "";
+  const { decided_elsewhere: elsewhere } = summary;
+  const so = elsewhere ? ` (${count(elsewhere)} elsewhere)` : "";
   const rest = accuracy === null ? "" : `; of the rest some ${percent(accuracy)} right`;
   const words = `${count(decided)} of ${count(mentions)} decided${so}${rest}`;
   byId("progress-words").textContent = words;

@@ -213,9 +213,9 @@ async function changed(mention) {
   await showDecisions();
 }
 
-function decide(entry, { mention, ids, accepted, predicate, isHere }, words) {
+function decide(entry, { mention, ids, accepted, predicate, isHere, settles }, words) {
   const scope = isHere ? scopeOf(entry) : "";
-  return decisions.make({ mention, ids, accepted, predicate, scope }, words);
+  return decisions.make({ mention, ids, accepted, predicate, scope, settles }, words);
 }
 
 function withdraw({ id, mention }) {

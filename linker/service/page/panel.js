@@ -6,15 +6,14 @@ import { showConcept } from "./concept.js";
 import { DOUBTFUL } from "./confidence.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
 import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
-import { Proposals } from "./proposal.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
 import { MOST, answersOf, confidenceOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
-import { showDecisions } from "./verdicts.js";
+import { disputants, showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
-   * entry, a decision {ids, accepted, predicate, asWritten, isHere} on it, and the decision in
+   * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, and the decision in
    * words; `withdraw` with a decision.
    */
   constructor(page) {
@@ -37,7 +36,6 @@ export class Panel {
       about,
       choose: (id) => page.act(() => this.choose(id)), // what is found is for the selected row
     });
-    this.proposals = new Proposals();
     this.listen();
   }
 
@@ -77,7 +75,6 @@ export class Panel {
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
     kind: nextKind,
-    propose: () => this.proposals.open(),
     search: () => byId("query").select(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
@@ -91,8 +88,6 @@ export class Panel {
     this.showAccept(entry?.prediction);
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
-    const can = entry && this.canDecide;
-    this.proposals.show(can ? (longForm(entry.prediction) ?? entry.prediction.mention) : null);
     showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
     byId("in-document").disabled = !entry || !scopeOf(entry);
     if (byId("in-document").disabled) byId("scope").value = "";
@@ -170,7 +165,8 @@ export class Panel {
     const what = ids.length ? ids.join(" and ") : "no concept";
     const predicate = accepted && ids.length ? chosenKind() : "";
     const words = `${mention}: ${accepted ? "" : "not "}${what}${markOf(predicate)}.`;
-    const decision = { mention, ids, accepted, predicate, asWritten, isHere };
+    const settles = disputants(entry.prediction);
+    const decision = { mention, ids, accepted, predicate, asWritten, isHere, settles };
     chooseKind(); // what is decided next is exact again
     return attempt(() => this.page.decide(entry, decision, words));
   }

@@ -231,8 +231,8 @@ function rowElement(row, place) {
   const seen = look(row.state, row.answers, row.confidence);
   const names = row.answers.map((answer) => answer?.name ?? noneOf(row)).join(" | ");
   const ids = row.answers.map((answer) => answer?.concept_id ?? "–").join(" | ");
-  const kind = row.predicate && ` as ${row.predicate}`;
-  const who = row.reviewers.join(", ") + (row.adjudicated ? " (adjudicator)" : "");
+  const kind = (row.predicate && ` as ${row.predicate}`) + (row.bulk ? " in bulk" : "");
+  const who = row.reviewers.join(", ");
   const by = who && ` · ${who}`;
   const sure = row.confidence === null ? "" : percent(row.confidence);
   const signs = [row.differs && "≠", row.flag && "⚑", row.note && "✎"].filter(Boolean).join(" ");
@@ -265,7 +265,6 @@ function rowElement(row, place) {
 
 const SIGNS = {
   accepted: "✓ ",
-  "accepted in bulk": "☑ ",
   "no concept": "∅ ",
   rejected: "✗ ",
   open: "? ",

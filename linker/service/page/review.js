@@ -268,12 +268,10 @@ function turn(shows) {
   if (shows === "disagreements") attempt(showOthers);
 }
 
-const isAdjudicator = () => byId("role").value === "adjudicator";
-
 function showOthers() {
   const select = (key) => attempt(() => goTo(key));
   const settle = (key, decision) => steps.settle(key, decision);
-  return showDisagreements(address, { select, settle, isAdjudicator: isAdjudicator() });
+  return showDisagreements(address, { select, settle });
 }
 
 async function openDocument(number, key) {
@@ -363,7 +361,6 @@ async function start() {
   on("show-more", "click", ({ target }) =>
     target.setAttribute("aria-expanded", document.body.classList.toggle("all")),
   );
-  on("role", "change", () => view.shows === "disagreements" && attempt(showOthers));
   announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
   const model = await readModel();
   panel.canDecide = model.decisions;

@@ -1,18 +1,14 @@
-/* Who acts: a name and a role, which this browser keeps, or which the key of the requests says. */
+/* Who acts: a name, which this browser keeps, or which the key of the requests says. */
 
 import { announce, ask, byId } from "./elements.js";
 import { browser } from "./keeping.js";
 
-const [REVIEWER, ROLE] = ["linker.reviewer", "linker.role"]; // where they are kept
+const REVIEWER = "linker.reviewer"; // where it is kept
 
-/** Take up what was kept, and keep what is typed and, on the page of projects, chosen. */
+/** Take up what was kept, and keep what is typed. */
 export function listenReviewer() {
   byId("reviewer").value = browser.get(REVIEWER) ?? "";
   byId("reviewer").addEventListener("change", (event) => rename(event.target.value));
-  const choice = byId("role");
-  if (!choice) return;
-  choice.value = browser.get(ROLE) ?? "";
-  choice.addEventListener("change", () => browser.set(ROLE, choice.value || null));
 }
 
 function rename(name) {
@@ -20,13 +16,9 @@ function rename(name) {
 }
 
 /** Show whose the key of the requests is, as the service says it: such a name stays. */
-export function known({ reviewer: name, role, may_adjudicate: mayAdjudicate }) {
-  const [field, choice] = [byId("reviewer"), byId("role")];
-  field.readOnly = name !== null;
-  if (name !== null) field.value = name;
-  if (!choice) return;
-  choice.disabled = !mayAdjudicate;
-  if (!mayAdjudicate || (name !== null && !choice.value)) choice.value = role;
+export function known({ reviewer: name }) {
+  byId("reviewer").readOnly = name !== null;
+  if (name !== null) byId("reviewer").value = name;
 }
 
 /** The name of who acts, where it is known; else an empty one. */
@@ -40,8 +32,8 @@ export async function reviewer() {
   return name;
 }
 
-/** Who acts, as the routes of projects take it: {reviewer, role}; null as for `reviewer`. */
+/** Who acts, as the routes of projects take it: {reviewer}; null as for `reviewer`. */
 export async function who() {
   const name = await reviewer();
-  return name && { reviewer: name, role: byId("role")?.value ?? "" };
+  return name && { reviewer: name };
 }

@@ -186,7 +186,6 @@ export const LOOKS = {
   open: "open",
   rejected: "rejected",
   accepted: "accepted",
-  "accepted in bulk": "accepted in bulk",
   "no concept": "no concept",
   linked: "model",
   unsure: "model, unsure",
@@ -194,8 +193,8 @@ export const LOOKS = {
   "not linked": "not linked",
 };
 
-/** Whether the answer of a state was decided; nobody looked at it where that was done in bulk. */
-export const isDecided = (state) => state.startsWith("accepted") || state === "no concept";
+/** Whether the answer of a state was decided. */
+export const isDecided = (state) => state === "accepted" || state === "no concept";
 
 /** How a prediction looks: its state, or how sure the model is. */
 export const lookOf = (prediction) =>

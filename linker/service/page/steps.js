@@ -9,7 +9,7 @@ import { isUndecided } from "./queue.js";
 import { who } from "./reviewer.js";
 import { longForm } from "./session.js";
 import { formOf } from "./text.js";
-import { joined, sentenceToItsReviewer } from "./verdicts.js";
+import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
 const FEW = 10; // rows: an undo of more is shown by reading the queue anew
 
@@ -45,9 +45,9 @@ export class Steps {
    * was fetched ahead, is shown; `number` is that of the document that is shown, null for the queue.
    */
   async decide(entry, decision, { words, goesOn, number }) {
-    const { ids, accepted, predicate, asWritten, isHere } = decision;
+    const { ids, accepted, predicate, asWritten, isHere, settles } = decision;
     const isShort = Boolean(asWritten && longForm(entry.prediction));
-    const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate };
+    const kept = { key: entry.row.key, concept_id: joined(ids) || null, accepted, predicate, settles };
     const where = { here: isHere, as_written: isShort, ...(number && { document: number }) };
     const isSplit = isHere || isShort; // the rest of the row becomes one of its own
     const waits = isSplit || number; // for what becomes of the row, or of the text
@@ -128,14 +128,16 @@ export class Steps {
     });
   }
 
-  /** Decide as an adjudicator what a reviewer decided. */
+  /** Settle a row by what one of its reviewers decided. */
   settle(row, { concept_id: ids, accepted, predicate, scope, mention }) {
     const isShort = row.expanded !== null && formOf(mention) === formOf(row.mention);
     const where = { here: Boolean(scope), as_written: Boolean(scope) && isShort };
+    const settles = disputants({ state: "disputed", decisions: row.decisions });
     return this.act(async () => {
       const reviewer = await who();
       if (!reviewer) return;
-      const decisions = [{ key: row.key, concept_id: ids, accepted, predicate, ...where }];
+      const said = { concept_id: ids, accepted, predicate, settles };
+      const decisions = [{ key: row.key, ...said, ...where }];
       await this.page.changed(await this.send("decisions", { ...reviewer, decisions }));
       await this.page.refresh();
       announce("Settled.");

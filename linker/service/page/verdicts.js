@@ -1,7 +1,7 @@
 /* What reviewers decided, in words, and shown for a mention with buttons that withdraw it. */
 
 import { nameOf } from "./concept.js";
-import { button, byId, fill, make, plural } from "./elements.js";
+import { button, byId, fill, make } from "./elements.js";
 import { markOf } from "./predicates.js";
 import { NO_CONCEPT } from "./session.js";
 
@@ -37,12 +37,13 @@ export function showDecisions(prediction, withdraw) {
 
 /** What was decided, by whom, when and where. */
 export function sentence(decision) {
-  const { scope, time, others, role } = decision;
+  const { scope, time, bulk, settles = [] } = decision;
   const when = time ? `, ${time.slice(0, 16).replace("T", " ")} UTC` : "";
   const where = scope ? `in document ${scope}` : "everywhere";
-  const inBulk = others ? `, in bulk with ${plural(others, "other answer")}` : "";
-  const as = role ? ` as ${role}` : "";
-  const facts = ` by ${whoOf(decision)}${as}${when}, ${where}${inBulk}`;
+  const inBulk = bulk ? ", in bulk" : "";
+  const names = settles.map((name) => whoOf({ reviewer: name })).join(", ");
+  const settled = names && `, settles what was said by ${names}`;
+  const facts = ` by ${whoOf(decision)}${when}, ${where}${inBulk}${settled}`;
   return [make("strong", verdict(decision)), make("span.note", facts)];
 }
 
@@ -74,5 +75,9 @@ const partsOf = (text) =>
 const idsOf = ({ concept_id: ids }) => partsOf(ids).flat();
 export const whoOf = ({ reviewer }) => reviewer || "nobody named";
 
+/** Those who disagree on a mention, whom a decision on it settles. */
+export const disputants = ({ state, decisions }) =>
+  state === "disputed" ? [...new Set(decisions.map(({ reviewer }) => reviewer))] : [];
+
 const DISAGREE =
-  "Reviewers disagree on this mention. Until they agree, the answer is that of the model.";
+  "Reviewers disagree on this mention, and the model answers. What is decided here settles it.";

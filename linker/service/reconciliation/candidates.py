@@ -28,7 +28,6 @@ _IDENTIFYING = ("id", "xrefs")  # properties whose values name the concept itsel
 _VALUES = 100  # of a property in a query
 _LIMIT = 5  # answers to a query that names no limit
 _DEPTH = 20  # candidates among which further types choose
-_UNSEEN = "accepted in bulk"  # a state: nobody looked at the answer
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
 _SAID: dict[Assertion, str] = {
@@ -190,7 +189,7 @@ class Reconciliation:
                         row,
                         score,
                         normalize(candidate.matched_name) == normalize(self._query.text),
-                        candidate.source == DECISION and prediction.state != _UNSEEN,
+                        candidate.source == DECISION,
                         part.best is not None and doubt(dictionary, part.text, row) is None,
                         part.assertion,
                     )
@@ -203,7 +202,7 @@ class Reconciliation:
         query, rows_of = self._query, self._vocabulary.rows
         wanted = [wanted for wanted in query.properties if wanted.pid in _IDENTIFYING]
         rows = [row for entry in wanted for text in entry.texts for row in rows_of(text)]
-        if not rows and {p.state for p in predictions} <= {"model", "disputed", _UNSEEN}:
+        if not rows and {p.state for p in predictions} <= {"model", "disputed"}:
             rows = [*rows_of(query.text)]
         return [*dict.fromkeys(rows)]
 

@@ -248,9 +248,6 @@ def test_a_decision_is_certain(toy: Linker) -> None:
     assert [c["id"] for c in judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted")] == [
         "TOY:21"
     ]
-    # unless nobody looked at it
-    in_bulk = judged(toy, {"query": "TOY:12"}, DECIDED, state="accepted in bulk")
-    assert [(c["id"], c["match"]) for c in in_bulk] == [("TOY:12", True), ("TOY:21", False)]
     assert judged(toy, {"query": "TOY:12"}, Part("a", nil=True), state="no concept") == []
 
 
