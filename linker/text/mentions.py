@@ -40,14 +40,12 @@ class TextOptions(OptionGroup):
     # of names and texts, whose rules are used: en, de, fr, es, or several, "de,en"
     language: str = "en"
     abbreviations: bool = True  # expand short forms that the document defines
-    # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
+    # also short forms whose letters stand in another order, "myotonic dystrophy (DM)", and the
+    # parts of compound ones, "HPT-JT"
     permuted: bool = True
-    compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     # read off what stands around a name: marks, codes, dates, "history of"; several names in a cell
     cells: bool = True
-    # weigh other ways to read a mention against the usual one, by their confidence
-    rivals: bool = True
     # annotated composites as names: left out, or joined as BioSyn does
     training_composites: Literal["skip", "join"] = "skip"
 
@@ -113,7 +111,7 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
         document.text, permuted=options.permuted, languages=languages.named(options.language)
     )
     long_forms = abbreviations.table(definitions)
-    if options.compounds:
+    if options.permuted:
         long_forms |= abbreviations.compounds(long_forms)
     others: dict[str, dict[str, str]] = defaultdict(dict)
     for definition in definitions:

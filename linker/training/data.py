@@ -30,7 +30,7 @@ from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
-    from linker.options import TrainingOptions
+    from linker.options import TrainingRecipe
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class TrainingData:
         self,
         encoder: Encoder,
         sparse_weight: float,
-        options: TrainingOptions,
+        options: TrainingRecipe,
         vectors: Floats | None = None,
     ) -> HybridGenerator:
         """Make what ranks the indexed names by an encoder and λ.
