@@ -27,7 +27,7 @@ from linker.fields import (
     ZeroToOne,
     replaced,
 )
-from linker.text.mentions import TextOptions
+from linker.text.mentions import TextOptions, TextRecipe
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
 
@@ -47,7 +47,7 @@ class AlignOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class AlignRecipe(AlignOptions):
-    """The options with the constants that presets alone choose; so are the other recipes."""
+    """The options with the constants that presets alone choose."""
 
     batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
     learning_rate: float = 2e-5  # at its highest
@@ -193,7 +193,7 @@ class LinkerOptions:
     """
 
     normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
-    text: TextOptions = field(default_factory=TextOptions)
+    text: TextRecipe = field(default_factory=TextRecipe)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
     encoder: Any = (
         None  # of the dense encoder, an instance of its `Options`; None where it has none
@@ -206,12 +206,14 @@ class LinkerOptions:
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
-_OPEN: Mapping[str, Any] = {  # the options of a recipe
+OPEN: Mapping[str, Any] = {
+    "text": TextOptions,
     "words": WordsOptions,
     "align": AlignOptions,
     "ground": GroundOptions,
     "training": TrainingOptions,
 }
+"""What `--set` reaches of the groups that are recipes."""
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
@@ -358,7 +360,7 @@ def changed(
         record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
         if record is not None:
             place = group if is_shared else "encoder"
-            kind = type(record) if constants else _OPEN.get(place, type(record))
+            kind = type(record) if constants else OPEN.get(place, type(record))
             options = dataclasses.replace(options, **{place: replaced(record, group, fields, kind)})
     return options
 

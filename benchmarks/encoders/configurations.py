@@ -7,7 +7,7 @@ import dataclasses
 from benchmarks.lib.vectors import WORDS
 from linker.encoders.bne import BneOptions
 from linker.encoders.dan import DanOptions
-from linker.options import GroundOptions, preset
+from linker.options import GroundRecipe, preset
 
 EFFECTS = (  # an encoder, and what it is compared with
     ("CCA", "word mean"),
@@ -37,7 +37,7 @@ _PAPER_BNE_WORDS = dataclasses.replace(
 _PAPER_BNE = dataclasses.replace(preset("paper-bne").ground, epochs=8)
 _SYN = dataclasses.replace(_PAPER_BNE, context_weight=0, concept_weight=0)
 _PLAIN = BneOptions(normalize=False)
-ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {
+ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundRecipe, str]] = {
     # name -> the network, how it is grounded, the word vectors
     "word mean": (DanOptions(cca=False, hidden=0), _GROUND, "fastText"),
     "CCA": (DanOptions(hidden=0), _GROUND, "fastText"),

@@ -216,7 +216,7 @@ class BneEncoder(GroundedEncoder):
         return means
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        return [tokens(name)[: _MAX_WORDS] or [""] for name in names]
+        return [tokens(name)[:_MAX_WORDS] or [""] for name in names]
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         place: dict[str, int] = {}
@@ -252,12 +252,16 @@ class BneEncoder(GroundedEncoder):
         return pieces
 
     def _spelled(self, word: str) -> list[int]:
-        read = word[: _MAX_CHARACTERS]
+        read = word[:_MAX_CHARACTERS]
         return [_BEGIN, *(self._number.get(character, _UNKNOWN) for character in read), _END]
 
     def forward(self, batch: Batch) -> Tensor:
         words = functional.embedding_bag(
-            batch["rows"], self.table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"]
+            batch["rows"],
+            self.table,
+            batch["offsets"],
+            mode="sum",
+            per_sample_weights=batch["weights"],
         )
         if self.options.characters:
             rows, lengths = self.characters(batch["characters"]), batch["word_lengths"]

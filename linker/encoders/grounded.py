@@ -9,7 +9,6 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +22,6 @@ from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.layers import NumpyEncoder
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder
 from linker.encoders.words import joined, unit
-
 
 _DROPOUT = 0.5  # share of the hidden units in training, counted in 256ths
 

@@ -28,7 +28,7 @@ from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import unit
 from linker.errors import LinkerError, needing, of_package
-from linker.fields import OptionGroup
+from linker.fields import OptionGroup, ZeroToOne
 from linker.persistence import Strings
 
 logger = logging.getLogger(__name__)
@@ -40,8 +40,6 @@ _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 64  # characters of a word that are cut into sub-words
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
-# share of the identity in the covariance of names of one concept, which vectors are whitened by
-_SHRINKAGE = 0.5
 _SMALL = 1e-6  # variance that rounding alone makes
 
 _UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
@@ -62,6 +60,9 @@ class StaticOptions(OptionGroup):
     model: str = ""
     # components of a vector, at most; small dictionaries keep all of the table's
     dim: Annotated[int, Field(ge=1, le=4096)] = 128
+    # share of the identity in the covariance of names of one concept, which vectors are whitened
+    # by; 1: they are not
+    shrinkage: ZeroToOne = 0.5
 
 
 class WordPieces:
@@ -306,7 +307,7 @@ def _fit(table: WordPieces, names: NameTable, options: StaticOptions) -> Floats:
             np.sum(~known),
             len(known),
         )
-    weights = _whitening(vectors[known], classes.labels[known], _SHRINKAGE)
+    weights = _whitening(vectors[known], classes.labels[known], options.shrinkage)
     if options.dim >= table.dim or known.sum() < _ENOUGH * options.dim:
         return weights
     whitened = unit(vectors @ weights)

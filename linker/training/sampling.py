@@ -303,8 +303,7 @@ def _check_hierarchy(
 ) -> None:
     if not hierarchy.edges:
         raise LinkerError(
-            f"the dictionary has no hierarchy, which ground.classes={options.classes} groups names "
-            "by; give one with parents, borrow that of another file (--hierarchy), "
+            "the dictionary has no hierarchy, by which this encoder groups names; give one with parents, borrow that of another file (--hierarchy), "
             "or choose --encoder dan"
         )
     if root is None and len(hierarchy.roots) > 1:

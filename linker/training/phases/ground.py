@@ -159,14 +159,13 @@ class Grounding:
         if not (count or options.prototype_weight or self._anchors):
             raise LinkerError(
                 "there are no synonyms to draw together (all concepts have one name, or there is "
-                "one); set ground.prototype_weight or ground.epochs=0"
+                "one); set ground.epochs=0"
             )
         self.steps = -(-(count or len(self.lone)) // options.batch_size)
         self._targets = encoder.prototypes(self.names, True)  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._anchors else self._targets
         needs_starts = options.context_weight or options.between_weight
         self._starts = encoder.pretrained(self.names.texts) if needs_starts else None  # u_n
-        self._dim = encoder.dim
         self._validating: Grounding | None = None
         if options.monitor == "loss" and len(self.validation):
             names = self.validation.relabelled(np.arange(len(self.validation)))
@@ -181,8 +180,7 @@ class Grounding:
             return names, validation
         if self.options.monitor == "loss":
             raise LinkerError(
-                "ground.monitor=loss needs other names of each class; "
-                "set ground.shots, or ground.monitor=map"
+                "ground.shots is 0, and the loss of other names chooses the epoch; set it"
             )
         out = sampling.held_out(names, self.options.held_out, self.seed)
         kept = names[np.flatnonzero(~out)] if out.any() else names
