@@ -54,11 +54,6 @@ ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundRecipe, str]] = {
     "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
     "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
     "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),
-    "Wieting": (
-        dataclasses.replace(_PLAIN, characters=False, train_words=True),
-        dataclasses.replace(_SYN, weight_decay=1e-3),
-        "SG_W",
-    ),
 }
 BASELINES = ("Jaccard", *WORDS, "SG_W + WMD")
 # the others are trained on fine classes only, once

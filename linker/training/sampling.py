@@ -303,8 +303,8 @@ def _check_hierarchy(
 ) -> None:
     if not hierarchy.edges:
         raise LinkerError(
-            "the dictionary has no hierarchy, by which this encoder groups names; give one with parents, borrow that of another file (--hierarchy), "
-            "or choose --encoder dan"
+            "the dictionary has no hierarchy, by which this encoder groups names; give one with "
+            "parents, borrow that of another file (--hierarchy), or choose --encoder dan"
         )
     if root is None and len(hierarchy.roots) > 1:
         listed = ", ".join(ids[row] for row in hierarchy.roots[:_SHOWN])

@@ -138,7 +138,7 @@ def test_too_low_a_recall_is_refused_unless_asked_for(
 
 
 def test_too_few_names(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match="there are 15 names, too few for index.kind=ivf"):
+    with pytest.raises(LinkerError, match=r"there are 15 names, too few for index.kind=ivf"):
         build(tmp_path / "index", VECTORS[:15], IndexOptions(), QUERIES, "")
 
 
