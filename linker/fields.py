@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 # The upper ends are far beyond any use: a value beyond them is a typing mistake.
 ZeroToOne = Annotated[float, Field(ge=0, le=1)]
-Weight = Annotated[
-    float, Field(ge=0, le=1_000_000)
-]  # float32 has seven digits: more hides the rest
-Temperature = Annotated[float, Field(ge=0.0001, le=10_000)]
 LearningRate = Annotated[float, Field(gt=0, le=100)]
-Decay = Annotated[float, Field(ge=0, le=100)]
 Epochs = Annotated[int, Field(ge=0, le=1_000_000)]
 BatchSize = Annotated[int, Field(ge=1, le=65_536)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000)]  # of names; costs no more than the names do
@@ -61,21 +56,23 @@ class OptionGroup:
             raise refusal from None
 
 
-def replaced(record: Any, group: str, values: Mapping[str, Any]) -> Any:
+def replaced(record: Any, group: str, values: Mapping[str, Any], kind: Any) -> Any:
     """Replace fields of a group of options, which may be any dataclass.
 
     Args:
         record: the options to start from.
         group: what messages call them.
         values: field -> value; a text is read as the type of the field ("true", "3", "char_wb").
+        kind: the class of the record, or one that it stands on, whose fields may be named.
 
     Raises:
         LinkerError: there is no such field, or the value does not fit.
     """
     fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-    if unknown := [name for name in values if name not in fields]:
+    named = [field.name for field in dataclasses.fields(kind)]
+    if unknown := [name for name in values if name not in named]:
         raise LinkerError(
-            f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(fields)}"
+            f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(named)}"
         )
     hints = get_type_hints(type(record))
     given = {name: _as_text(value, hints[name]) for name, value in values.items()}

@@ -15,22 +15,19 @@ from linker import persistence, registry
 from linker.candidates.index import IndexOptions
 from linker.encoders.base import Changes, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
-from linker.encoders.word_training import WordsOptions
+from linker.encoders.word_training import WordsOptions, WordsRecipe
 from linker.errors import LinkerError, shorten
 from linker.fields import (
     BatchSize,
     Count,
-    Decay,
     Epochs,
     LearningRate,
     OptionGroup,
     Seed,
-    Temperature,
-    Weight,
     ZeroToOne,
     replaced,
 )
-from linker.text.mentions import TextOptions
+from linker.text.mentions import TextOptions, TextRecipe
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
 
@@ -46,18 +43,39 @@ class AlignOptions(OptionGroup):
 
     # passes over the synonyms, of which each is paired once; 0 leaves the phase out
     epochs: Epochs = 1
-    # pairs; the other pairs of a batch are the negatives
-    batch_size: Annotated[int, Field(ge=2, le=65_536)] = 128
-    learning_rate: LearningRate = 2e-5  # at its highest
-    temperature: Temperature = 0.05  # of InfoNCE: cosines are divided by it
+
+
+@dataclass(frozen=True, slots=True)
+class AlignRecipe(AlignOptions):
+    """The options with the constants that presets alone choose."""
+
+    batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
+    learning_rate: float = 2e-5  # at its highest
+    temperature: float = 0.05  # of InfoNCE: cosines are divided by it
     hard_negatives: bool = True  # pairs with similar vectors share a batch
-    # share of the steps with a rising learning rate; it falls linearly afterwards
-    warmup: ZeroToOne = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class GroundOptions(OptionGroup):
-    """Grounding of a name encoder: names of a class are moved towards each other.
+    """Grounding of a name encoder: names of a class are moved towards each other."""
+
+    group: ClassVar[str] = "ground"
+
+    # dan-higher: classes are concepts so many steps below the root, by the longest way; names below
+    # are trained on
+    level: Annotated[int, Field(ge=1, le=100)] = 4
+    # fewshot: classes are the largest children of the root, at most so many
+    parts: Annotated[int, Field(ge=2, le=1_000_000_000)] = 21
+    # id of the concept that levels and parts are below; empty: the root of the hierarchy
+    root: str = ""
+    # names of each class that are trained on, and as many others to validate on; 0: all
+    shots: Count = 0
+    epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
+
+
+@dataclass(frozen=True, slots=True)
+class GroundRecipe(GroundOptions):
+    """How names of a class are moved.
 
     Other losses anchor each name to the vectors that it started from. The losses are those of the
     DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder
@@ -65,63 +83,44 @@ class GroundOptions(OptionGroup):
     vector of a name, u_c the mean of those of its class.
     """
 
-    group: ClassVar[str] = "ground"
-
     # what a class is: a concept, or what `level` and `parts` say
     classes: Literal["concepts", "level", "parts"] = "concepts"
-    # level: concepts so many steps below the root, by the longest way; names below are trained on
-    level: Annotated[int, Field(ge=1, le=100)] = 4
-    # parts: the largest children of the root, at most so many
-    parts: Annotated[int, Field(ge=2, le=1_000_000_000)] = 21
-    # id of the concept that levels and parts are below; empty: the root of the hierarchy
-    root: str = ""
-    # names of each class that are trained on, and as many others to validate on; 0: all
-    shots: Count = 0
     # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
     loss: Literal["contrast", "triplet", "logistic"] = "contrast"
     # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
-    temperature: Temperature = 0.05
-    epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
+    temperature: float = 0.05
     # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
-    patience: Count = 2
+    patience: int = 2
     # what chooses the best epoch: mAP of held-out names, or the loss on them
     monitor: Literal["map", "loss"] = "map"
     # names to validate on, of as many classes where there are, that are not trained on; fewer of
     # few names; 0: none
-    held_out: Count = 1000
+    held_out: int = 1000
     # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    triplets: Annotated[int, Field(ge=0, le=1000)] = 2
-    # nearest names of other classes, among which one is sampled
-    negatives: Annotated[int, Field(ge=1, le=1_000_000_000)] = 200
+    triplets: int = 2
+    negatives: int = 200  # nearest names of other classes, among which one is sampled
     # names, sampled anew each epoch, that negatives come from, the nearest in proportion; 0: all,
     # as in the papers
-    pool: Count = 10_000
-    # how likely a negative is: 1 / (1 - cosine) (published code), or 1 / density (Wu et al. 2017)
-    weighting: Literal["inverse", "wu"] = "inverse"
-    prototype_names: Count = 4  # of a class in a step, at most; 0: no limit, as in the paper
-    # what a prototype is moved to: CCA(u_c) (paper), or u_c (published code)
-    target: Literal["projected", "plain"] = "projected"
-    # of L_proto, the mean f of a class's names to its target; 1 in 2021a, whose L_syn is smaller
-    prototype_weight: Weight = 5.0
-    context_weight: Weight = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
-    concept_weight: Weight = 0.0  # of L_def, f(n) to u_c; 1 in BNE
+    pool: int = 10_000
+    prototype_names: int = 4  # of a class in a step, at most; 0: no limit, as in the paper
+    # of L_proto, the mean f of a class's names to CCA(u_c); 1 in 2021a, whose L_syn is smaller
+    prototype_weight: float = 5.0
+    context_weight: float = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
+    concept_weight: float = 0.0  # of L_def, f(n) to u_c; 1 in BNE
     # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
-    between_weight: Weight = 0.0
-    weight_decay: Decay = 0.0  # as L2 in the gradient; 0 in the papers
-    batch_size: BatchSize = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
-    learning_rate: LearningRate = 3e-3  # 1e-3 in the papers
-    clip: Weight = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
+    between_weight: float = 0.0
+    batch_size: int = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
+    learning_rate: float = 3e-3  # 1e-3 in the papers
+    clip: float = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
     # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant,
     # as in the papers
-    warmup: ZeroToOne = 0.05
+    warmup: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.batch_size < 2 and self.loss != "triplet":
-            raise LinkerError(f"ground.batch_size is {self.batch_size}; expected: 2 or more")
         if self.classes != "concepts" and not (self.triplets or self.shots):
             raise LinkerError(
-                "ground.triplets is 0, all pairs, which are too many of large classes; "
-                "expected: 1 or more, or ground.shots"
+                "ground.shots is 0, all pairs of large classes, which are too many; "
+                "expected: 1 or more"
             )
 
 
@@ -134,36 +133,11 @@ class TrainingOptions(OptionGroup):
     # listwise: BCNH eq. 5; marginal: BioSyn's marginal likelihood
     loss: Literal["listwise", "marginal"] = "listwise"
     hypernym_norm: bool = False  # add the norm loss (BCNH eq. 7); wants vectors of any length
-    norm_weight: Weight = 1.0  # weight of the norm loss beside the mean list loss
-    # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
-    score_scale: Weight = 0.0
-    relevance_temperature: Temperature = 0.3  # the target is softmax(relevance / this); 1 in BCNH
     top_k: Annotated[int, Field(ge=2, le=1000)] = 20  # candidates in a list (k1), names
     dense_ratio: ZeroToOne = 0.5  # of the list, which the dense ranking fills after the sparse one
-    # hypernym names that are sampled for the norm loss of a mention (k2)
-    max_hypernyms: Annotated[int, Field(ge=1, le=1000)] = 10
-    # steps up the hierarchy within which a concept counts as hypernym; 1: direct parents
-    height: Annotated[int, Field(ge=1, le=100)] = 1
-    # lists without any relevant candidate stay in the loss, as in the published code
-    keep_unjudged: bool = False
     epochs: Epochs = 3  # the most
-    keep_best: bool = True  # the epoch with the best development Acc@1; the papers keep the last
-    # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
-    patience: Count = 2
     batch_size: BatchSize = 16  # mentions
-    # adam: weight decay is part of the gradient, as in the papers
-    optimizer: Literal["adamw", "adam"] = "adamw"
     learning_rate: LearningRate = 2e-5  # of the encoder, at its highest
-    weight_decay: Decay = 0.01  # of the encoder
-    # where λ, the weight of the sparse score, starts
-    sparse_weight: Annotated[float, Field(ge=-1_000_000, le=1_000_000)] = 0.0
-    sparse_learning_rate: Annotated[float, Field(ge=0, le=100)] = 0.01  # of λ, without decay
-    # of log(1 + annotations of a concept), added to the score of its names when linking;
-    # 0 in the papers
-    frequency_weight: Weight = 0.1
-    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
-    warmup: ZeroToOne = 0.1
-    clip: Weight = 1.0  # largest norm of the gradient; 0: no clipping
     # without mentions: names that are queries against their synonyms in an epoch;
     # 0: no list-wise phase then
     dictionary_queries: Count = 2000
@@ -171,6 +145,36 @@ class TrainingOptions(OptionGroup):
     device: Literal["auto", "cpu", "cuda"] = "auto"  # auto: a GPU where there is one
     # auto: bf16 autocast where the processor computes it natively
     precision: Literal["auto", "fp32", "bf16"] = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRecipe(TrainingOptions):
+    """How the list-wise phase trains."""
+
+    norm_weight: float = 1.0  # weight of the norm loss beside the mean list loss
+    # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
+    score_scale: float = 0.0
+    relevance_temperature: float = 0.3  # the target is softmax(relevance / this); 1 in BCNH
+    # hypernym names that are sampled for the norm loss of a mention (k2)
+    max_hypernyms: int = 10
+    # steps up the hierarchy within which a concept counts as hypernym; 1: direct parents
+    height: int = 1
+    # lists without any relevant candidate stay in the loss, as in the published code
+    keep_unjudged: bool = False
+    keep_best: bool = True  # the epoch with the best development Acc@1; the papers keep the last
+    # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
+    patience: int = 2
+    # adam: weight decay is part of the gradient, as in the papers
+    optimizer: Literal["adamw", "adam"] = "adamw"
+    weight_decay: float = 0.01  # of the encoder
+    sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
+    sparse_learning_rate: float = 0.01  # of λ, without decay
+    # of log(1 + annotations of a concept), added to the score of its names when linking;
+    # 0 in the papers
+    frequency_weight: float = 0.1
+    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
+    warmup: float = 0.1
+    clip: float = 1.0  # largest norm of the gradient; 0: no clipping
 
     def scale(self, is_unit: bool) -> float:
         """The factor of dense scores in training, which all scores are divided by when linking.
@@ -183,26 +187,37 @@ class TrainingOptions(OptionGroup):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
-    """All choices of a linker; `--set group.field=value` and `--config` use these names."""
+    """All choices of a linker; `--set group.field=value` and `--config` use these names.
+
+    Of a recipe they reach the options that it stands on, not its constants.
+    """
 
     normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
-    text: TextOptions = field(default_factory=TextOptions)
+    text: TextRecipe = field(default_factory=TextRecipe)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
     encoder: Any = (
         None  # of the dense encoder, an instance of its `Options`; None where it has none
     )
-    words: WordsOptions = field(default_factory=WordsOptions)
-    align: AlignOptions = field(default_factory=AlignOptions)
-    ground: GroundOptions = field(default_factory=GroundOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    words: WordsRecipe = field(default_factory=WordsRecipe)
+    align: AlignRecipe = field(default_factory=AlignRecipe)
+    ground: GroundRecipe = field(default_factory=GroundRecipe)
+    training: TrainingRecipe = field(default_factory=TrainingRecipe)
     index: IndexOptions = field(default_factory=IndexOptions)
 
 
 _GROUPS = tuple(LinkerOptions.__dataclass_fields__)
+OPEN: Mapping[str, Any] = {
+    "text": TextOptions,
+    "words": WordsOptions,
+    "align": AlignOptions,
+    "ground": GroundOptions,
+    "training": TrainingOptions,
+}
+"""What `--set` reaches of the groups that are recipes."""
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
-    "text": {"permuted": False, "compounds": False, "training_composites": "join"},
+    "text": {"permuted": False, "training_composites": "join"},
     "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
     "transformer": {"pooling": "cls", "normalize": False},
     "align": {"epochs": 0},
@@ -289,7 +304,7 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
     kind = registry.load(encoder)
     named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
     changes = named.changes if named else PRESETS.get(name, {})
-    return changed(for_encoder(LinkerOptions(), kind), changes, encoder)
+    return changed(for_encoder(LinkerOptions(), kind), changes, encoder, constants=True)
 
 
 def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
@@ -312,7 +327,11 @@ def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
 
 
 def changed(
-    options: LinkerOptions, values: Mapping[str, Mapping[str, Any]], encoder: str = ""
+    options: LinkerOptions,
+    values: Mapping[str, Mapping[str, Any]],
+    encoder: str = "",
+    *,
+    constants: bool = False,
 ) -> LinkerOptions:
     """Replace single options.
 
@@ -323,6 +342,7 @@ def changed(
             those of other encoders are passed over.
         encoder: the encoder that the options are for; empty: the one whose options are there, or
             else the first one that a group is called as.
+        constants: whether those of a recipe may be named too, as in presets and saved models.
 
     Raises:
         LinkerError: there is no such group or field, or the value does not fit; the message lists
@@ -340,7 +360,8 @@ def changed(
         record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
         if record is not None:
             place = group if is_shared else "encoder"
-            options = dataclasses.replace(options, **{place: replaced(record, group, fields)})
+            kind = type(record) if constants else OPEN.get(place, type(record))
+            options = dataclasses.replace(options, **{place: replaced(record, group, fields, kind)})
     return options
 
 
@@ -396,7 +417,7 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     """
     options = for_encoder(LinkerOptions(), registry.load(encoder))
     try:
-        return changed(options, values, encoder)
+        return changed(options, values, encoder, constants=True)
     except LinkerError as error:
         reason = str(error).partition(";")[0]
         raise LinkerError(

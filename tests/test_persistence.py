@@ -102,7 +102,7 @@ def test_offsets_that_cut_no_texts_are_refused(
 def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     folder = save(tmp_path / "m")
     config = check(folder)
-    version = {"format_version": 1, "code_version": persistence.VERSION}
+    version = {"format_version": 2, "code_version": persistence.VERSION}
     assert config == version | {"kind": "model", "encoder": "tfidf"}
     arrays = persistence.load_arrays(folder)
     assert sorted(arrays) == ["empty", "whole"]
@@ -194,8 +194,12 @@ def test_what_hubs_and_desktops_put_beside_a_model_is_passed_over(
     ("file", "value", "message"),
     [
         *(
-            ("config.json", {"format_version": version}, f"format_version is {version!r}, this rel")
-            for version in (0, 2, "1", None)
+            (
+                "config.json",
+                {"format_version": version, "kind": "model"},
+                f"format_version is {version!r}, this rel",
+            )
+            for version in (0, 1, 3, "2", None)
         ),
         ("config.json", [], "format_version is None, this release"),
         ("manifest.json", [], "holds no checksums; train or save it again"),

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from benchmarks.lib import results
 from benchmarks.lib.dense_runs import FROM_WORDS, Configuration
 from linker import LinkerOptions
+from linker import options as records
 from linker.encoders.tfidf import TfidfOptions
-from linker.options import changed, preset
+from linker.options import preset
 
+changed = partial(records.changed, constants=True)
 Change = Mapping[str, Mapping[str, Any]]
 BASE = {"biosyn": preset("paper-biosyn", "tfidf"), "strict": LinkerOptions()}  # by protocol
 

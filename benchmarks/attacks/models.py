@@ -92,7 +92,7 @@ def dense(shared: Path) -> Iterator[Attack]:
     dictionary, folders = inputs.dictionary(shared), list[tuple[Path, Use]]()
     for encoder in ("dan", "transformer"):
         model = {"transformer": {"model": letters_transformer(shared / "bert", 32)}}
-        options = changed(preset("default", encoder), _QUICK | model)
+        options = changed(preset("default", encoder), _QUICK | model, constants=True)
         Linker.train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)
@@ -316,8 +316,8 @@ def _extra(rng: random.Random, model: Path) -> None:
 _SUMS = ("../x", "/etc/hostname", "a\0b", "\ud800", "", ".", "a" * 5000)
 _FOREIGN: tuple[Any, ...] = (
     *({}, [], None, {"sha256": []}, {"sha256": {}}, {"sha256": {"config.json": None}}),
-    *({"format_version": 2}, {"format_version": 1, "kind": "words"}),
-    *({"format_version": 1, "kind": None}, *({"sha256": {name: "0"}} for name in _SUMS)),
+    *({"format_version": 1}, {"format_version": 1, "kind": "words"}),
+    *({"format_version": 2, "kind": None}, *({"sha256": {name: "0"}} for name in _SUMS)),
 )
 
 

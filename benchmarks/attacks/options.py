@@ -37,7 +37,7 @@ from benchmarks.attacks.models import letters_transformer
 from linker import Dictionary, Linker, registry
 from linker.cli import settings
 from linker.errors import LinkerError
-from linker.options import LinkerOptions, changed, restored
+from linker.options import OPEN, LinkerOptions, changed, restored
 from linker.readers import mentions
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
@@ -67,16 +67,10 @@ QUICK = (
     *("training.device=cpu", "training.epochs=1", "ground.epochs=1", "words.min_count=1"),
     "ground.level=1",
 )
-NORM = ("training.hypernym_norm=true", "encoder.normalize=false")
 COMPANIONS: Mapping[str, tuple[str, ...]] = {  # what makes an option count
-    **dict.fromkeys(("ground.negatives", "ground.pool", "ground.margin"), ("ground.loss=triplet",)),
-    **dict.fromkeys(("training.norm_weight", "training.max_hypernyms"), NORM),
-    "training.patience": ("training.epochs=2",),
     "bne.hidden": ("bne.characters=false",),
     "sparse.ngram_max": ("sparse.ngram_min=1",),
     "sparse.ngram_min": ("sparse.ngram_max=3",),
-    "words.max_n": ("words.min_n=1",),
-    "words.min_n": ("words.max_n=50",),
 }
 DENSE = ["transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words"]
 READERS = {  # group of options -> the encoders whose training depends on it
@@ -113,7 +107,7 @@ def _limits(kind: Any, field: str) -> Mapping[str, float]:
 @cache
 def numeric() -> dict[str, Mapping[str, float]]:
     """All options that are numbers, as "group.field", with the ends of their ranges."""
-    records = dict(get_type_hints(LinkerOptions))
+    records = dict(get_type_hints(LinkerOptions)) | OPEN
     del records["encoder"]
     for encoder in registry.ENCODERS:
         with contextlib.suppress(LinkerError):  # what it needs is not installed

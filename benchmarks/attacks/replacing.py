@@ -25,7 +25,7 @@ from . import inputs
 from .commands import LINKER, filled, materials, process
 from .core import Attack, Failed, not_refused
 
-_WORDS = "--set words.dim=8 --set words.min_count=1 --set words.buckets=50"
+_WORDS = "--set words.dim=8 --set words.min_count=1"
 _LINK = "link {shared}/many.txt --model {shared}/model"
 _COMMANDS = {  # what is written, and by what
     "model": "train --encoder tfidf --dict {shared}/new.tsv -o model",

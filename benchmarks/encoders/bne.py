@@ -48,7 +48,6 @@ PUBLISHED = {  # accuracy on NCBI Disease and BC5CDR (both test)
     "SG_W": (0.800, 0.725),
     "BNE + SG_W": (0.854, 0.829),
     "BNE + SG_S.C": (0.857, 0.829),
-    "Wieting": (0.822, 0.813),
     "BNE + SG_W, XM": (0.873, 0.905),
     "BNE + SG_S.C, XM": (0.877, 0.906),
 }

@@ -7,7 +7,7 @@ import dataclasses
 from benchmarks.lib.vectors import WORDS
 from linker.encoders.bne import BneOptions
 from linker.encoders.dan import DanOptions
-from linker.options import GroundOptions, preset
+from linker.options import GroundRecipe, preset
 
 EFFECTS = (  # an encoder, and what it is compared with
     ("CCA", "word mean"),
@@ -37,7 +37,7 @@ _PAPER_BNE_WORDS = dataclasses.replace(
 _PAPER_BNE = dataclasses.replace(preset("paper-bne").ground, epochs=8)
 _SYN = dataclasses.replace(_PAPER_BNE, context_weight=0, concept_weight=0)
 _PLAIN = BneOptions(normalize=False)
-ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {
+ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundRecipe, str]] = {
     # name -> the network, how it is grounded, the word vectors
     "word mean": (DanOptions(cca=False, hidden=0), _GROUND, "fastText"),
     "CCA": (DanOptions(hidden=0), _GROUND, "fastText"),
@@ -54,11 +54,6 @@ ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundOptions, str]] = {
     "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
     "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
     "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),
-    "Wieting": (
-        dataclasses.replace(_PLAIN, characters=False, train_words=True),
-        dataclasses.replace(_SYN, weight_decay=1e-3),
-        "SG_W",
-    ),
 }
 BASELINES = ("Jaccard", *WORDS, "SG_W + WMD")
 # the others are trained on fine classes only, once

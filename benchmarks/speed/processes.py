@@ -99,7 +99,7 @@ WAYS: dict[str, dict[str, str]] = {  # an empty value: as if the command line se
     "after": {},
     "one thread": {"OMP_NUM_THREADS": "1"},
 }
-SMALL = ("ground.epochs=1", "ground.pool=2000", "training.epochs=0", "dan.hidden=2400")
+SMALL = ("ground.epochs=1", "training.epochs=0", "dan.hidden=2400")
 
 
 def busy(given: argparse.Namespace) -> Figures:

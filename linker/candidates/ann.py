@@ -330,16 +330,12 @@ def build(
     Raises:
         LinkerError: the recall is below the one asked for, or there are too few names.
     """
-    lists = options.lists or lists_for(len(vectors))
     if len(vectors) < _FEWEST:
         raise LinkerError(
             f"there are {len(vectors):,} names, too few for index.kind=ivf ({_FEWEST}); "
             "take index.kind=exact"
         )
-    if lists > len(vectors):
-        raise LinkerError(
-            f"index.lists is {lists:,}; expected: at most {len(vectors):,}, the number of names"
-        )
+    lists = lists_for(len(vectors))
     folder.mkdir(parents=True)
     _write_lists(folder, vectors, lists)
     record = IndexRecord(checksum, lists, lists, 0.0, len(queries), dataclasses.asdict(options))
@@ -348,8 +344,7 @@ def build(
     if index.record.recall < options.recall:
         raise LinkerError(
             f"the index finds {index.record.recall:.4f} of the {K} best names, and index.recall "
-            f"is {options.recall}; let it read more lists (index.probes), "
-            "ask for less (index.recall), or take index.kind=exact"
+            f"is {options.recall}; ask for less (index.recall), or take index.kind=exact"
         )
     save_record(folder, index.record)
     return index
@@ -375,7 +370,7 @@ def changed_names(names: Sequence[str]) -> list[str]:
 
 
 def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IndexRecord:
-    """Measure the recall; where no number of lists is asked for, read as few as reach the aim.
+    """Measure the recall of reading as few lists as reach the aim.
 
     The number is doubled until the aim is reached, and then looked for between the last two.
     """
@@ -386,8 +381,6 @@ def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IndexR
         share = recall(index.search(queries, K), exact)
         return dataclasses.replace(index.record, recall=round(share, 4))
 
-    if options.probes:
-        return measured(min(options.probes, lists))
     low, best = 0, measured(1)
     while best.recall < options.recall and best.probes < lists:
         low, best = best.probes, measured(min(lists, 2 * best.probes))

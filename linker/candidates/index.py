@@ -6,11 +6,10 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from pydantic.dataclasses import dataclass as options_dataclass
 
 from linker import persistence
@@ -44,10 +43,6 @@ class IndexOptions(OptionGroup):
     # exact: each query with every name; auto: by the number of names;
     # ivf: vectors by faiss, however few the names
     kind: Literal["auto", "exact", "ivf"] = "auto"
-    # lists that similar names share; 0: by the number of names
-    lists: Annotated[int, Field(ge=0, le=1_000_000)] = 0
-    # lists that a search reads; 0: as few as `recall` needs
-    probes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     # share of the 20 best names by exact search that must be found; an index of less is refused
     recall: ZeroToOne = 0.97
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     mentions_format=o.MENTIONS_FORMAT,
     mention_type=o.ANNOTATED_TYPE,
     changes=o.several(
-        "How vectors are searched: index.kind=auto, exact or ivf; lists, probes, recall.",
+        "How vectors are searched: index.kind=auto, exact or ivf; index.recall.",
         metavar="index.FIELD=VALUE",
         flags="--set",
     ),

@@ -33,7 +33,6 @@ FLAGS: dict[str, Any] = {
     ),
     "top_k": _flag("N", "Names in a training list."),
     "dense_ratio": _flag("X", "Share of them that are dense candidates."),
-    "max_hypernyms": _flag("N", "Hypernym names for the norm loss of a mention."),
     "epochs": _flag("N", "Passes over the mentions, at most.", False),
     "batch_size": _flag("N", "Mentions of a training step.", False),
     "learning_rate": _flag("X", "Of the encoder, at its highest.", False),

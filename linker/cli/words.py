@@ -18,7 +18,7 @@ from linker.errors import OnError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.encoders.word_training import WordsOptions
+    from linker.encoders.word_training import WordsRecipe
     from linker.encoders.words import WordVectors
     from linker.training.plan import TrainingPlan
 
@@ -106,7 +106,7 @@ def _save(vectors: WordVectors, folder: str) -> None:
 
 
 def trained(
-    texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
+    texts: Iterable[str], dictionary: Dictionary | None, options: WordsRecipe, on_error: OnError
 ) -> WordVectors:
     """Train word vectors on text files, and on the names of a dictionary if there is one."""
     from linker.encoders.word_training import dictionary_names, marked, read_texts, train

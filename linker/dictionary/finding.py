@@ -18,7 +18,7 @@ from linker.dictionary.dictionary import Dictionary
 from linker.explanation import Doubt
 from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
-from linker.text.mentions import TextOptions
+from linker.text.mentions import TextRecipe
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
@@ -155,7 +155,7 @@ class DictionaryNames:
     def __init__(
         self,
         dictionary: Dictionary,
-        options: TextOptions,
+        options: TextRecipe,
         concepts: NDArray[np.int32] | None = None,
     ) -> None:
         self._dictionary, self._options = dictionary, options

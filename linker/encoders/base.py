@@ -34,7 +34,8 @@ class Preset:
     """Settings of an encoder under a name."""
 
     description: str  # one line, for `linker encoders`
-    changes: Changes  # the group `encoder` holds the options of the encoder itself
+    # options and constants of recipes; the group `encoder` holds the options of the encoder itself
+    changes: Changes
 
 
 def merged(*changes: Changes) -> Changes:

@@ -37,6 +37,8 @@ _PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)
 _ALPHABET = 200  # the most frequent characters have a vector each
 _REMEMBERED = 50_000  # words whose pieces are cached
 _MAX_WITH_CHARACTERS = 2000  # units of networks that also read characters: half a gigabyte
+_DIM = 50  # components of a character's vector
+_MAX_CHARACTERS, _MAX_WORDS = 32, 32  # of a word, and of a name; the rest is not read
 _DEFAULTS: Changes = merged(OF_WORDS, ANCHORED, {"ground": {"epochs": 8, "clip": 5}})
 
 
@@ -48,18 +50,12 @@ class BneOptions(OptionGroup):
 
     # words are read letter by letter too; off: bne-words of Fivez et al. 2021a
     characters: bool = True
-    character_dim: Annotated[int, Field(ge=1, le=1000)] = 50  # components of a character's vector
     # units of each direction of both networks; 200 in the paper, 4,800 in bne-words there
     hidden: Annotated[int, Field(ge=1, le=5000)] = 100
     # share of the components that words and names lose in training; 0.5 in the paper
     dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.1
-    max_characters: Annotated[int, Field(ge=1, le=10_000)] = 32  # of a word; the rest is not read
-    max_words: Annotated[int, Field(ge=1, le=10_000)] = 32  # of a name; the rest is not read
     # g(c), q(s): means of word vectors (option 2); or of concepts and names (option 1)
     targets: Literal["words", "tokens"] = "words"
-    # the word vectors change too (Wieting et al. 2015, which BNE compares with)
-    train_words: bool = False
-    tanh: bool = False  # on the output, as in the published code
     normalize: bool = True  # unit vectors, so that the dense score is a cosine; the paper does not
 
     def __post_init__(self) -> None:
@@ -74,9 +70,8 @@ class BneEncoder(GroundedEncoder):
     """Dense: characters and words of a name read in order by two recurrent networks (BNE).
 
     `h_w = [u_w ⊕ last BiLSTM(characters)]`, `h_s = max BiLSTM(h_w)`, `f(s) = W h_s + b` (Phan et
-    al. 2019, section 3.2). The word vectors u_w are not trained, unless `options.train_words`.
-    Without characters a name of unknown words alone has a vector of zeros. Make one with `create`
-    or `load`.
+    al. 2019, section 3.2). The word vectors u_w are not trained. Without characters a name of
+    unknown words alone has a vector of zeros. Make one with `create` or `load`.
 
     Args:
         words: the word vectors.
@@ -135,14 +130,10 @@ class BneEncoder(GroundedEncoder):
         self._pieces_of: dict[str, Pieces] = {}
         # saved with the words, not with the weights
         self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
-        if options.train_words:
-            self.change = nn.Parameter(torch.zeros_like(self.table))
         both = {"batch_first": True, "bidirectional": True}
         if options.characters:
-            self.characters = nn.Embedding(
-                _FIRST + len(alphabet), options.character_dim, padding_idx=_PAD
-            )
-            self.spell = nn.LSTM(options.character_dim, options.hidden, **both)
+            self.characters = nn.Embedding(_FIRST + len(alphabet), _DIM, padding_idx=_PAD)
+            self.spell = nn.LSTM(_DIM, options.hidden, **both)
         self.dropout = nn.Dropout(options.dropout)
         self.read = nn.LSTM(
             words.dim + 2 * options.hidden * options.characters, options.hidden, **both
@@ -225,7 +216,7 @@ class BneEncoder(GroundedEncoder):
         return means
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:
-        return [tokens(name)[: self.options.max_words] or [""] for name in names]
+        return [tokens(name)[:_MAX_WORDS] or [""] for name in names]
 
     def collate(self, tokens: Sequence[Tokens]) -> Batch:
         place: dict[str, int] = {}
@@ -261,13 +252,16 @@ class BneEncoder(GroundedEncoder):
         return pieces
 
     def _spelled(self, word: str) -> list[int]:
-        read = word[: self.options.max_characters]
+        read = word[:_MAX_CHARACTERS]
         return [_BEGIN, *(self._number.get(character, _UNKNOWN) for character in read), _END]
 
     def forward(self, batch: Batch) -> Tensor:
-        table = self.table + self.change if self.options.train_words else self.table
         words = functional.embedding_bag(
-            batch["rows"], table, batch["offsets"], mode="sum", per_sample_weights=batch["weights"]
+            batch["rows"],
+            self.table,
+            batch["offsets"],
+            mode="sum",
+            per_sample_weights=batch["weights"],
         )
         if self.options.characters:
             rows, lengths = self.characters(batch["characters"]), batch["word_lengths"]
@@ -277,19 +271,8 @@ class BneEncoder(GroundedEncoder):
         names = functional.embedding(batch["names"], self.dropout(words))
         read = _read(self.read, names, batch["lengths"], lambda states, _: states.amax(1))
         vectors: Tensor = self.out(self.dropout(read))
-        vectors = torch.tanh(vectors) if self.options.tanh else vectors
         vectors = functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
         return vectors if self.options.characters else batch["known"] * vectors
-
-    def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
-        """As of any encoder, but trained word vectors decay by a tenth (Wieting et al. 2015)."""
-        networks = [parameter for name, parameter in self.named_parameters() if name != "change"]
-        groups = [{"params": networks, "lr": learning_rate, "weight_decay": weight_decay}]
-        if self.options.train_words:
-            groups.append(
-                {"params": [self.change], "lr": learning_rate, "weight_decay": weight_decay / 10}
-            )
-        return groups
 
     def save(self, folder: Path) -> None:
         self.words.write(folder / _WORDS)

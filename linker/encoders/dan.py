@@ -40,8 +40,6 @@ class DanOptions(OptionGroup):
     cca: bool = True
     # units of the hidden layer, 38,400 in the paper; 0: no network, the mean is the vector
     hidden: Annotated[int, Field(ge=0, le=100_000)] = 2400
-    # share of the hidden units in training, counted in 256ths
-    dropout: Annotated[float, Field(ge=0, le=0.998)] = 0.5
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
 

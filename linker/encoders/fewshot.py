@@ -9,9 +9,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from linker import files, persistence, registry
@@ -50,8 +49,6 @@ class FewShotOptions(OptionGroup):
     # or the folder of a dense model
     base: str = "cca"
     hidden: Units = 2400  # units of the hidden layer; 9,600 in the paper
-    # share of the hidden units in training, counted in 256ths
-    dropout: Annotated[float, Field(ge=0, le=0.998)] = 0.5
     normalize: bool = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:

@@ -9,7 +9,6 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,8 @@ from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.layers import NumpyEncoder
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder
 from linker.encoders.words import joined, unit
+
+_DROPOUT = 0.5  # share of the hidden units in training, counted in 256ths
 
 
 class GroundedEncoder(TrainableEncoder):
@@ -45,15 +46,6 @@ class GroundedEncoder(TrainableEncoder):
             float32 (classes, dim).
         """
         return concept_means(self.pretrained(names.texts), names.labels)
-
-    def groups(self, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
-        """The parameters to train, as the groups of an optimizer.
-
-        Args:
-            learning_rate: of all of them.
-            weight_decay: likewise.
-        """
-        return [{"params": [*self.parameters()], "lr": learning_rate, "weight_decay": weight_decay}]
 
 
 def dropped(values: Tensor, share: float) -> Tensor:
@@ -95,7 +87,7 @@ class TrainableNetwork(GroundedEncoder):
         """Bring vectors (n, dim) through the hidden layer, as `NumpyEncoder.network`."""
         hidden = functional.relu(self.layers["0"](vectors))
         if self.training:
-            hidden = dropped(hidden, self.options.dropout)
+            hidden = dropped(hidden, _DROPOUT)
         moved: Tensor = self.layers["3"](hidden)
         return moved
 

@@ -23,13 +23,14 @@ from linker import files
 from linker.dictionary import Dictionary
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors, tokens
 from linker.errors import InputError, LinkerError, OnError, needing, shorten, stop
-from linker.fields import OptionGroup, Seed
+from linker.fields import OptionGroup
 from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
 
-# the most components of all n-gram vectors, 2.4 GB: 2,000,000 of 300, the default of fastText
-_COMPONENTS = 600_000_000
+_WINDOW = 6  # words on either side of a word that it is to foretell, at most
+_NEGATIVE = 5  # wrong words that are sampled for each right one
+_MIN_N = 3  # characters of the shortest n-gram
 _FASTTEXT = (793712314).to_bytes(4, "little")  # what a fastText .bin begins with
 # version; dim and other options; sizes: all entries, words, labels, tokens, pruned n-grams
 _FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")
@@ -53,32 +54,22 @@ class WordsOptions(OptionGroup):
     # are words
     subwords: bool = True
     dim: Annotated[int, Field(ge=1, le=3000)] = 200  # components of a word's or n-gram's vector
-    window: Annotated[int, Field(ge=1, le=1000)] = 6  # words on either side, at most
-    negative: Annotated[int, Field(ge=1, le=1000)] = 5  # wrong words sampled for each right one
     # rarer words get no vector
     min_count: Annotated[int, Field(ge=1, le=1_000_000_000)] = 3
     epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 5  # passes over the text
-    min_n: Annotated[int, Field(ge=1, le=50)] = 3  # characters of the shortest n-gram
-    max_n: Annotated[int, Field(ge=1, le=50)] = 5  # characters of the longest n-gram
-    # number of hashes of n-grams; with fewer, more n-grams share a vector
-    buckets: Annotated[int, Field(ge=1, le=3_000_000)] = 50_000
-    seed: Seed = 0  # of the vectors
 
-    def __post_init__(self) -> None:
-        if self.max_n < self.min_n:
-            raise LinkerError(
-                f"words.max_n is {self.max_n}; expected: {self.min_n} (words.min_n) or more"
-            )
-        if self.subwords and self.buckets * self.dim > _COMPONENTS:
-            raise LinkerError(
-                f"words.buckets is {self.buckets}; expected: {_COMPONENTS // self.dim} or less "
-                f"where words.dim is {self.dim}"
-            )
+
+@dataclass(frozen=True, slots=True)
+class WordsRecipe(WordsOptions):
+    """The options with the constants that presets alone choose."""
+
+    max_n: int = 5  # characters of the longest n-gram
+    buckets: int = 50_000  # number of hashes of n-grams; with fewer, more n-grams share a vector
 
 
 def train(
     sentences: Iterable[Sequence[str]],
-    options: WordsOptions,
+    options: WordsRecipe,
     on_activity: Callable[[Activity], None] = lambda part: None,
 ) -> WordVectors:
     """Train vectors on tokenised sentences; the same for the same seed.
@@ -100,12 +91,12 @@ def train(
         )
     settings: dict[str, Any] = {
         "vector_size": options.dim,
-        "window": options.window,
-        "negative": options.negative,
+        "window": _WINDOW,
+        "negative": _NEGATIVE,
         "min_count": options.min_count,
         "sg": 1,
         "epochs": options.epochs,
-        "seed": options.seed,
+        "seed": 0,
         "workers": 1,  # the same result every time
     }
     gensim = _gensim_models()
@@ -114,7 +105,7 @@ def train(
             vectors = gensim.Word2Vec(sentences, **settings).wv
         rows = np.ascontiguousarray(vectors.vectors, np.float32)
         return WordVectors(list(vectors.index_to_key), rows)
-    cut = Subwords(options.min_n, options.max_n, options.buckets)
+    cut = Subwords(_MIN_N, options.max_n, options.buckets)
     settings |= {"min_n": cut.min_n, "max_n": cut.max_n, "bucket": cut.buckets}
     with _listening(options.epochs, on_activity):
         return _of_fasttext(gensim.FastText(sentences, **settings).wv)

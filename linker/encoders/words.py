@@ -22,7 +22,7 @@ from linker.text.normalize import normalize
 from linker.types import Activity
 
 if TYPE_CHECKING:
-    from linker.encoders.word_training import WordsOptions
+    from linker.encoders.word_training import WordsRecipe
 
 Floats = NDArray[np.float32]
 Pieces = tuple[Any, Any]
@@ -288,7 +288,7 @@ class WordVectors:
     def of_names(
         cls,
         names: Iterable[str],
-        options: WordsOptions,
+        options: WordsRecipe,
         on_activity: Callable[[Activity], None] = lambda part: None,
     ) -> WordVectors:
         """Train vectors on nothing but names; see `word_training.train`.

@@ -90,8 +90,8 @@ class Engine:
                 form, words.__contains__, self.generator.table.__contains__
             ),
         )
-        rivals = self.ranker is not None and self.options.text.rivals
-        self._reader = Reader(names, self.options.text, linker.short_forms, rivals)
+        is_ranked = self.ranker is not None  # else no confidence weighs other ways to read
+        self._reader = Reader(names, self.options.text, linker.short_forms, is_ranked)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:

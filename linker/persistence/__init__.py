@@ -21,7 +21,7 @@ from linker.persistence.columns import StringsBuilder as StringsBuilder
 from linker.persistence.columns import check_lists as check_lists
 from linker.version import VERSION
 
-FORMAT_VERSION = 1
+FORMAT_VERSIONS = {"model": 2}  # of other kinds: 1
 CONFIG, MANIFEST = "config.json", "manifest.json"
 TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
@@ -173,7 +173,8 @@ def saving(
     check_replaceable(path)
     with files.write_folder(path) as folder:
         yield folder
-        record = {"format_version": FORMAT_VERSION, "kind": kind, "code_version": VERSION, **config}
+        version = {"format_version": FORMAT_VERSIONS.get(kind, 1), "kind": kind}
+        record = {**version, "code_version": VERSION, **config}
         save_json(folder / CONFIG, record)
         sums = {name: files.sha256(folder / name) for name in _names(folder)}
         save_json(folder / MANIFEST, {"sha256": sums})
@@ -270,16 +271,16 @@ def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
         raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {hint}")
     config = load_json(folder / CONFIG)
     version = config.get("format_version") if isinstance(config, dict) else None
-    if version != FORMAT_VERSION:
-        raise LinkerError(
-            f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
-            f"this release ({VERSION}) reads {FORMAT_VERSION}; "
-            f"{_again(kind)}"
-        )
-    if config.get("kind") != kind:
+    if isinstance(config, dict) and config.get("kind") != kind:
         raise LinkerError(
             f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, "
             f"a {kind} was expected"
+        )
+    if version != (expected := FORMAT_VERSIONS.get(kind, 1)):
+        raise LinkerError(
+            f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
+            f"this release ({VERSION}) reads {expected}; "
+            f"{_again(kind)}"
         )
     _check_files(folder, trust)
     return cast(dict[str, Any], config)

@@ -40,16 +40,9 @@ class TextOptions(OptionGroup):
     # of names and texts, whose rules are used: en, de, fr, es, or several, "de,en"
     language: str = "en"
     abbreviations: bool = True  # expand short forms that the document defines
-    # also short forms whose letters stand in another order: "myotonic dystrophy (DM)"
-    permuted: bool = True
-    compounds: bool = True  # also the parts of compound ones: "HPT-JT" defines HPT and JT
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     # read off what stands around a name: marks, codes, dates, "history of"; several names in a cell
     cells: bool = True
-    # weigh other ways to read a mention against the usual one, by their confidence
-    rivals: bool = True
-    # annotated composites as names: left out, or joined as BioSyn does
-    training_composites: Literal["skip", "join"] = "skip"
 
     def __post_init__(self) -> None:
         languages.named(self.language)  # raises
@@ -58,6 +51,17 @@ class TextOptions(OptionGroup):
     def codes(self) -> tuple[str, ...]:
         """The codes of the languages."""
         return tuple(code.strip() for code in self.language.split(","))
+
+
+@dataclass(frozen=True, slots=True)
+class TextRecipe(TextOptions):
+    """The options with the constants that presets alone choose."""
+
+    # also short forms whose letters stand in another order, "myotonic dystrophy (DM)", and the
+    # parts of compound ones, "HPT-JT"
+    permuted: bool = True
+    # annotated composites as names: left out, or joined as BioSyn does
+    training_composites: Literal["skip", "join"] = "skip"
 
 
 def several(items: Iterable[Item]) -> Iterable[Item]:
@@ -71,7 +75,7 @@ def several(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def grouped(
-    items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
+    items: Iterable[Item], options: TextRecipe, wanted: Callable[[Mention], bool] | None = None
 ) -> Iterator[DocumentMentions]:
     """Group mentions by document.
 
@@ -102,7 +106,7 @@ def grouped(
             yield None, [mention], Definitions()
 
 
-def definitions_of(document: Document | None, options: TextOptions) -> Definitions:
+def definitions_of(document: Document | None, options: TextRecipe) -> Definitions:
     """The short forms that a document defines, each with its long form.
 
     There are none without a document, or where the options switch them off.
@@ -113,7 +117,7 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
         document.text, permuted=options.permuted, languages=languages.named(options.language)
     )
     long_forms = abbreviations.table(definitions)
-    if options.compounds:
+    if options.permuted:
         long_forms |= abbreviations.compounds(long_forms)
     others: dict[str, dict[str, str]] = defaultdict(dict)
     for definition in definitions:
@@ -123,7 +127,7 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
 
 
 def assertions(
-    document: Document, mentions: Sequence[Mention], options: TextOptions
+    document: Document, mentions: Sequence[Mention], options: TextRecipe
 ) -> dict[tuple[Span, ...], Assertion]:
     """What a document says of the diseases that its mentions name, by their spans."""
     if not options.cells:
@@ -134,7 +138,7 @@ def assertions(
     return dict(zip(places, said, strict=True))
 
 
-def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -> str:
+def expanded(mention: Mention, definitions: Definitions, options: TextRecipe) -> str:
     """The text of a mention with its short forms expanded, unless the options switch that off."""
     if not options.abbreviations:
         return mention.text

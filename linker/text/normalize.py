@@ -16,7 +16,6 @@ BROKEN = re.compile(r"[-\u00ad\u2010]\s*\n\s*")
 """Where a line ends inside a word, with a hyphen that is perhaps none of the word's own."""
 
 _COMBINING = dict.fromkeys(range(768, 880))
-_HYPHENS = dict.fromkeys((8208, 8209, 8210, 8211, 8212, 8213, 8722, 65123, 65293), "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +24,16 @@ class NormalizeOptions(OptionGroup):
 
     group: ClassVar[str] = "normalize"
 
-    lowercase: bool = True  # "Diabetes" -> "diabetes"
-    punctuation: Literal["unicode", "ascii", "keep"] = "unicode"  # which signs become a space
+    # which signs become a space: of all scripts, or of ASCII alone; unicode also
+    # makes of compatibility forms the usual ones (NFKC): "ﬁ" -> "fi", "²" -> "2"
+    punctuation: Literal["unicode", "ascii"] = "unicode"
     greek: bool = True  # "β" -> "beta": dictionaries spell Greek letters out, texts do not
-    dashes: bool = True  # all dashes and the minus sign become "-"
-    # compatibility forms (NFKC): "ﬁ" -> "fi", "²" -> "2"; no soft hyphens and zero-width characters
-    ligatures: bool = True
     accents: bool = True  # "Sjögren" -> "Sjogren"
 
 
 PRESETS = {
     "default": NormalizeOptions(),
-    "biosyn": NormalizeOptions(
-        punctuation="ascii", greek=False, dashes=False, ligatures=False, accents=False
-    ),
+    "biosyn": NormalizeOptions(punctuation="ascii", greek=False, accents=False),
 }
 
 
@@ -50,20 +45,16 @@ def normalize(text: str, options: NormalizeOptions = PRESETS["default"]) -> str:
     """
     if not text.isascii():
         text = _fold_unicode(text, options)
-    if options.lowercase:
-        text = text.lower()
-    return " ".join(text.translate(_signs(options.punctuation)).split())
+    return " ".join(text.lower().translate(_signs(options.punctuation)).split())
 
 
 def _fold_unicode(text: str, options: NormalizeOptions) -> str:
-    if options.ligatures:
+    if options.punctuation == "unicode":
         text = without_unseen(unicodedata.normalize("NFKC", text))
     if options.accents:  # before Greek letters: an accented alpha is an alpha
         text = unicodedata.normalize(
             "NFC", unicodedata.normalize("NFD", text).translate(_COMBINING)
         )
-    if options.dashes:
-        text = text.translate(_HYPHENS)
     if options.greek:
         text = text.translate(_greek())
     return text
@@ -93,12 +84,11 @@ def _greek() -> dict[int, str]:
     return table
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=2)
 def _signs(punctuation: str) -> dict[int, str]:
     """The signs that become a space."""
-    if punctuation == "keep":
-        return {}
     table = dict.fromkeys(map(ord, string.punctuation), " ")
     if punctuation == "unicode":
         table |= {c: " " for c in range(0x10000) if unicodedata.category(chr(c))[0] == "P"}
+        table[0x2212] = " "  # the minus sign
     return table

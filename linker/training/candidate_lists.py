@@ -18,7 +18,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
 from linker.matching import SYNONYM, relevance
-from linker.options import TrainingOptions
+from linker.options import TrainingRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ListMaker:
         queries: Sequence[TrainingQuery],
         dictionary: Dictionary,
         sparse: SparseGenerator,
-        options: TrainingOptions,
+        options: TrainingRecipe,
         *,
         exclude_own: bool = False,
     ) -> None:

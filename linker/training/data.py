@@ -24,13 +24,13 @@ from linker.linking.folder import Seen
 from linker.options import LinkerOptions
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
-from linker.text.mentions import TextOptions, expanded, grouped
+from linker.text.mentions import TextRecipe, expanded, grouped
 from linker.training.candidate_lists import TrainingQuery, name_of_each
 from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
-    from linker.options import TrainingOptions
+    from linker.options import TrainingRecipe
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class TrainingData:
         self,
         encoder: Encoder,
         sparse_weight: float,
-        options: TrainingOptions,
+        options: TrainingRecipe,
         vectors: Floats | None = None,
     ) -> HybridGenerator:
         """Make what ranks the indexed names by an encoder and λ.
@@ -267,7 +267,7 @@ def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], nam
     """
     mentions = [
         mention
-        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
+        for _, part, _ in grouped(items, TextRecipe(abbreviations=False))
         for mention in part
     ]
     ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}

@@ -27,7 +27,7 @@ from linker.encoders.base import is_unit
 from linker.errors import LinkerError
 from linker.linking.folder import Seen
 from linker.linking.linker import Linker
-from linker.options import TrainingOptions
+from linker.options import TrainingRecipe
 from linker.training.candidate_lists import name_of_each
 from linker.training.data import (
     TrainingData,
@@ -183,7 +183,7 @@ def _hybrid(
     old: HybridGenerator,
     data: TrainingData,
     rows: Rows,
-    options: TrainingOptions,
+    options: TrainingRecipe,
 ) -> HybridGenerator:
     """Index the names by dense vectors too, with those of the names that are known."""
     new = np.flatnonzero(rows < 0)

@@ -17,7 +17,7 @@ from linker.dictionary import Dictionary, NameTable, classes
 from linker.dictionary.classes import Classes, Floats, Rows, bags
 from linker.dictionary.hierarchy import Hierarchy
 from linker.errors import LinkerError
-from linker.options import GroundOptions
+from linker.options import GroundRecipe
 from linker.training.candidate_lists import TrainingQuery, ids_of, name_of_each
 
 logger = logging.getLogger(__name__)
@@ -153,7 +153,6 @@ def triplets(
     names: Classes,
     each: int,
     nearest: Nearest,
-    weigh: Callable[[Floats], NDArray[np.float64]],
     random: np.random.Generator,
 ) -> tuple[Rows, Rows, Rows]:
     """Sample triplets, in random order: a name, another of its class, a near one of another class.
@@ -165,7 +164,6 @@ def triplets(
         names: the names and their classes.
         each: triplets of a name; 0: one for each other name of its class (see `positives`).
         nearest: finds the nearest names; those of the same class are passed over.
-        weigh: gives the weight of a negative by its cosine, such as `inverse_weights`.
         random: the source of all samples.
 
     Returns:
@@ -176,7 +174,7 @@ def triplets(
         return anchor, positive, anchor
     anchors, place = np.unique(anchor, return_inverse=True)
     near, cosines = nearest(anchors)
-    weights = np.where(names.alike(anchors, near), 0, weigh(cosines)).astype(np.float64)
+    weights = np.where(names.alike(anchors, near), 0, inverse_weights(cosines)).astype(np.float64)
     column, is_weighted = _weighted_columns(weights, place, random)
     negative = near[place, column]
     missing = np.flatnonzero(~is_weighted)
@@ -215,26 +213,6 @@ def inverse_weights(cosines: Floats) -> NDArray[np.float64]:
     return weights
 
 
-def density_weights(cosines: Floats, dim: int) -> NDArray[np.float64]:
-    """Weigh negatives by 1 / q(d), d their distance (Wu et al. 2017, eq. 2).
-
-    q is the density of the distances between random points of a sphere. Distances below 0.5 count
-    as 0.5, as in the paper: their weights would be far larger than all others.
-
-    Args:
-        cosines: (n, k), of unit vectors.
-        dim: of the vectors.
-
-    Returns:
-        (n, k); the largest weight of a row is 1.
-    """
-    squared = np.maximum(2 - 2 * np.minimum(cosines, 1).astype(np.float64), 0.25)  # distances
-    height = np.maximum(1 - squared / 4, 1e-9)
-    log = (dim - 2) / 2 * np.log(squared) + (dim - 3) / 2 * np.log(height)
-    weights: NDArray[np.float64] = np.exp(log.min(axis=1, keepdims=True) - log)
-    return weights
-
-
 def dictionary_queries(
     table: NameTable, dictionary: Dictionary, count: int, seed: int, epoch: int
 ) -> list[TrainingQuery]:
@@ -268,7 +246,7 @@ def with_synonyms(table: NameTable) -> Integers:
 
 
 def select_classes(
-    options: GroundOptions, table: NameTable, dictionary: Dictionary, seed: int
+    options: GroundRecipe, table: NameTable, dictionary: Dictionary, seed: int
 ) -> tuple[Classes, Classes | None]:
     """Group the names of a dictionary by class, and sample a few of each class if `shots` is set.
 
@@ -296,7 +274,7 @@ def select_classes(
     return shots(names, options.shots, seed)
 
 
-def _grouped(options: GroundOptions, table: NameTable, dictionary: Dictionary) -> Classes:
+def _grouped(options: GroundRecipe, table: NameTable, dictionary: Dictionary) -> Classes:
     ids, hierarchy = dictionary.ids, dictionary.hierarchy
     root = _root(options, dictionary)
     if options.classes == "concepts":
@@ -307,7 +285,7 @@ def _grouped(options: GroundOptions, table: NameTable, dictionary: Dictionary) -
     return classes.of_parts(table, hierarchy, options.parts, root, ids)
 
 
-def _root(options: GroundOptions, dictionary: Dictionary) -> int | None:
+def _root(options: GroundRecipe, dictionary: Dictionary) -> int | None:
     """The row of the concept that levels and parts are counted from; None: the hierarchy's own."""
     if not options.root:
         return None
@@ -321,13 +299,12 @@ def _root(options: GroundOptions, dictionary: Dictionary) -> int | None:
 
 
 def _check_hierarchy(
-    hierarchy: Hierarchy, options: GroundOptions, root: int | None, ids: Sequence[str]
+    hierarchy: Hierarchy, options: GroundRecipe, root: int | None, ids: Sequence[str]
 ) -> None:
     if not hierarchy.edges:
         raise LinkerError(
-            f"the dictionary has no hierarchy, which ground.classes={options.classes} groups names "
-            "by; give one with parents, borrow that of another file (--hierarchy), "
-            "or choose --encoder dan"
+            "the dictionary has no hierarchy, by which this encoder groups names; give one with "
+            "parents, borrow that of another file (--hierarchy), or choose --encoder dan"
         )
     if root is None and len(hierarchy.roots) > 1:
         listed = ", ".join(ids[row] for row in hierarchy.roots[:_SHOWN])

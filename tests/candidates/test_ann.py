@@ -126,26 +126,20 @@ def test_float32_and_odd_dimensions(tmp_path: Path) -> None:
     )
 
 
-def test_too_low_a_recall_is_refused_unless_asked_for(tmp_path: Path) -> None:
-    message = r"finds 0\.\d+ of the 20 best names, and index.recall is 0.97; let it read more"
+def test_too_low_a_recall_is_refused_unless_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
+    message = r"finds 0\.5000 of the 20 best names, and index.recall is 0.97; ask for less"
     with pytest.raises(LinkerError, match=message):
-        build(tmp_path / "a", VECTORS, IndexOptions(lists=100, probes=1), QUERIES, "")
-    options = IndexOptions(lists=100, probes=1, recall=0.1)
-    record = build(tmp_path / "b", VECTORS, options, QUERIES, "").record
-    assert 0.1 < record.recall < 0.97
-    assert (record.lists, record.probes, record.options["lists"]) == (100, 1, 100)
+        build(tmp_path / "a", VECTORS, IndexOptions(), QUERIES, "")
+    record = build(tmp_path / "b", VECTORS, IndexOptions(recall=0.1), QUERIES, "").record
+    assert (record.recall, record.probes) == (0.5, 1)
 
 
-@pytest.mark.parametrize(
-    ("names", "options", "message"),
-    [
-        (15, IndexOptions(), "there are 15 names, too few for index.kind=ivf"),
-        (100, IndexOptions(lists=101), "index.lists is 101; expected: at most 100"),
-    ],
-)
-def test_too_few_names(tmp_path: Path, names: int, options: IndexOptions, message: str) -> None:
-    with pytest.raises(LinkerError, match=message):
-        build(tmp_path / "index", VECTORS[:names], options, QUERIES, "")
+def test_too_few_names(tmp_path: Path) -> None:
+    with pytest.raises(LinkerError, match=r"there are 15 names, too few for index.kind=ivf"):
+        build(tmp_path / "index", VECTORS[:15], IndexOptions(), QUERIES, "")
 
 
 def test_the_number_of_lists() -> None:

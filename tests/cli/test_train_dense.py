@@ -100,7 +100,6 @@ def test_every_flag_reaches_the_options(
         "loss": "marginal",
         "top_k": 6,
         "dense_ratio": 0.25,
-        "max_hypernyms": 3,
         "epochs": 1,
         "batch_size": 5,
         "learning_rate": 0.002,

@@ -127,12 +127,6 @@ class GroundedCase(EncoderCase):
         lengths = np.linalg.norm(self.make().eval().encode(["xyz", "heart", "xyz heart"]), axis=1)
         np.testing.assert_allclose(lengths, [self.name == "bne", 1, 1], atol=1e-5)
 
-    def test_every_weight_is_in_a_group_of_the_optimizer(self) -> None:
-        encoder = self.make()
-        groups = encoder.groups(0.1, 0.2)
-        assert {one for group in groups for one in group["params"]} == {*encoder.parameters()}
-        assert all(group["lr"] == 0.1 for group in groups)
-
     def test_the_seed_decides(self) -> None:
         one, same, other = (self.make(seed).eval().encode(["skin"]) for seed in (0, 0, 1))
         np.testing.assert_array_equal(one, same)

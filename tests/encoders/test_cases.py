@@ -27,7 +27,7 @@ class TestFewshot(GroundedCase):
 
 
 class TestBne(GroundedCase):
-    name, small = "bne", {"hidden": 4, "character_dim": 3}
+    name, small = "bne", {"hidden": 4}
 
 
 class TestBneWords(GroundedCase):

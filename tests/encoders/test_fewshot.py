@@ -55,7 +55,7 @@ TABLE = NameTable(
 
 
 def make(base: str, words: WordVectors | None) -> TrainableFewShot:
-    options = FewShotOptions(base, hidden=5, dropout=0)
+    options = FewShotOptions(base, hidden=5)
     encoder = FewShotEncoder.create(EncoderContext(options, TABLE, words, 0))
     return TrainableFewShot(encoder).eval()
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.encoders.word_training import WordsOptions, marked, read_texts, train
+from linker.encoders.word_training import WordsRecipe, marked, read_texts, train
 from linker.encoders.words import CONCEPT, NAME, Subwords, WordVectors
 from linker.errors import LinkerError, Skip
 from linker.types import Activity
@@ -23,7 +23,7 @@ from linker.types import Activity
 gensim = pytest.importorskip("gensim")
 
 CUT = Subwords(3, 3, 1000)
-TINY = WordsOptions(dim=4, min_count=1, epochs=1, buckets=50)
+TINY = WordsRecipe(dim=4, min_count=1, epochs=1, buckets=50)
 TEXT = [["breast", "cancer"], ["ovarian", "cancer"], ["breast", "tumor"]]
 
 
@@ -220,7 +220,7 @@ def test_training_tells_how_far_it_is(subwords: bool, monkeypatch: pytest.Monkey
 def test_no_word_is_frequent_enough() -> None:
     message = r"occurs 3 times \(words.min_count\): it holds 4 distinct"
     with pytest.raises(LinkerError, match=message):
-        train(TEXT, WordsOptions())
+        train(TEXT, WordsRecipe())
 
 
 def test_lines_that_are_no_text_are_skipped(tmp_path: Path) -> None:

@@ -393,7 +393,7 @@ def test_a_loaded_model_saves_the_same_files(model: Linker, tmp_path: Path) -> N
 def test_the_configuration_says_what_the_model_is(model: Linker, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
-    assert (config["kind"], config["format_version"], config["encoder"]) == ("model", 1, "tfidf")
+    assert (config["kind"], config["format_version"], config["encoder"]) == ("model", 2, "tfidf")
     assert config["options"]["sparse"] == dataclasses.asdict(model.options.sparse)
     assert config["dictionary"]["sources"][0]["file"] == "sample_medic.tsv"
     assert config["dictionary"]["concepts"] == len(model.dictionary)

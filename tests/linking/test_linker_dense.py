@@ -64,6 +64,7 @@ def options(tiny_bert: Path) -> LinkerOptions:
     return changed(
         LinkerOptions(),
         {"transformer": {"model": str(tiny_bert)}, "training": TRAINING, "align": {"epochs": 0}},
+        constants=True,
     )
 
 
@@ -152,7 +153,7 @@ def assert_alike(some: list[list[Candidate]], others: list[list[Candidate]]) -> 
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary, mentions: list[Mention], options: LinkerOptions) -> Linker:
     """Trained on two mentions of three, judged by the third."""
-    whole = changed(options, {"align": {"epochs": 1, "learning_rate": 1e-3}})
+    whole = changed(options, {"align": {"epochs": 1, "learning_rate": 1e-3}}, constants=True)
     training = [mention for i, mention in enumerate(mentions) if i % 3]
     return train(
         dictionary, whole, training, validate=lambda linker: accuracy(linker, mentions[::3])
@@ -199,7 +200,9 @@ def test_what_was_annotated_often_is_likelier(
     ]
     both = annotated("two", "MESH:D000224", "MESH:D000544")  # of several concepts: is not counted
     linker = train(
-        few, changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}), [*often, both]
+        few,
+        changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}, constants=True),
+        [*often, both],
     )
     bias = dict(zip(linker.generator.table.texts, weights(linker)["bias"], strict=True))
     assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.01 * np.log(1 + 1))
@@ -286,13 +289,14 @@ def test_the_best_epoch(
         for phase, epoch, acc in history
     ]
     for keep_best, expected in ((True, best), (False, last)):
-        options = changed(model.options, {"training": {"keep_best": keep_best}})
+        options = changed(model.options, {"training": {"keep_best": keep_best}}, constants=True)
         told = dataclasses.replace(model, history=records, options=options)
         assert told.best_epoch == expected
 
 
 def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> None:
-    linker = train(few, changed(options, {"training": {"epochs": 0, "sparse_weight": 0.5}}))
+    untrained = {"training": {"epochs": 0, "sparse_weight": 0.5}}
+    linker = train(few, changed(options, untrained, constants=True))
     pretrained = transformers.BertModel.from_pretrained(
         tiny_bert, add_pooling_layer=False
     ).state_dict()

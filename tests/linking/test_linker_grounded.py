@@ -26,7 +26,7 @@ QUICK: dict[str, Any] = {
     "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},
     "dan": {"hidden": 32},
     "fewshot": {"hidden": 32},
-    "bne": {"hidden": 8, "character_dim": 4},
+    "bne": {"hidden": 8},
     "ground": {"epochs": 2, "held_out": 20, "level": 1, "parts": 5, "shots": 0, "batch_size": 128},
     "training": {"epochs": 2, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
 }
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 @pytest.fixture(scope="module")
 def options() -> LinkerOptions:
-    return changed(preset("default", "dan"), QUICK)
+    return changed(preset("default", "dan"), QUICK, constants=True)
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +77,7 @@ def test_words_that_are_not_known_leave_the_scale_as_it_is(
     means = changed(
         options,
         {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}},
+        constants=True,
     )
     # not the words that an encoder is tried with
     words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))
@@ -178,7 +179,7 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
     dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
 ) -> None:
     for weight in (8, 2):
-        few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}})
+        few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}}, constants=True)
         model = Linker.train(
             dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
         )
@@ -220,7 +221,7 @@ def test_an_interrupted_training_goes_on(
 def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
     few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
-    alone = changed(options, {"ground": {"prototype_weight": 0}})
+    alone = changed(options, {"ground": {"prototype_weight": 0}}, constants=True)
     with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
         Linker.train(few, encoder="dan", options=alone)
     with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
@@ -285,7 +286,8 @@ def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
 def test_it_is_trained_with_mentions_saved_and_loaded(
     name: str, dictionary: Dictionary, mentions: list[Mention], tmp_path: Path
 ) -> None:
-    options = changed(preset("default", name), FEW if name == "fewshot" else QUICK)
+    values = FEW if name == "fewshot" else QUICK
+    options = changed(preset("default", name), values, constants=True)
     model = Linker.train(dictionary, encoder=name, options=options, mentions=mentions)
     assert [(record["phase"], record["epoch"]) for record in model.history] == [
         ("ground", 1),
@@ -318,6 +320,7 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, dictionary: Dic
     options = changed(
         preset("default", name),
         {group: values for group, values in FEW.items() if group != "training"},
+        constants=True,
     )
     model = Linker.train(
         dictionary, encoder=name, options=changed(options, {"training": {"device": "cpu"}})
@@ -334,6 +337,7 @@ def test_the_papers_settings_train(paper: str, dictionary: Dictionary) -> None:
     options = changed(
         preset(paper),
         {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
+        constants=True,
     )
     model = Linker.train(dictionary, encoder=paper.removeprefix("paper-"), options=options)
     assert [record["phase"] for record in model.history] == ["ground"]

@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from linker.text.mentions import Definitions, TextOptions, definitions_of
+from linker.text.mentions import Definitions, TextRecipe, definitions_of
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
@@ -21,7 +21,7 @@ FORMS = frozenset(
     ]
 )
 NAMES = NameForms(FORMS, normalize)
-OPTIONS = TextOptions()
+OPTIONS = TextRecipe()
 
 
 DEFINITIONS = Definitions(
@@ -30,7 +30,7 @@ DEFINITIONS = Definitions(
 )
 
 
-def ways(mention: str, options: TextOptions = OPTIONS, names: NameForms = NAMES) -> str:
+def ways(mention: str, options: TextRecipe = OPTIONS, names: NameForms = NAMES) -> str:
     """The kinds of the readings of a mention, with the forms that are looked up."""
     readings = Reader(names, options).of_mention(mention, DEFINITIONS)
     return "; ".join(f"{reading.kind} {' + '.join(reading.forms)}" for reading in readings)
@@ -119,7 +119,7 @@ CELL = NameForms(CELL_NAMES, normalize, lambda form: RESPELT.get(form, []))
 
 def cell_ways(
     cell: str,
-    options: TextOptions = OPTIONS,
+    options: TextRecipe = OPTIONS,
     definitions: Definitions | None = None,
     rivals: bool = True,
 ) -> list[Wording]:

@@ -24,9 +24,9 @@ from linker.encoders.base import Encoder  # noqa: E402
 from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
 from linker.options import (  # noqa: E402
-    AlignOptions,
+    AlignRecipe,
     LinkerOptions,
-    TrainingOptions,
+    TrainingRecipe,
 )
 from linker.training import pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
@@ -192,8 +192,8 @@ def a_setup(
     return Setup(
         LinkerOptions(
             sparse=SPARSE,
-            align=AlignOptions(**align_options),
-            training=TrainingOptions(**BASE | options),
+            align=AlignRecipe(**align_options),
+            training=TrainingRecipe(**BASE | options),
         ),
         RunSettings(checkpoints, resume),
     )

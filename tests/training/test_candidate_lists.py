@@ -15,7 +15,7 @@ from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.options import TrainingOptions
+from linker.options import TrainingRecipe
 from linker.training.candidate_lists import ListMaker, TrainingQuery
 from linker.training.sampling import Stream, rng
 
@@ -98,7 +98,7 @@ def maker(
     **options: float,
 ) -> ListMaker:
     sparse = Fixed(*small, scores)
-    chosen = TrainingOptions(**{"top_k": 4, **options})  # type: ignore[arg-type]
+    chosen = TrainingRecipe(**{"top_k": 4, **options})  # type: ignore[arg-type]
     return ListMaker(queries, small[1], sparse, chosen, exclude_own=exclude_own)
 
 
@@ -145,7 +145,7 @@ def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small)
 
 def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     sparse = Fixed(*small, {"q": {"fever": 1.0}})
-    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
+    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingRecipe(top_k=2))
     asked = sparse.asked
     first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
     assert (names(first.rows[0]), names(second.rows[0])) == (

@@ -20,6 +20,7 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
+from linker.training.phases import align  # noqa: E402
 
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, read, trained  # noqa: E402
 
@@ -260,11 +261,14 @@ def kept(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("phase", ["align", "rank"])
-def test_broken_weights_are_never_kept(dictionary: Dictionary, tmp_path: Path, phase: str) -> None:
+def test_broken_weights_are_never_kept(
+    dictionary: Dictionary, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The loss of the step was a number still."""
+    monkeypatch.setattr(align, "_WARMUP", 0)
     setup = a_setup(
         align=1 if phase == "align" else 0,
-        aligning={"batch_size": 100, "warmup": 0},
+        aligning={"batch_size": 100},
         checkpoints=tmp_path,
         batch_size=10,
         learning_rate=0.01,

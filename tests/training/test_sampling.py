@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from linker.dictionary.classes import Classes, Floats, Rows
 from linker.errors import LinkerError
 from linker.persistence import Strings
 from linker.training import sampling
-from linker.training.sampling import Stream, inverse_weights, rng
+from linker.training.sampling import Stream, rng
 
 CONCEPTS = 6
 # the concepts of each name; a name may have none
@@ -112,11 +111,6 @@ def drawing(seed: int) -> np.random.Generator:
     return rng(seed, Stream.TRIPLETS, 1)
 
 
-def weights(wu: bool) -> Callable[[Floats], np.ndarray]:
-    """By the density of distances among vectors of eight components, or by closeness."""
-    return partial(sampling.density_weights, dim=8) if wu else inverse_weights
-
-
 def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """All names as neighbours, with the same cosine."""
     return lambda rows: (
@@ -125,14 +119,13 @@ def all_near(labels: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.
     )
 
 
-@given(LABELS, st.integers(0, 3), st.booleans(), SEEDS)
+@given(LABELS, st.integers(0, 3), SEEDS)
 def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
-    labels: np.ndarray, each: int, wu: bool, seed: int
+    labels: np.ndarray, each: int, seed: int
 ) -> None:
     names = classes_of(labels)
     drawn, again = (
-        sampling.triplets(names, each, all_near(labels), weights(wu), drawing(seed))
-        for _ in range(2)
+        sampling.triplets(names, each, all_near(labels), drawing(seed)) for _ in range(2)
     )
     anchor, positive, negative = drawn
     if names.count < 2:
@@ -152,7 +145,7 @@ def test_triplets_are_a_name_another_of_its_class_and_one_of_another(
 def test_a_name_of_two_classes_is_no_negative_of_itself_and_of_names_of_either() -> None:
     names = Classes(["x", "y", "x", "z"], np.array([0, 0, 1, 2]))
     near = all_near(names.labels)
-    anchor, _, negative = sampling.triplets(names, 50, near, inverse_weights, drawing(0))
+    anchor, _, negative = sampling.triplets(names, 50, near, drawing(0))
     assert {*zip(anchor.tolist(), negative.tolist(), strict=True)} == {(0, 3), (1, 3)}
 
 
@@ -166,7 +159,7 @@ def test_near_names_are_likelier_negatives() -> None:
             every = np.tile(np.arange(5), (len(rows), 1))
             return every, np.tile(cosines, (len(rows), 1))
 
-        counts.update(sampling.triplets(names, 1, near, inverse_weights, drawing(seed))[2].tolist())
+        counts.update(sampling.triplets(names, 1, near, drawing(seed))[2].tolist())
     total = sum(counts.values())
     assert total == 1000
     assert [counts[row] / total for row in (2, 3, 4)] == pytest.approx(
@@ -178,20 +171,10 @@ def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
     labels = np.array([0, 0, 0, 1, 2])
     near = lambda rows: (np.tile([0, 1, 2], (len(rows), 1)), np.ones((len(rows), 3), np.float32))  # noqa: E731
     drawn = [
-        sampling.triplets(classes_of(labels), 1, near, inverse_weights, drawing(seed))[2].tolist()
+        sampling.triplets(classes_of(labels), 1, near, drawing(seed))[2].tolist()
         for seed in range(20)
     ]
     assert {row for rows in drawn for row in rows} == {3, 4}
-
-
-def test_the_density_of_distances() -> None:
-    """Against eq. 2 of Wu et al. 2017, written out for distances 0.5, 1 and the square root of 2."""
-    dim, distances = 5, [0.5, 1.0, 2**0.5]
-    cosines = np.array([[1 - d * d / 2 for d in [0.1, *distances]]], np.float32)
-    q = [d ** (dim - 2) * (1 - d * d / 4) ** ((dim - 3) / 2) for d in [0.5, *distances]]
-    np.testing.assert_allclose(
-        sampling.density_weights(cosines, dim), [[min(q) / x for x in q]], rtol=1e-5
-    )
 
 
 def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from linker import Dictionary
 from linker.dictionary.classes import Classes
 from linker.errors import LinkerError
-from linker.options import GroundOptions
+from linker.options import GroundRecipe
 from linker.text.normalize import normalize
 from linker.training import sampling
 
-ALL = GroundOptions(
+ALL = GroundRecipe(
     loss="triplet",
     prototype_weight=1,
     held_out=0,
@@ -139,7 +139,7 @@ def test_large_classes_of_no_hierarchy_and_of_several_roots(
             sampling.select_classes(options, dictionary.table(normalize), dictionary, 0)[0].ids
         )
 
-    message = f"the dictionary has no hierarchy, which ground.classes={kind} groups names by"
+    message = "the dictionary has no hierarchy, by which this encoder groups names"
     with pytest.raises(LinkerError, match=message):
         of("id\tname\nD:1\tcancer\nD:2\tskin\n")
     assert of(DICTIONARY.split("D:0")[0] + DICTIONARY.split("\n", 2)[2].replace("D:0", "")) == [

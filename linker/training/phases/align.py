@@ -18,6 +18,9 @@ from linker.training.sampling import Stream, rng
 if TYPE_CHECKING:
     from linker.training.encoder import ModelInTraining
 
+# share of the steps with a rising learning rate, which falls linearly afterwards
+_WARMUP = 0.05
+
 
 def prepare(model: ModelInTraining) -> Phase | None:
     """Pair synonyms, and contrast each pair with the other names of its batch (InfoNCE).
@@ -34,7 +37,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         model,
         model.parameter_groups(options.learning_rate)[:1],
         partial(_batches, model),
-        Schedule(options.epochs, steps, warmup=options.warmup, clip=1.0, seed=seed),
+        Schedule(options.epochs, steps, warmup=_WARMUP, clip=1.0, seed=seed),
         model.check,
         model.names_fingerprint("align"),
     )

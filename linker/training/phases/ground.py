@@ -2,7 +2,7 @@
 
 The losses are those of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b,
 eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6); f is the
-encoder, u_n the pretrained vector of a name, u_c the mean of those of its class. `GroundOptions`
+encoder, u_n the pretrained vector of a name, u_c the mean of those of its class. `GroundRecipe`
 says which of them count.
 """
 
@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,7 +26,7 @@ from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.options import GroundOptions
+from linker.options import GroundRecipe
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run
 from linker.training.sampling import Stream, rng
@@ -64,7 +64,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
     return Phase(
         "ground",
         model,
-        encoder.groups(options.learning_rate, options.weight_decay),
+        _trained(encoder, options),
         partial(grounding.batches, share=model.share),
         grounding.schedule(),
         lambda epoch: {**model.check(epoch), **grounding.validate(epoch)},
@@ -75,7 +75,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
 def train(
     encoder: GroundedEncoder,
     names: Classes,
-    options: GroundOptions,
+    options: GroundRecipe,
     seed: int = 0,
     validation: Classes | None = None,
     on_event: Callable[[Step | Record], None] = lambda event: None,
@@ -93,11 +93,17 @@ def train(
     """
     grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
-    groups = encoder.groups(options.learning_rate, options.weight_decay)
+    groups = _trained(encoder, options)
     schedule, validate = grounding.schedule(), grounding.validate
     phase = Phase("ground", encoder, groups, grounding.batches, schedule, validate, {})
     for event in run(phase, accelerator):
         on_event(event)
+
+
+def _trained(encoder: GroundedEncoder, options: GroundRecipe) -> list[dict[str, Any]]:
+    """The parameters to train, as the groups of an optimizer."""
+    rate = options.learning_rate
+    return [{"params": [*encoder.parameters()], "lr": rate, "weight_decay": 0.0}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,7 @@ class Grounding:
         self,
         encoder: GroundedEncoder,
         names: Classes,
-        options: GroundOptions,
+        options: GroundRecipe,
         seed: int,
         encode: Encode,
         validation: Classes | None = None,
@@ -153,14 +159,13 @@ class Grounding:
         if not (count or options.prototype_weight or self._anchors):
             raise LinkerError(
                 "there are no synonyms to draw together (all concepts have one name, or there is "
-                "one); set ground.prototype_weight or ground.epochs=0"
+                "one); set ground.epochs=0"
             )
         self.steps = -(-(count or len(self.lone)) // options.batch_size)
-        self._targets = encoder.prototypes(self.names, options.target == "projected")  # CCA(u_c)
+        self._targets = encoder.prototypes(self.names, True)  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._anchors else self._targets
         needs_starts = options.context_weight or options.between_weight
         self._starts = encoder.pretrained(self.names.texts) if needs_starts else None  # u_n
-        self._dim = encoder.dim
         self._validating: Grounding | None = None
         if options.monitor == "loss" and len(self.validation):
             names = self.validation.relabelled(np.arange(len(self.validation)))
@@ -175,8 +180,7 @@ class Grounding:
             return names, validation
         if self.options.monitor == "loss":
             raise LinkerError(
-                "ground.monitor=loss needs other names of each class; "
-                "set ground.shots, or ground.monitor=map"
+                "ground.shots is 0, and the loss of other names chooses the epoch; set it"
             )
         out = sampling.held_out(names, self.options.held_out, self.seed)
         kept = names[np.flatnonzero(~out)] if out.any() else names
@@ -229,12 +233,9 @@ class Grounding:
         """Sample anchors, positives and, of triplets, negatives, in the order of training."""
         options = self.options
         if options.loss == "triplet":
-            weigh = sampling.inverse_weights
-            if options.weighting == "wu":
-                weigh = partial(sampling.density_weights, dim=self._dim)
             random = rng(self.seed, Stream.TRIPLETS, epoch)
             nearest = self.nearest(epoch)
-            return [*sampling.triplets(self.names, options.triplets, nearest, weigh, random)]
+            return [*sampling.triplets(self.names, options.triplets, nearest, random)]
         random = rng(self.seed, Stream.GROUND_PAIRS, epoch)
         pairs = sampling.positives(self.names, options.triplets, random)
         if options.loss == "logistic":

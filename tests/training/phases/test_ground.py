@@ -15,18 +15,19 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
+from linker.encoders import grounded  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
 from linker.encoders.grounded import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import GroundOptions  # noqa: E402
+from linker.options import GroundRecipe  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
 from linker.training.phases import ground  # noqa: E402
 from linker.training.phases.ground import Grounding, train  # noqa: E402
 
-ALL = GroundOptions(
+ALL = GroundRecipe(
     loss="triplet",
     prototype_weight=1,
     held_out=0,
@@ -54,22 +55,21 @@ def encoder(tmp_path: Path) -> TrainableDan:
     words = WordVectors(
         vocabulary, np.random.default_rng(0).normal(size=(len(vocabulary), 4)).astype(np.float32)
     )
-    made = TrainableDan(
-        DanEncoder.create(EncoderContext(DanOptions(hidden=8, dropout=0), table, words, 0))
-    )
+    made = TrainableDan(DanEncoder.create(EncoderContext(DanOptions(hidden=8), table, words, 0)))
     made.names = classes.of_concepts(table)
     return made
 
 
 @pytest.fixture(autouse=True)
 def _whole_prototypes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prototypes are means of all names of a class, unless a test says otherwise."""
+    """Prototypes are means of all names of a class, by all units, unless a test says otherwise."""
     monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 1)
+    monkeypatch.setattr(grounded, "_DROPOUT", 0)
 
 
 def grounding(
     encoder: TrainableDan,
-    options: GroundOptions = ALL,
+    options: GroundRecipe = ALL,
     names: Classes | None = None,
     **others: object,
 ) -> Grounding:
@@ -266,9 +266,7 @@ def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
 def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) -> None:
     """L_cont of Fivez et al. 2021b (eq. 3), L_def of BNE as a cosine distance, and L_ground of 2021b and c (eq. 5), name by name."""
     weights = {"context_weight": 2, "concept_weight": 3, "between_weight": 4}
-    made = grounding(
-        encoder, dataclasses.replace(ALL, prototype_weight=0, target="plain", triplets=1, **weights)
-    )
+    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0, triplets=1, **weights))
     names, label = made.names, dict(zip(made.names.texts, made.names.labels, strict=True))
     u = {
         text: vector / np.linalg.norm(vector)
@@ -313,7 +311,6 @@ def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
         prototype_weight=0,
         context_weight=1,
         concept_weight=1,
-        target="plain",
     )
     made = grounding(encoder, dataclasses.replace(options, batch_size=7))
     names = made.names
@@ -383,7 +380,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     [
         ([0, 1, 2], {"prototype_weight": 0}, "there are no synonyms to draw together"),
         ([0, 0, 0], {"prototype_weight": 0}, "there are no synonyms to draw together"),
-        ([0, 0, 1], {"monitor": "loss"}, "loss needs other names of each class; set ground.shots"),
+        ([0, 0, 1], {"monitor": "loss"}, "ground.shots is 0, and the loss of other names"),
     ],
 )
 def test_nothing_to_learn_from(

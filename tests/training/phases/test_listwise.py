@@ -17,7 +17,7 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import TrainingOptions  # noqa: E402
+from linker.options import TrainingRecipe  # noqa: E402
 from linker.training.candidate_lists import CandidateLists, ListMaker  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 
 def slow_list(
-    text: str, data: TrainingData, vectors: Mapping[str, Floats], options: TrainingOptions
+    text: str, data: TrainingData, vectors: Mapping[str, Floats], options: TrainingRecipe
 ) -> list[tuple[str, float]]:
     """The candidates of a query with their sparse scores: the best sparse ones, then the best dense ones that are new."""
     names = list(data.table.texts)
@@ -58,9 +58,7 @@ def softmax(values: Sequence[float]) -> list[float]:
     return [power / sum(powers) for power in powers]
 
 
-def slow_loss(
-    data: TrainingData, encoder: Letters, options: TrainingOptions, scale: float
-) -> float:
+def slow_loss(data: TrainingData, encoder: Letters, options: TrainingRecipe, scale: float) -> float:
     """The loss of all queries as one batch, from the formulas of the papers, one number at a time."""
     names = list(data.table.texts)
     queries = data.queries or ()
