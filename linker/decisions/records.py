@@ -211,12 +211,14 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
     """
 
     def said(d: Decision) -> tuple[str | bool, ...]:
-        said = *voice(d), d.scope, form_of(d.mention), d.accepted, d.predicate
+        said = person(d.reviewer), d.scope, form_of(d.mention), d.accepted, d.predicate
         return *said, *parts_of(d)
 
-    after = [d for of_place in in_force([*before, *added]).values() for d in of_place]
+    after = [d for of_place in in_force([*before, *added]).values() for d in standing(of_place)]
     numbers, still_said = {d.id for d in after}, set(map(said, after))
-    return [d for d in (*before, *added) if d.id not in numbers and said(d) not in still_said]
+    gone = [d for d in (*before, *added) if d.id not in numbers and said(d) not in still_said]
+    names = {person(d.reviewer) for d in added}
+    return [d for d in gone if person(d.reviewer) in names]
 
 
 def identified(decision: Decision, dictionary: Dictionary) -> Decision:
