@@ -214,8 +214,10 @@ class TextTable:
         name = Path(path).name.lower().removesuffix(".gz")
         self.delimiter = "\t" if name.endswith((".tsv", ".tab")) else delimiter_of(first)
         lines = itertools.chain(head[place:], lines)
-        self._rows = read_rows(path, lines, self.delimiter, on_error)
+        at_hand: OnError = stop  # the header is not skipped
+        self._rows = read_rows(path, lines, self.delimiter, lambda error: at_hand(error))
         self._header = next(self._rows)
+        at_hand = on_error
         self.header, self.header_line = list(self._header.cells), self._header.number
 
     def rows(self) -> Iterator[TableRow]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import files
-from linker.errors import InputError
+from linker.errors import InputError, ignore
 from linker.files import tables
 
 
@@ -85,6 +85,14 @@ def test_quotes_that_may_be_either_are_refused(path: Path) -> None:
     path.write_text('a\tb\n"gout\tx\n5"\ty\n')
     with pytest.raises(InputError, match=r"line 2: a quote opens that may be closed in line 3"):
         cells(path)
+
+
+def test_a_header_is_never_skipped(path: Path) -> None:
+    for text in ('a,"b\nx,y\n', 'a,"b"c\nx,y\nz,w\n'):
+        path.write_text(text)
+        with pytest.raises(InputError) as raised:
+            tables.read(path, on_error=ignore)
+        assert raised.value.line == 1
 
 
 def test_a_quote_that_is_closed_too_late_is_a_character(path: Path) -> None:
