@@ -103,10 +103,12 @@ def test_decisions_are_kept_as_typed_or_else_not_where_a_variable_says_so(
     trained: Path,
     started: list[Any],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     typed: list[str],
     variables: list[str],
     kept: bool,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # where the logs are made
     for name in variables:
         monkeypatch.setenv(f"LINKER_SERVE_{name}", "1")
     assert run("serve", "--port", 0, "--model", trained, *typed).code == 0
