@@ -167,6 +167,10 @@ class ExplainedPart:
     rejected: bool  # whether there is no answer, since that it has none is more probable than all
     doubt: Doubt | None = None  # why the confidence has a limit; None: it has none
     limit: float | None = None  # the most that the confidence can be
+    # the probability that the dictionary has no concept for it, or for the composite that it is a
+    # part of; None: unknown
+    none: float | None = None
+    missed: float | None = None  # that it has one, which is not among the candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +207,6 @@ class Explanation:
     document_id: str | None
     readings: tuple[ExplainedReading, ...]  # the most usual first
     parts: tuple[ExplainedPart, ...]  # of the reading that won
-    none: float | None  # the probability that the dictionary has no concept for it; None: unknown
-    missed: float | None  # that it has one, which is not among the candidates
     provenance: str  # of the confidence, in words
     question: AskedConcepts | None = None
     by_decision: Prediction | None = None  # what people made of the answer; None: nobody decided

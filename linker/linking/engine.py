@@ -24,14 +24,7 @@ from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
-from linker.linking.ranking import (
-    DEPTH,
-    Ranking,
-    batch_of,
-    by_probability,
-    by_score,
-    cells,
-)
+from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
 from linker.linking.requests import Answer, Request
 from linker.ranker.matches import Matches
 from linker.ranker.ranker import Rows

@@ -119,7 +119,6 @@ def explanation(
         spans = abbreviations.spans(
             document, permuted=text.permuted, languages=languages.named(text.language)
         )
-    slots = ranking.probabilities if len(own) == 1 else None
     return Explanation(
         answer.mention.text,
         document.id if document else None,
@@ -135,8 +134,6 @@ def explanation(
             for i, (way, of_way) in enumerate(zip(ways, readings, strict=True))
         ),
         tuple(part for name in explained for part in name.parts()),
-        round(float(slots.none[first]), 6) if slots else None,
-        round(float(slots.missed[first]), 6) if slots else None,
         f"from the ranker {ranker.described}" if ranker else "none, since the linker has no ranker",
         None if concept is None else _asked(engine, concept, readings, best),
     )
@@ -163,7 +160,11 @@ class _Name:
     ) -> None:
         lists = ranking.batch.lists
         start, end = lists.readings[place : place + 2].tolist()
-        self._answer, self._is_none = answer, names_no_concept(answer, ranking, place)
+        self._k, self._is_none = answer.k, names_no_concept(answer, ranking, place)
+        self._slots: dict[str, float] = {}
+        if slots := ranking.probabilities:
+            none, missed = float(slots.none[place]), float(slots.missed[place])
+            self._slots = {"none": round(none, 6), "missed": round(missed, 6)}
         self.ways = answer.readings
         self.best = int(ranking.best[place]) - start
         self.confidences: list[float] = ranking.readings[start:end].tolist()
@@ -178,7 +179,8 @@ class _Name:
     def parts(self) -> Iterator[ExplainedPart]:
         """The answers for its texts."""
         for explainer in self.readings[self.best]:
-            yield explainer.part(self._answer.k, self._is_none)
+            part = explainer.part(self._k, self._is_none)
+            yield dataclasses.replace(part, **self._slots)
 
 
 def _expansions(

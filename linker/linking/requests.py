@@ -109,7 +109,7 @@ class Request:
     item: Item
     k: int = 5  # concepts for each part of a mention
     # the least confidence of an answer; 0: always answer; None: the ranker decides whether there is
-    # one: not where "no concept" is the most probable answer
+    # one: not where "no concept" is more probable than all else
     threshold: float | None = None
     min_score: float | None = None  # candidates with a lower score are left out
     within: Selection | None = None  # the part of the dictionary to answer with; None: the whole

@@ -110,7 +110,7 @@ def _of_part(part: ExplainedPart, explanation: Explanation) -> Iterator[str]:
         for c in part.candidates
     ]
     yield from _table(_CANDIDATE, rows, "rlllrr")
-    yield from ("", _decision(part, explanation))
+    yield from ("", _decision(part))
     if part.doubt:
         yield _limit(part)
     best, *others = part.candidates
@@ -223,14 +223,13 @@ def _matched(name: MatchedName) -> str:
     return f"{name.text} ({', '.join(facts)})"
 
 
-def _decision(part: ExplainedPart, explanation: Explanation) -> str:
+def _decision(part: ExplainedPart) -> str:
     """What becomes of the first candidate."""
-    best, none = part.candidates[0], explanation.none
-    if best.confidence is None or none is None:
+    if part.none is None:
         return "there is no confidence, so that the first candidate is the answer"
     others = (
-        f"{none:.4f} that the dictionary has no concept for the mention, "
-        f"{explanation.missed:.4f} that it has one which was not found"
+        f"{part.none:.4f} that the dictionary has no concept for the mention, "
+        f"{part.missed:.4f} that it has one which was not found"
     )
     if part.rejected:
         return f"no concept is the answer: the first one is too improbable; probabilities: {others}"

@@ -137,8 +137,7 @@ class Reader:
     def of_names(
         self, found: Sequence[CellPart], definitions: Definitions | None = None
     ) -> list[Wording]:
-        """The ways to read what `divide` gave; the most usual comes first, and no two look up the
-        same."""
+        """The ways to read what `divide` gave: the most usual first, and none twice."""
         is_name, listed = self.names.is_name, self._listed(definitions)
         if not found:
             return []
@@ -168,9 +167,6 @@ class Reader:
 
     def _of_several(self, text: str, definitions: Definitions, listed: ShortForms) -> PartWording:
         """One of several names in a cell: in the first way in which all of it is a name."""
-        long = listed.expand(text)
-        if long != text and self.names.is_name(long):
-            return PartWording(text, long, is_listed=True)
         ways = [
             parts[0]
             for kind, parts in self._of_one(text, definitions, listed)

@@ -231,6 +231,9 @@ def test_each_name_of_a_list_is_answered_as_it_is_alone(toy: Linker) -> None:
         assert given == pytest.approx([c.confidence for c in own.candidates], abs=1e-6)
     explained = toy.explain("; ".join(names)).parts
     assert [part.rejected for part in explained] == [False, True]
+    assert [(p.none, p.missed) for p in explained] == [
+        (p.none, p.missed) for name in names for p in toy.explain(name).parts
+    ]
 
 
 def test_a_name_of_a_list_is_answered_beside_one_that_a_part_lacks(toy: Linker) -> None:

@@ -281,9 +281,9 @@ def test_all_readings_and_slots_are_one_whole(linker: Linker) -> None:
         assert len(explanation.readings) == 1
         (part,) = explanation.parts
         confidences = [candidate.confidence or 0.0 for candidate in part.candidates]
-        assert explanation.none is not None
-        assert explanation.missed is not None
-        total = sum(confidences) + explanation.none + explanation.missed
+        assert part.none is not None
+        assert part.missed is not None
+        total = sum(confidences) + part.none + part.missed
         assert total == pytest.approx(1, abs=2e-5)
 
 
@@ -326,7 +326,7 @@ def test_a_corrected_word_is_shown(dictionary: Dictionary) -> None:
 
 def test_a_model_without_a_ranker(linker: Linker) -> None:
     explanation = linker.with_ranker(None).explain("leukemia", concept="MESH:D015470")
-    assert (explanation.none, explanation.missed) == (None, None)
+    assert [(part.none, part.missed) for part in explanation.parts] == [(None, None)]
     assert explanation.provenance == "none, since the linker has no ranker"
     assert linker.ranker
     assert linker.explain("a").provenance == f"from the ranker {linker.ranker.described}"
@@ -349,7 +349,7 @@ def test_a_rejected_answer_keeps_its_candidates(tfidf: Linker) -> None:
     (part,) = explanation.parts
     assert part.rejected
     assert len(part.candidates) == 5
-    assert explanation.none == pytest.approx(1)
+    assert part.none == pytest.approx(1)
     assert strict.link("leukaemic thing").parts[0].nil
     assert not strict.link("leukaemic thing", threshold=0).parts[0].nil
 

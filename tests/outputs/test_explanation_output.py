@@ -51,9 +51,7 @@ def explained(text: str, **changes: object) -> e.Explanation:
             ),
             e.ExplainedReading("whole", (lookup,), (), False, (None,), 0.0),
         ),
-        (e.ExplainedPart(lookup, (first, second), False),),
-        0.125,
-        0.0625,
+        (e.ExplainedPart(lookup, (first, second), False, none=0.125, missed=0.0625),),
         f"from the ranker fitted to {text}",
         e.AskedConcepts(
             "A:9",
@@ -139,14 +137,14 @@ def test_the_text_says_everything() -> None:
 
 def test_why_there_is_no_answer() -> None:
     (part,) = explained("heart").parts
-    rejected = explained("heart", parts=(replace(part, rejected=True),), none=0.75)
+    rejected = explained("heart", parts=(replace(part, rejected=True, none=0.75),))
     assert "Answer: none" in to_text(rejected)
     said = "0.7500 that the dictionary has no concept for the mention"
     assert f"answer: the first one is too improbable; probabilities: {said}" in to_text(rejected)
     best = replace(part.candidates[0], confidence=None)
-    unsure = replace(part, candidates=(best,))
+    unsure = replace(part, candidates=(best,), none=None, missed=None)
     assert "there is no confidence, so that the first candidate is the answer" in to_text(
-        explained("heart", parts=(unsure,), none=None, missed=None)
+        explained("heart", parts=(unsure,))
     )
     empty = replace(part, candidates=())
     shown = to_text(explained("heart", parts=(empty,), question=None))
@@ -221,6 +219,6 @@ def test_json_holds_the_record() -> None:
     assert (second["parts"]["sparse_weight"], second["decided_by"]) == (0.5, "probability")
     effect = {"name": "of_name", "says": f"what {EVIL} says", "first": 0.5, "other": 0.25}
     assert second["behind"] == [effect | {"log_odds": 0.75}]
-    assert (record["none"], record["missed"]) == (0.125, 0.0625)
+    assert (record["parts"][0]["none"], record["parts"][0]["missed"]) == (0.125, 0.0625)
     assert record["readings"][0]["expansions"][0] == {"short": EVIL, "long": EVIL, "span": [3, 9]}
     assert record["question"]["concepts"][0]["missing"] == [{"text": "mis", "value": 0.125}]

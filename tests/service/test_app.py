@@ -371,7 +371,7 @@ def test_a_model_without_a_ranker_has_no_confidence(linker: Linker, tmp_path: Pa
         assert refused.status_code == 422
         assert "gives no confidence" in refused.json()["error"]
         explained = client.post("/explain", json={"mention": "FAP"}).json()
-        assert (explained["none"], explained["missed"]) == (None, None)
+        assert [(p["none"], p["missed"]) for p in explained["parts"]] == [(None, None)]
 
 
 def test_by_default_what_has_no_concept_has_no_answer(client: Any) -> None:

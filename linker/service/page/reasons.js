@@ -90,7 +90,7 @@ function reasonsOf(explanation) {
       readings(explanation.readings),
       explanation.parts.map((part) => [
         several && make("h4", part.lookup.text),
-        figuresOfPart(part, explanation),
+        figuresOfPart(part),
       ]),
       make("p.note", `Confidence: ${explanation.provenance}.`),
     ),
@@ -98,7 +98,7 @@ function reasonsOf(explanation) {
 }
 
 /** Why the answer is as it is, without figures but its confidence. */
-function sentences({ by_decision: decided, readings, parts, none, missed }) {
+function sentences({ by_decision: decided, readings, parts }) {
   const { kind, expansions } = readings.find(({ won }) => won);
   const forms = expansions.map(({ short, long }) => `${short} stands for ${long} here.`);
   return [
@@ -107,7 +107,7 @@ function sentences({ by_decision: decided, readings, parts, none, missed }) {
     (kind === "split" || kind === "shortened") && `It is read ${READ[kind]}.`,
     ...parts.flatMap((part) => [
       calledSo(part, parts.length > 1 ? `“${part.lookup.text}”` : "It"),
-      howSure(part, none > missed),
+      howSure(part),
       runnerUp(part),
     ]),
   ].filter(Boolean);
@@ -135,9 +135,9 @@ function calledSo({ candidates: [best] }, it) {
 }
 
 /** How sure the answer of a part is, or why there is none. */
-function howSure({ candidates: [best], rejected, limit, doubt }, isNone) {
+function howSure({ candidates: [best], rejected, limit, doubt, none, missed }) {
   if (!best || best.confidence === null) return "";
-  const why = isNone ? ": the dictionary may well have none for it" : "";
+  const why = none > missed ? ": the dictionary may well have none for it" : "";
   if (rejected) return `No concept is sure enough${why}.`;
   const so = `How sure it is: ${inWords(best.confidence)} (${percent(best.confidence)})`;
   return limit === null ? `${so}.` : `${so}, and never surer: it is ${DOUBTS[doubt]}.`;
@@ -177,12 +177,12 @@ function readings(all) {
   ];
 }
 
-function figuresOfPart(part, explanation) {
+function figuresOfPart(part) {
   const [best, ...others] = part.candidates;
   if (!best) return make("p", "No name of the dictionary is like it.");
   return [
     make("p", matchOf(best)),
-    make("p", confidenceOf(best, part, explanation)),
+    make("p", confidenceOf(best, part)),
     make("p", `Score ${sumOf(best.parts)}`),
     best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
     make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(best, other)}`))),
@@ -208,8 +208,8 @@ function matchOf({ name, matched }) {
   return `${name} was found by its name “${matched.text}” (${facts.join(", ")}).`;
 }
 
-function confidenceOf({ confidence }, { rejected, limit }, { none, missed }) {
-  if (confidence === null || none === null) return "The model has no confidence.";
+function confidenceOf({ confidence }, { rejected, limit, none, missed }) {
+  if (confidence === null) return "The model has no confidence.";
   const why = limit === null ? "" : `, at most ${percent(limit)} for a short form that nothing explains`;
   const others =
     `That the dictionary has no concept for it is ${percent(none)} probable, ` +
