@@ -41,7 +41,6 @@ Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
 OF_ANOTHER = "and its decisions are on"  # in the message of such a row
-_NO_ID = "the state is accepted, and there is no concept_id; expected one"
 
 MENTION = "subject_label"
 """The column of mappings that holds the mentions."""

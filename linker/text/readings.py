@@ -130,10 +130,6 @@ class Reader:
         """The list of short forms, which is for mentions without a document."""
         return self.short_forms if definitions is None else ShortForms()
 
-    def of_mention(self, mention: str, definitions: Definitions | None = None) -> list[Wording]:
-        """The ways to read a mention: those of its name, or one with all names of a cell."""
-        return self.of_names(self.divide(mention, definitions), definitions)
-
     def of_names(
         self, found: Sequence[CellPart], definitions: Definitions | None = None
     ) -> list[Wording]:

@@ -30,9 +30,13 @@ DEFINITIONS = Definitions(
 )
 
 
+def read(reader: Reader, mention: str, definitions: Definitions | None = None) -> list[Wording]:
+    return reader.of_names(reader.divide(mention, definitions), definitions)
+
+
 def ways(mention: str, options: TextRecipe = OPTIONS, names: NameForms = NAMES) -> str:
     """The kinds of the readings of a mention, with the forms that are looked up."""
-    readings = Reader(names, options).of_mention(mention, DEFINITIONS)
+    readings = read(Reader(names, options), mention, DEFINITIONS)
     return "; ".join(f"{reading.kind} {' + '.join(reading.forms)}" for reading in readings)
 
 
@@ -92,12 +96,12 @@ def test_options_switch_ways_off() -> None:
 
 def test_without_rivals_there_is_one_way() -> None:
     reader = Reader(NAMES, OPTIONS, rivals=False)
-    (way,) = reader.of_mention("breast and ovarian cancer", Definitions())
+    (way,) = read(reader, "breast and ovarian cancer", Definitions())
     assert way.kind == "split"
 
 
 def test_the_parts_of_a_reading() -> None:
-    expanded, whole = Reader(NAMES, OPTIONS).of_mention("ATM", DEFINITIONS)
+    expanded, whole = read(Reader(NAMES, OPTIONS), "ATM", DEFINITIONS)
     long_form = "Ataxia telangiectasia"
     assert expanded.parts == (PartWording("ATM", long_form, "ataxia telangiectasia"),)
     assert whole.parts == (PartWording("ATM", None, "atm"),)
@@ -123,7 +127,7 @@ def cell_ways(
     definitions: Definitions | None = None,
     rivals: bool = True,
 ) -> list[Wording]:
-    return Reader(CELL, options, LISTED, rivals).of_mention(cell, definitions)
+    return read(Reader(CELL, options, LISTED, rivals), cell, definitions)
 
 
 def told(ways: list[Wording]) -> str:
@@ -202,7 +206,7 @@ def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
 
 def test_a_name_that_is_a_listed_short_form_too() -> None:
     names = NameForms(CELL_NAMES | {"ra"}, normalize)
-    found = Reader(names, OPTIONS, LISTED).of_mention("RA")
+    found = read(Reader(names, OPTIONS, LISTED), "RA")
     assert told(found) == "whole ra; expanded rheumatoid arthritis"
 
 
@@ -226,10 +230,10 @@ def test_respelt_mentions() -> None:
     assert way.kind == "respelt"
     assert way.parts == (PartWording("Severe astmha", "severe asthma", "severe asthma", errors=1),)
     names = NameForms(CELL_NAMES, normalize, lambda form: ["one", "two", "three"])
-    respelt = [way for way in Reader(names, OPTIONS).of_mention("quux") if way.kind == "respelt"]
+    respelt = [way for way in read(Reader(names, OPTIONS), "quux") if way.kind == "respelt"]
     assert [way.forms for way in respelt] == [("one",), ("two",)]  # the first ones
     for text, is_respelt in (("QUUX", False), ("QUUXXX", True), ("gout", False)):
-        found = Reader(names, OPTIONS).of_mention(text)
+        found = read(Reader(names, OPTIONS), text)
         assert any(way.kind == "respelt" for way in found) is is_respelt
 
 
@@ -259,9 +263,9 @@ def test_long_cells_are_not_taken_apart() -> None:
 
     reader = Reader(NameForms(CELL_NAMES, normalize, respell), OPTIONS, LISTED)
     for sign in ("gout; ", "mild ", "(", "\n", " - ", "RA ", "a"):
-        assert reader.of_mention("quux" + sign * (100_000 // len(sign)) + "x") == []
+        assert read(reader, "quux" + sign * (100_000 // len(sign)) + "x") == []
     assert asked == []
-    assert len(reader.of_mention("gout;" * 150)) == 1
+    assert len(read(reader, "gout;" * 150)) == 1
 
 
 def test_no_two_readings_look_up_the_same() -> None:
