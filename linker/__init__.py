@@ -19,16 +19,20 @@ if TYPE_CHECKING:
     from linker.evaluation.run import evaluate as evaluate
     from linker.explanation import Explanation as Explanation
     from linker.files import OpenFile as OpenFile
-    from linker.integrations.frames import link as link
+    from linker.integrations import load as load
     from linker.integrations.frames import link_column as link_column
+    from linker.integrations.hub import push_to_hub as push_to_hub
     from linker.integrations.scikit import LinkTransformer as LinkTransformer
     from linker.linking.documents import Annotator as Annotator
     from linker.linking.linker import Linker as Linker
+    from linker.linking.predictions import Predictions as Predictions
     from linker.linking.requests import Request as Request
     from linker.options import LinkerOptions as LinkerOptions
     from linker.options import changed as changed
     from linker.options import preset as preset
     from linker.readers import mentions
+    from linker.training.pipeline import train as train
+    from linker.training.release import update as update
     from linker.training.settings import RunSettings as RunSettings
     from linker.types import Candidate as Candidate
     from linker.types import Concept as Concept
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from linker.types import Part as Part
     from linker.types import Passage as Passage
     from linker.types import Prediction as Prediction
-    from linker.types import Predictions as Predictions
     from linker.types import Selection as Selection
 
     read_mentions = mentions.read
@@ -47,9 +50,14 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _PUBLIC = {  # each name with its module, and what it is called there
-    **dict.fromkeys(("link", "link_column"), "linker.integrations.frames"),
+    "train": "linker.training.pipeline",
+    "update": "linker.training.release",
+    "load": "linker.integrations",
+    "link_column": "linker.integrations.frames",
+    "push_to_hub": "linker.integrations.hub",
     "Dictionary": "linker.dictionary",
     "Linker": "linker.linking.linker",
+    "Predictions": "linker.linking.predictions",
     "Annotator": "linker.linking.documents",
     "LinkTransformer": "linker.integrations.scikit",
     "read_mentions": "linker.readers.mentions:read",
@@ -61,7 +69,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "Request": "linker.linking.requests",
     "OpenFile": "linker.files",
     "Explanation": "linker.explanation",
-    **dict.fromkeys(("Candidate", "Part", "Prediction", "Predictions"), "linker.types"),
+    **dict.fromkeys(("Candidate", "Part", "Prediction"), "linker.types"),
     **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.types"),
     **dict.fromkeys(("Concept", "Decision", "Name"), "linker.types"),
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from html import escape
 from typing import Any, Literal
 
-from linker import views
 from linker.types import NameKind, Prediction, ReadingKind, Span
 
 SCHEMA = 1  # of the objects that `Explanation.to_dict` makes
@@ -227,22 +225,6 @@ class Explanation:
             }
         return record
 
-    def to_frame(self) -> Any:
-        """A data frame with a row for each candidate; see `linker.types.Predictions.to_frame`."""
-        from linker.outputs import tsv
-
-        return views.frame(
-            tsv.COLUMNS,
-            [
-                (
-                    *(self.mention, part.lookup.text, c.concept_id, c.name),
-                    *(c.parts.score, c.matched.text, c.rank, c.confidence),
-                )
-                for part in self.parts
-                for c in part.candidates
-            ],
-        )
-
     def __repr__(self) -> str:
         from linker.outputs import explanation
 
@@ -252,6 +234,3 @@ class Explanation:
         from linker.outputs import explanation
 
         return explanation.to_text(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"

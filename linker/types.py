@@ -9,9 +9,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, SupportsIndex, get_args, overload
-
-from linker import views
+from typing import Any, Literal, get_args
 
 NameKind = Literal["preferred", "exact", "narrow", "broad", "related", "abbreviation", "training"]
 Status = Literal["current", "obsolete", "merged"]
@@ -43,7 +41,6 @@ GAP = 1_000_000
 
 Files leave out chapters and tables, and a long book has so many characters.
 """
-_SHOWN = 20  # predictions that a notebook shows
 Span = tuple[int, int]  # [start, end) in characters of the document's text
 
 
@@ -305,21 +302,12 @@ class Candidate:
             values["also"] = [asdict(other) for other in self.also]
         return values
 
-    def to_frame(self) -> Any:
-        """A data frame of one row with what `to_dict` has."""
-        values = self.to_dict()
-        return views.frame(list(values), [list(values.values())])
-
     def __str__(self) -> str:
         sure = "" if self.confidence is None else f" ({self.confidence:.2f})"
         return f"{self.concept_id} {self.name}{sure}"
 
     def __repr__(self) -> str:
         return f"<Candidate {self}, by {self.matched_name!r}>"
-
-    def _repr_html_(self) -> str:
-        values = self.to_dict()
-        return views.html(list(values), [list(values.values())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,13 +353,6 @@ class Part:
             "rejected": self.rejected and self.rejected.to_dict(),
         }
 
-    def to_frame(self) -> Any:
-        """A data frame with a row for each candidate, see `Predictions.to_frame`."""
-        return self._alone().to_frame()
-
-    def _alone(self) -> Predictions:
-        return Predictions([Prediction(Mention(self.text), (self,))])
-
     def __str__(self) -> str:
         said = "" if self.assertion == "present" else f", {self.assertion}"
         if self.best:
@@ -382,9 +363,6 @@ class Part:
         count = len(self.returned)
         more = f", first of {count} candidates" if count > 1 else ""
         return f"<Part {self.text!r}: {self}{more}>"
-
-    def _repr_html_(self) -> str:
-        return self._alone()._repr_html_()
 
 
 ReadingKind = Literal["whole", "expanded", "split", "shortened", "respelt"]
@@ -474,18 +452,11 @@ class Prediction:
             "decisions": [decision.to_dict() for decision in self.decisions],
         }
 
-    def to_frame(self) -> Any:
-        """A data frame with a row for each candidate, see `Predictions.to_frame`."""
-        return Predictions([self]).to_frame()
-
     def __str__(self) -> str:
         return f"{self.mention.text!r}: {' | '.join(map(str, self.parts))}"
 
     def __repr__(self) -> str:
         return f"<Prediction {self}>"
-
-    def _repr_html_(self) -> str:
-        return Predictions([self])._repr_html_()
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,49 +479,6 @@ class Reading:
             "confidence": _number(self.confidence),
             "parts": [part.to_dict() for part in self.parts],
         }
-
-
-class Predictions(list[Prediction]):
-    """The answers for a list of mentions, in their order: a list that shows itself as a table."""
-
-    @overload
-    def __getitem__(self, place: SupportsIndex) -> Prediction: ...
-    @overload
-    def __getitem__(self, place: slice) -> Predictions: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> Prediction | Predictions:
-        """One answer, or those of a slice."""
-        found = super().__getitem__(place)
-        return Predictions(found) if isinstance(found, list) else found
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """An object for each answer, see `Prediction.to_dict`."""
-        return [prediction.to_dict() for prediction in self]
-
-    def to_frame(self) -> Any:
-        """A data frame with the rows of the tsv that `linker link` writes, best candidates first.
-
-        It is one of pandas where that is installed, else one of polars. Columns that a tsv has only
-        for documents, lent names and decisions are there where they have a value.
-
-        Raises:
-            LinkerError: neither is installed.
-        """
-        from linker.outputs import tsv
-
-        return views.frame(*tsv.table(self))
-
-    def __repr__(self) -> str:
-        linked = sum(all(part.best for part in prediction.parts) for prediction in self)
-        lines = [f"<Predictions: {len(self):,} mentions, {linked:,} linked>"]
-        lines += [f"  {prediction}" for prediction in self[:_SHOWN]]
-        if more := len(self[_SHOWN:]):
-            lines.append(f"  and {more:,} more")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from linker.outputs import tsv
-
-        return views.html(*tsv.table(self[:_SHOWN]), more=len(self[_SHOWN:]))
 
 
 def _pairs(spans: Iterable[Span]) -> list[list[int]] | None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from linker import Candidate, Dictionary, Linker, Mention, Part, Prediction
+from linker import Candidate, Dictionary, Mention, Part, Prediction
+from linker.training.pipeline import train
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -191,7 +192,7 @@ def test_recombined_names_have_the_words_of_real_ones() -> None:
 
 
 def test_recall_is_the_share_of_best_names(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module, linker = load("lib/exact.py"), Linker.train(Dictionary.read(sample), encoder="tfidf")
+    module, linker = load("lib/exact.py"), train(Dictionary.read(sample), encoder="tfidf")
     queries = ["ataxia telangiectasia", "breast cancer", "xyzzy"]
     assert module.found(linker, queries, 4) == [1.0, 1.0, 1.0]
     rank = linker.generator.rank

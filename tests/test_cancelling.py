@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker, cancelling
+from linker import Dictionary, cancelling
 from linker.linking.requests import Request
 from linker.text import abbreviations
+from linker.training.pipeline import train
 from linker.types import Document, Mention, Passage
 
 TEXT = "long form (LF) " * 100
@@ -20,7 +21,7 @@ MARKED = Document(
 
 
 def test_long_work_asks_between_its_steps(sample: Path) -> None:
-    linker = Linker.train(Dictionary.read(sample), encoder="tfidf")
+    linker = train(Dictionary.read(sample), encoder="tfidf")
 
     def ended_after(limit: int, work: Callable[[], object]) -> int:
         """How often work asks that is given up when it has asked so often."""

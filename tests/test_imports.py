@@ -29,7 +29,7 @@ def run(*arguments: str, cwd: Path | None = None) -> str:
 @pytest.fixture(scope="module")
 def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imports") / "model"
-    code = f"from linker import Dictionary, Linker; Linker.train(Dictionary.read({str(sample)!r})).save({str(folder)!r}); {REPORT}"
+    code = f"from linker import Dictionary, Linker; train(Dictionary.read({str(sample)!r})).save({str(folder)!r}); {REPORT}"
     # the confidence is fitted with scikit-learn
     assert set(run("-c", code).split()).isdisjoint(HEAVY - {"sklearn"})
     return folder
@@ -54,13 +54,14 @@ def dense_models(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("dense")
     code = f"""
+from linker.training.pipeline import train
 from linker import Dictionary, Linker
 from linker.options import changed, preset
 small = {{"encoder": {{"hidden": 8}}, "words": {{"dim": 8, "epochs": 1}}, "ground": {{"epochs": 1}}}}
 small["training"] = {{"epochs": 0}}
 for name in ("dan", "fewshot"):
     options = changed(preset("default", name), small, name)
-    linker = Linker.train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
+    linker = train(Dictionary.read({str(sample)!r}), encoder=name, options=options)
     linker.save({str(folder)!r} + "/" + name)
 """
     run("-c", code)

@@ -28,8 +28,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from linker import Dictionary, Linker, registry
+from linker import Dictionary, registry
 from linker.cli.commands import cli
+from linker.training.pipeline import train
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -98,7 +99,7 @@ def blocks(page: str) -> list[Block]:
 def model(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
     """A model of the bundled sample dictionary."""
     folder = tmp_path_factory.mktemp("pages") / "linker-model"
-    Linker.train(Dictionary.read(sample)).save(folder)
+    train(Dictionary.read(sample)).save(folder)
     return folder
 
 

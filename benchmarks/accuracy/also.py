@@ -17,14 +17,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents
 from benchmarks.lib.linkers import MAPPED, with_lent
-from linker import Linker
+from linker.training.pipeline import train
 
 VOCABULARIES = ("MONDO", "OMIM", "DOID")
 
 
 def main() -> None:
     """Link, and count the answers by the vocabularies of their further ids."""
-    linker = Linker.train(with_lent(MAPPED, "2026"), encoder="tfidf")
+    linker = train(with_lent(MAPPED, "2026"), encoder="tfidf")
     figures = {}
     for corpus in TITLES:
         linked = linker.link_items(documents(corpus, "devel"), k=1, also=VOCABULARIES)

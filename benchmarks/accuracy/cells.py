@@ -34,6 +34,7 @@ from benchmarks.lib.linkers import LENT, with_lent
 from linker import Linker, Prediction, matching
 from linker.evaluation import run
 from linker.training import noise
+from linker.training.pipeline import train
 from linker.types import Gold, GoldGroup
 
 SEED = 0
@@ -361,7 +362,7 @@ if __name__ == "__main__":
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--output", default="cells", metavar="NAME", help="of the result")
     given = parser.parse_args()
-    model = Linker.load(given.model) if given.model else Linker.train(with_lent(LENT, "2026"))
+    model = Linker.load(given.model) if given.model else train(with_lent(LENT, "2026"))
     asked, figures = Asked(model), {}
     for part in given.only or PARTS:
         figures[part] = PARTS[part](asked)

@@ -28,12 +28,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import locate, medic
 from benchmarks.lib.linkers import ONTOLOGIES
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.dictionary.classes import bags
 from linker.options import changed, preset
 from linker.readers import table
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 
 TABLE, SEED = "held-out", 1
 MOST, SHARE = 2000, 0.2  # names that are held out, at most, of those that can be
@@ -165,7 +166,7 @@ def find(name: str, system: str) -> dict[str, Any]:
     if system == "MiniLM, aligned" and len(task.dictionary.names) > ALIGNED:
         return {}
     options = changed(preset("default", encoder), changes)
-    linker = Linker.train(task.dictionary, encoder=encoder, options=options)
+    linker = train(task.dictionary, encoder=encoder, options=options)
     figures: dict[str, Any] = {"lent": task.lent}
     for order, ranked in (("by_score", linker.with_ranker(None)), ("right", linker)):
         answers = zip(task.ids, ranked.link(task.texts, k=1, threshold=0), strict=True)

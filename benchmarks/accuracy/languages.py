@@ -49,6 +49,7 @@ from linker.options import changed, preset
 from linker.text import abbreviations
 from linker.text.languages import named
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 from linker.types import Mention
 
 SAMPLE, SEED = 1000, 1
@@ -272,7 +273,7 @@ def tasks_of(language: str) -> Tasks:
 def trained(names: Dictionary, encoder: str, **text: str) -> Linker:
     """A linker with some options of texts."""
     options = changed(preset("default", encoder), {"text": text})
-    return Linker.train(names, encoder=encoder, options=options)
+    return train(names, encoder=encoder, options=options)
 
 
 def linked(model: Linker, mentions: Sequence[Any]) -> Hits:
@@ -344,7 +345,7 @@ def greek() -> Iterator[Row]:
     changes = changed_names("el", names)
     for encoder in ENCODERS:
         options = changed(preset("default", encoder), {"normalize": {"greek": False}})
-        models = trained(own, encoder), Linker.train(own, encoder=encoder, options=options)
+        models = trained(own, encoder), train(own, encoder=encoder, options=options)
         for task in ("inflected", "short words left out"):
             before, after = (linked(model, changes[task]) for model in models)
             yield row(before, after, language="el", encoder=encoder, task=task)

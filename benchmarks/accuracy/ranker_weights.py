@@ -175,11 +175,11 @@ def trained(
     options: LinkerOptions | None = None,
     say: Say = print,
 ) -> Linker:
-    """As `Linker.train`, with a ranker that starts from weights which know nothing of the corpus.
+    """As `pipeline.train`, with a ranker that starts from weights which know nothing of the corpus.
 
     Args:
         corpus: what is evaluated on.
-        dictionary, encoder, mentions, options: as for `Linker.train`.
+        dictionary, encoder, mentions, options: as for `pipeline.train`.
         say: is told how the training goes.
     """
     linker = by_score(dictionary, encoder, mentions, options, settings=RunSettings(say=say))

@@ -35,6 +35,7 @@ from benchmarks.lib import measure, recombined, results
 from benchmarks.lib.data import development, medic
 from linker import Dictionary, Linker, matching
 from linker.dictionary import lookup
+from linker.training.pipeline import train
 
 SEED, SAMPLE, FIRST = 1, 200, 10
 SIZE = 1_000_000
@@ -110,7 +111,7 @@ def searches(system: str, linker: Linker) -> Search:
 
 def measured(system: str) -> dict[str, Any]:
     """The figures of a system, for each kind of query."""
-    linker = Linker.train(medic("2026"))
+    linker = train(medic("2026"))
     ids, search = linker.dictionary.ids, searches(system, linker)
     _, first_use = search("cancer")
     ranks, times = defaultdict(list), list[float]()
@@ -138,7 +139,7 @@ def at_scale() -> dict[str, Any]:
     path = results.WORK / "recombined" / f"{SIZE}.tsv"
     if not path.exists():
         recombined.write(path, SIZE)
-    linker = Linker.train(Dictionary.read(path), encoder="tfidf")
+    linker = train(Dictionary.read(path), encoder="tfidf")
     texts = [text for _, text, _ in queries(medic("2026"))][::5]
     search, before = searches("words", linker), next(measure.memory("self", "VmRSS"))
     _, first_use = search("cancer")

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linker import Linker, cli
+from linker import cli
+from linker.training import pipeline
 
 from . import inputs, readers
 from .core import CPU, Attack, Failed
@@ -142,7 +143,7 @@ def materials(folder: Path) -> None:
     files |= {"vectors.txt": inputs.WORD2VEC_TEXT, "biosyn.json": inputs.BIOSYN}
     for name, data in files.items():
         (folder / name).write_bytes(data)
-    Linker.train(dictionary, encoder="tfidf").save(folder / "model")
+    pipeline.train(dictionary, encoder="tfidf").save(folder / "model")
 
 
 def filled(text: str, **paths: Path) -> str:

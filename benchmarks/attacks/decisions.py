@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.decisions.store import DecisionStore
+from linker.training.pipeline import train
 from linker.types import Decision
 
 from . import inputs
@@ -111,7 +112,7 @@ def prepare(folder: Path) -> Shared:
     """Fill a folder with a model, decisions, and answers to which these were applied."""
     preload()
     dictionary = inputs.dictionary(folder)
-    Linker.train(dictionary, encoder="tfidf").save(folder / "model")
+    train(dictionary, encoder="tfidf").save(folder / "model")
     with DecisionStore(folder / "store.sqlite") as decisions:
         decisions.add(DECIDED)
     (folder / "document.txt").write_bytes(DOCUMENT)

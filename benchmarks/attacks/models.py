@@ -18,6 +18,7 @@ import numpy as np
 
 from linker import Dictionary, Linker, files, persistence
 from linker.options import changed, preset
+from linker.training.pipeline import train
 
 from . import inputs
 from .core import Attack, Failed
@@ -70,7 +71,7 @@ def sparse(shared: Path) -> Iterator[Attack]:
     """Damaged sparse models, dictionaries and word vectors."""
     folders: list[tuple[Path, Use]] = [(shared / "model", _link), (shared / "dictionary", _browse)]
     dictionary = inputs.dictionary(shared)
-    model = Linker.train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"})
+    model = train(dictionary, encoder="tfidf", corrections={"tumour": "tumor"})
     model.save(shared / "model")
     dictionary.save(shared / "dictionary")
     with contextlib.suppress(ImportError):
@@ -93,7 +94,7 @@ def dense(shared: Path) -> Iterator[Attack]:
     for encoder in ("dan", "transformer"):
         model = {"transformer": {"model": letters_transformer(shared / "bert", 32)}}
         options = changed(preset("default", encoder), _QUICK | model, constants=True)
-        Linker.train(dictionary, encoder=encoder, options=options).save(shared / encoder)
+        train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)
 

@@ -34,11 +34,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.attacks.core import Attack, Failed, address_space
 from benchmarks.attacks.models import letters_transformer
-from linker import Dictionary, Linker, registry
+from linker import Dictionary, registry
 from linker.cli import settings
 from linker.errors import LinkerError
 from linker.options import OPEN, LinkerOptions, changed, restored
 from linker.readers import mentions
+from linker.training.pipeline import train
 
 VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
 LONG = ("epochs",)  # fields whose upper end is no mistake, and takes as long as it says
@@ -243,7 +244,7 @@ def _train(option: str, value: str, encoder: str) -> str | None:
         changes += [*COMPANIONS.get(option, ()), f"{option}={value}"]
         try:
             options = settings.read("default", None, [], changes, encoder)
-            model = Linker.train(dictionary, encoder=encoder, mentions=known, options=options)
+            model = train(dictionary, encoder=encoder, mentions=known, options=options)
             parts = (part for one in model.link(QUERIES, k=3) for part in one.parts)
             found = [candidate.score for part in parts for candidate in part.candidates]
         except (LinkerError, click.UsageError) as error:

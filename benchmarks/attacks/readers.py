@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from linker import Dictionary, Linker, LinkerError, outputs
+from linker import Dictionary, LinkerError, outputs
 from linker.cli import settings
 from linker.dictionary import inspection
 from linker.errors import InputError, OnError, Skip, stop
@@ -18,6 +18,7 @@ from linker.evaluation import predictions
 from linker.outputs import jsonl
 from linker.readers import mentions, table
 from linker.text import spelling
+from linker.training.pipeline import train
 from linker.types import Candidate, Document, Mention, Part, Prediction
 
 from . import inputs
@@ -82,7 +83,7 @@ def _dictionary(format: str) -> Read:
             table.write(map(found.concept, range(len(found))), file)
         inspection.stats(found)
         if rng.random() < 0.1:
-            list(Linker.train(found, encoder="tfidf").link(["breast cancer", "x"]))
+            list(train(found, encoder="tfidf").link(["breast cancer", "x"]))
 
     return read
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from linker import Dictionary, Linker, LinkerError, Mention, files, persistence
 from linker.files import replacing
+from linker.training.pipeline import train
 from linker.types import GoldGroup
 
 from . import inputs
@@ -213,7 +214,7 @@ def _linker(table: Path, number: int) -> Linker:
     mentions = [Mention(f"seen by {prefix}", gold=(GoldGroup((f"{prefix}:1",)),))]
     corrections = {"tumour": "tumor"} if number else {"tumour": "tumors", "of": "by"}
     about: Any = {"encoder": "tfidf", "mentions": mentions, "corrections": corrections}
-    return Linker.train(Dictionary.read(table), **about)
+    return train(Dictionary.read(table), **about)
 
 
 def _whole(linker: Linker) -> dict[str, Any]:
@@ -347,7 +348,7 @@ def _tracer(reached: Callable[[int], object]) -> Callable[[FrameType, str, Any],
 
 def _tiny(table: Path, prefix: str) -> Linker:
     table.write_bytes(inputs.TABLE.replace(b"MESH:", f"{prefix}:".encode()))
-    return Linker.train(Dictionary.read(table), encoder="tfidf")
+    return train(Dictionary.read(table), encoder="tfidf")
 
 
 def _model(path: Path) -> str:

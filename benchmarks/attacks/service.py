@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from linker import Dictionary, Linker
+from linker.training.pipeline import train
 
 from . import inputs
 from .core import Attack, Failed
@@ -44,7 +45,7 @@ class Answer:
 
 def prepared(shared: Path) -> Iterator[Attack]:
     """A few requests together, to a service that keeps decisions or to one that wants a key."""
-    Linker.train(inputs.dictionary(shared), encoder="tfidf").save(shared / "model")
+    train(inputs.dictionary(shared), encoder="tfidf").save(shared / "model")
     from linker.service import app  # noqa: F401 - imported once for all processes
 
     made: list[_Services] = []  # in each process: its threads do not come along

@@ -38,6 +38,7 @@ from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.words import unit
 from linker.evaluation import protocols, report
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 
 TRAINED = [name for name, (options, _, _) in ENCODERS.items() if isinstance(options, BneOptions)]
 TASKS = {
@@ -67,7 +68,7 @@ def encoders() -> dict[str, Encoder]:
 def sparse(task: str, exact: bool) -> Linker:
     """The names to rank, with the mentions of the training set or without them."""
     known = TASKS[task].known if exact else []
-    return Linker.train(medic(YEAR), encoder="tfidf", mentions=known, options=LinkerOptions())
+    return train(medic(YEAR), encoder="tfidf", mentions=known, options=LinkerOptions())
 
 
 def accuracy(

@@ -35,7 +35,7 @@ def by_score(
     validate: Validate | None = None,
     settings: RunSettings | None = None,
 ) -> Linker:
-    """As `Linker.train`, without a ranker: candidates stand in the order of their scores."""
+    """As `train`, without a ranker: candidates stand in the order of their scores."""
     request = TrainingRequest(
         encoder=encoder,
         options=(lambda _: options) if options else None,

@@ -35,6 +35,7 @@ from benchmarks.lib.linkers import with_lent
 from benchmarks.service.load import Server
 from linker import Linker
 from linker.decisions.store import DecisionStore
+from linker.training.pipeline import train
 from linker.types import Decision
 
 SECONDS, PAUSE = 8.0, 0.02
@@ -200,7 +201,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model = arguments.model or f"{folder}/model"
         if not arguments.model:
-            Linker.train(with_lent(), mentions=documents("ncbi", "train")).save(model)
+            train(with_lent(), mentions=documents("ncbi", "train")).save(model)
         rows = run(model, folder, arguments.only)
     if not arguments.only:
         load = [round(value, 1) for value in os.getloadavg()]

@@ -27,6 +27,7 @@ from benchmarks.lib.linkers import with_lent
 from benchmarks.lib.measure import timed
 from benchmarks.service.load import Server
 from linker import Linker
+from linker.training.pipeline import train
 
 NAMES, ROUNDS = 10_000, 5
 
@@ -42,7 +43,7 @@ def measured(encoder: str) -> dict[str, Any]:
     content = json.dumps({"mentions": asked, "k": 1}).encode()
     about: Any = {"content": content, "headers": {"Content-Type": "application/json"}}
     with tempfile.TemporaryDirectory() as folder:
-        Linker.train(with_lent(), encoder=encoder, mentions=known).save(f"{folder}/model")
+        train(with_lent(), encoder=encoder, mentions=known).save(f"{folder}/model")
         linker = Linker.load(f"{folder}/model")
         server = Server(f"{folder}/model", "--no-decisions")
 

@@ -32,6 +32,7 @@ from linker.evaluation.protocols import biosyn_queries
 from linker.files import read_lines
 from linker.options import preset
 from linker.text.mentions import grouped
+from linker.training.pipeline import train
 from linker.training.settings import RunSettings
 
 TOP = 20
@@ -111,9 +112,9 @@ def _by_characters(folder: Path) -> Figures:
     """Both ways on the development mentions, three times, and whether the top 20 agree."""
     options = preset("paper-biosyn", "tfidf")
     dictionary = Dictionary.read(locate(MEDIC["2012"]))
-    bare = Linker.train(dictionary, encoder="tfidf", options=options)
+    bare = train(dictionary, encoder="tfidf", options=options)
     known = documents("ncbi", "train")
-    linker = Linker.train(dictionary, encoder="tfidf", mentions=known, options=options)
+    linker = train(dictionary, encoder="tfidf", mentions=known, options=options)
     linker.save(folder / "model")
     queries = [query for of_one in queries_of(linker, "devel") for query in of_one]
     fitted, names = (list(one.generator.table.texts) for one in (bare, linker))
@@ -136,7 +137,7 @@ def _by_characters(folder: Path) -> Figures:
 def million(folder: Path, lines: int) -> Figures:
     """Pipe mentions, sampled from MedMentions, through `linker link -` and watch its memory."""
     dictionary, model, output = Dictionary.read(locate(MEDIC["2026"])), folder / "2026", "out.tsv"
-    Linker.train(dictionary, encoder="tfidf").save(model)
+    train(dictionary, encoder="tfidf").save(model)
     sample = random.Random(0).choices(medmentions(), k=lines)
     command = [sys.executable, "-m", "linker.cli", "link", "-", "--model", model, "-o", output]
     start, in_use = time.perf_counter(), list[tuple[float, float]]()
@@ -200,8 +201,8 @@ class Setting:
         self.options = preset("paper-biosyn", "transformer")
         dictionary = Dictionary.read(locate(MEDIC["2012"]), namespaces=sizes.namespaces)
         about: Any = {"encoder": "tfidf", "options": self.options}
-        self.fitted = list(Linker.train(dictionary, **about).generator.table.texts)
-        self.linker = Linker.train(dictionary, mentions=known(), **about)
+        self.fitted = list(train(dictionary, **about).generator.table.texts)
+        self.linker = train(dictionary, mentions=known(), **about)
         self.names = list(self.linker.generator.table.texts)
         self.queries = queries_of(self.linker, "test")
         self.theirs = PaddedEncoder(get_model_path())
@@ -339,7 +340,7 @@ def one_epoch(namespaces: Sequence[str]) -> Figures:
     times, start = list[float](), time.perf_counter()
     settings = RunSettings(on_event=lambda event: times.append(time.perf_counter() - start))
     about: Any = {"mentions": items, "options": options, "settings": settings}
-    Linker.train(dictionary, encoder="transformer", **about)
+    train(dictionary, encoder="transformer", **about)
     # the last event is the epoch's
     return {"steps": len(times) - 1, "seconds": times[-1], "peak_mb": peak()}
 

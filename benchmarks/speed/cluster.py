@@ -48,11 +48,11 @@ class Job:
 
     def __init__(self, folder: Path, count: int, parts: int, distinct: int) -> None:
         from benchmarks.lib.data import documents, medic, medmentions
-        from linker import Linker
+        from linker.training.pipeline import train
 
         self.folder, self.parts, self.plain = folder, parts, folder / "plain"
         known = documents("ncbi", "train")
-        Linker.train(medic("2017"), encoder="tfidf", mentions=known).save(folder / "model")
+        train(medic("2017"), encoder="tfidf", mentions=known).save(folder / "model")
         texts = [text.strip() for text in medmentions()]
         for corpus in ("ncbi", "bc5cdr"):
             texts += [m.text for d in documents(corpus, "train", "devel") for m in d.mentions]

@@ -17,7 +17,7 @@ from benchmarks.lib import runs
 from benchmarks.lib.data import documents, medic
 from benchmarks.lib.measure import Figures, apart, megabytes, peak, ratio, timed
 from benchmarks.lib.vectors import YEAR, vectors
-from linker import Linker, registry
+from linker import registry
 from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
 from linker.encoders.dan import DanEncoder
@@ -25,6 +25,7 @@ from linker.encoders.grounded import TrainableDan
 from linker.options import GroundOptions, preset
 from linker.text.normalize import normalize
 from linker.training.phases.ground import Grounding
+from linker.training.pipeline import train
 from linker.training.settings import RunSettings
 
 ROUNDS, SAMPLE = 5, 8192  # of all encoders in turn; names a round
@@ -85,7 +86,7 @@ def training() -> Figures:
     """Minutes of `linker train`, peak memory, and what the saved model takes."""
     known, words = documents("ncbi", "train", "devel"), vectors("fastText")
     about: Any = {"encoder": "dan", "mentions": known, "words": words, "settings": RunSettings()}
-    seconds, linker = timed(lambda: Linker.train(medic(YEAR), **about))
+    seconds, linker = timed(lambda: train(medic(YEAR), **about))
     with tempfile.TemporaryDirectory() as folder:
         linker.save(Path(folder) / "model")
         size = megabytes(Path(folder))

@@ -16,6 +16,8 @@ from benchmarks.lib.measure import Figures
 from linker import Dictionary, Linker
 from linker.options import changed, preset
 from linker.training import release as renewing
+from linker.training.pipeline import train
+from linker.training.release import update
 
 UNTRAINED = {"align": {"epochs": 0}, "training": {"epochs": 0}}  # the encoder as it is downloaded
 ENCODERS = ("tfidf", "static", "transformer")
@@ -43,7 +45,7 @@ def measured(encoder: str, folder: Path) -> Figures:
     if encoder == "transformer":
         options = changed(options, UNTRAINED, encoder)
     known = documents("ncbi", "train")
-    model = Linker.train(medic("2017"), encoder=encoder, mentions=known, options=options)
+    model = train(medic("2017"), encoder=encoder, mentions=known, options=options)
     model.save(folder / "old")
     seconds = taken(folder / "old", folder / "new")
     unknown = mock.patch.object(renewing, "_rows_of", lambda table, _: np.full(len(table), -1))
@@ -75,7 +77,7 @@ def taken(old: Path, new: Path) -> dict[str, float]:
     times.append(time.process_time())
     dictionary = Dictionary.read(locate(MEDIC["2026"]))
     times.append(time.process_time())
-    model, _ = model.renewed(dictionary)
+    model, _ = update(model, dictionary)
     times.append(time.process_time())
     model.save(new)
     times.append(time.process_time())

@@ -19,6 +19,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
 from linker.errors import stop
 from linker.persistence import to_fp16
+from linker.training.pipeline import train
 
 BRANCHES = (  # children of the root from the largest to the smallest, then deeper ones
     *("MESH:D009358", "MESH:D009422", "MESH:D009369", "MESH:D014777", "MESH:D009784"),
@@ -34,7 +35,7 @@ def within(given: argparse.Namespace) -> Figures:
     A linker of the branch alone has a dictionary of its concepts only, and the same encoders, which
     encode its names again.
     """
-    whole, items = Linker.train(medic("2017"), encoder="static"), development()
+    whole, items = train(medic("2017"), encoder="static"), development()
     measure(whole, items)  # warm
     rows = [branch(whole, items, i) for i in (BRANCHES[-1:] if given.quick else BRANCHES)]
     mentions = sum(len(document.mentions) for document in items)

@@ -22,6 +22,8 @@ from benchmarks.workbench.curator import first_of_forms, places
 from linker import Linker
 from linker.evaluation import documents as evaluation
 from linker.linking import spans
+from linker.training.pipeline import train
+from linker.training.release import update
 
 NUMBERS, ASKED = (0, 50, 100, 200), 100
 
@@ -30,7 +32,7 @@ def row(model: Linker, corpus: str, number: int) -> dict[str, Any]:
     """The figures after so many documents, by both ways to find mentions."""
     taught, asked = documents(corpus, "train")[:number], documents(corpus, "devel")[-ASKED:]
     lessons = [place.taught for place in first_of_forms(places(taught, model))]
-    linker, _ = model.renewed(mentions=lessons)
+    linker, _ = update(model, mentions=lessons)
     found: dict[str, Any] = {"documents": number, "rules": evaluation.evaluate(linker, asked)[0]}
     if number:
         linker.spans = spans.fit(linker.found_names, taught)
@@ -41,6 +43,6 @@ def row(model: Linker, corpus: str, number: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     results.parser(__doc__).parse_args()
-    model = Linker.train(medic("2026"))
+    model = train(medic("2026"))
     rows = {corpus: [row(model, corpus, number) for number in NUMBERS] for corpus in TITLES}
     results.save("finding", rows, seed=0)

@@ -37,6 +37,7 @@ from benchmarks.workbench.curator import first_of_forms, places
 from linker import Linker, metrics
 from linker.evaluation import protocols
 from linker.projects.learning import Learner, Lesson, learn
+from linker.training.release import update
 
 NUMBERS = range(100, 601, 100)
 TRAINED = (100, 300, 600)
@@ -67,7 +68,7 @@ class Session:
         lessons = self.lessons(count)
         mentions = [lesson.mention for lesson in lessons]
         yield ONLY, 0.0, self.model
-        yield NAMES, *timed(lambda: self.model.renewed(mentions=mentions)[0])
+        yield NAMES, *timed(lambda: update(self.model, mentions=mentions)[0])
         yield LEARNT, *timed(lambda: Learner(self.model, lessons).learnt([True] * count))
         if count in TRAINED:
             start = self.corpus, self.dictionary, "static", mentions

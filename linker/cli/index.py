@@ -43,6 +43,7 @@ def index(options: SimpleNamespace) -> None:
     """
     from linker import persistence
     from linker.linking.linker import Linker
+    from linker.training.release import update
 
     dicts, mentions = options.dicts, options.mentions
     if not dicts and reading.given(options):
@@ -57,8 +58,8 @@ def index(options: SimpleNamespace) -> None:
     index = _index_options(linker.options, options.changes)
     dictionary = reading.read_and_say(dicts, options) if dicts else None
     known = dictionary or linker.dictionary
-    linker, what_changed = linker.renewed(
-        dictionary, reading.annotated(mentions, options, known), index=index
+    linker, what_changed = update(
+        linker, dictionary, reading.annotated(mentions, options, known), index=index
     )
     linker.save(output)
     if dicts or mentions:

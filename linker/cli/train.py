@@ -111,7 +111,7 @@ def train(options: SimpleNamespace) -> None:
             say=common.say,
             progress=common.has_bars(),
         )
-        linker = pipeline.train(plan, dictionary, examples, held_out, run)
+        linker = pipeline.run(plan, dictionary, examples, held_out, run)
         if not is_main:
             return
         linker.save(output)

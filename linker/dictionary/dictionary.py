@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, persistence, views
+from linker import files, persistence
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import (
@@ -76,9 +76,6 @@ class Dictionary:
 
     def __repr__(self) -> str:
         return "<Dictionary: {concepts} concepts, {names} names, of {files}>".format(**self.facts())
-
-    def _repr_html_(self) -> str:
-        return views.html(("Dictionary", ""), self.facts().items())
 
     @classmethod
     def read(

@@ -1,55 +1,30 @@
-"""Linking in one line: texts, and the mentions in a column of a data frame."""
+"""Linking the mentions in a column of a data frame."""
 
 from __future__ import annotations
 
 import difflib
 import logging
-import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
 from narwhals.exceptions import DuplicateError
 
 from linker.errors import LinkerError, shorten
-from linker.integrations import linker_of
+from linker.integrations import Model, linker_of
 from linker.jobs import tables
 from linker.jobs.linking import lends
-from linker.linking.linker import Keywords, Linker
+from linker.linking.linker import Linker
+from linker.linking.requests import Limits
 from linker.readers.records import MENTION_LIMIT
-from linker.text.mentions import Item
-from linker.types import Document, Mention, Prediction, Predictions
+from linker.types import Prediction
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Model = Linker | str | os.PathLike[str] | None
-"""See `linker.integrations.linker_of`."""
 _Frame = TypeVar("_Frame")
 logger = logging.getLogger(__name__)
 _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as they are written
-
-
-@overload
-def link(items: str | Mention, model: Model = None, **limits: Unpack[Keywords]) -> Prediction: ...  # type: ignore[overload-overlap]
-@overload
-def link(  # type: ignore[overload-overlap]
-    items: Document | Collection[Item], model: Model = None, **limits: Unpack[Keywords]
-) -> Predictions: ...
-@overload
-def link(
-    items: Iterable[Item], model: Model = None, **limits: Unpack[Keywords]
-) -> Iterator[Prediction]: ...
-def link(items: Any, model: Model = None, **limits: Unpack[Keywords]) -> Any:
-    """Link one mention, or many; see `Linker.link`.
-
-    Args:
-        items: a text, or many.
-        model: a linker, or the folder of one; None: $LINKER_MODEL, else ./linker-model. The model
-            stays loaded.
-        limits: as for `Linker.link`.
-    """
-    return linker_of(model).link(items, **limits)
 
 
 def link_column(
@@ -58,7 +33,7 @@ def link_column(
     model: Model = None,
     *,
     prefix: str = "",
-    **limits: Unpack[Keywords],
+    **limits: Unpack[Limits],
 ) -> _Frame:
     """Link the mentions in a column of a data frame.
 
@@ -74,7 +49,8 @@ def link_column(
         frame: a data frame of pandas or polars, or a table of pyarrow.
         column: of texts; one of several levels is a tuple, or its first level alone where the
             others are blank.
-        model: as for `link`.
+        model: a linker, or the folder of one; None: $LINKER_MODEL, else ./linker-model. The model
+            stays loaded.
         prefix: of the names of the new columns.
         limits: as for `Linker.link`; but k is 1 unless it is given.
 
@@ -175,7 +151,7 @@ def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:
 
 
 def linked(
-    linker: Linker, texts: Iterable[str | None], **limits: Unpack[Keywords]
+    linker: Linker, texts: Iterable[str | None], **limits: Unpack[Limits]
 ) -> Iterator[tuple[str, Prediction]]:
     """Yield each distinct text with its prediction."""
     distinct = list(dict.fromkeys(filter(None, texts)))

@@ -12,12 +12,13 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linker import persistence
 from linker.errors import LinkerError, needing, shown
 from linker.files import Pathlike
-from linker.linking.card import CARD, card
+from linker.linking.card import CARD, card, check_licences
+from linker.linking.linker import Linker
 from linker.persistence import MANIFEST
 from linker.version import VERSION
 
@@ -26,9 +27,6 @@ with needing("a model that is no folder, but one of the Hugging Face hub,", "hub
     from huggingface_hub.errors import RevisionNotFoundError
 
     from linker.files.hub import asking, quiet, reason
-
-if TYPE_CHECKING:
-    from linker.linking.linker import Linker
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +38,17 @@ def fetched(name: str, revision: str | None, token: str | None, cache: Pathlike 
     """Fetch a model, unless the cache has it.
 
     Args:
-        name, revision, token, cache: as for `Linker.from_pretrained`.
+        name: USER/NAME.
+        revision: a branch, a tag or a commit; None: the main branch.
+        token: None: that of HF_TOKEN or of `hf auth login`.
+        cache: None: that of the hub.
 
     Returns:
         The folder in the cache, complete and checked; it bears the name of the commit.
 
     Raises:
-        LinkerError: as for `Linker.from_pretrained`.
+        LinkerError: there is no such model, it cannot be fetched, or it holds what no
+            model of linker holds.
     """
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise LinkerError(
@@ -105,26 +107,37 @@ def _check(name: str, held: Sequence[str], kinds: tuple[str, ...] = ("",)) -> No
             )
 
 
-def pushed(
+def push_to_hub(
     linker: Linker,
     name: str,
-    private: bool | None,
-    token: str | None,
-    revision: str | None,
-    message: str | None,
+    *,
+    private: bool | None = None,
+    token: str | None = None,
+    revision: str | None = None,
+    message: str | None = None,
+    licence_allows: bool = False,
 ) -> str:
-    """Put a model on the hub, in one commit: nobody ever sees a half of it.
+    """Put a model on the hub, in one commit, in place of one that is there.
 
     Args:
         linker: the model.
-        name, private, token, revision, message: as for `Linker.push_to_hub`.
+        name: USER/NAME; made where there is none.
+        private: whether others cannot see it, if it is made; None: as the hub has it.
+        token: that may write there; None: that of HF_TOKEN or of `hf auth login`.
+        revision: a branch, made where there is none; None: the main branch.
+        message: of the commit.
+        licence_allows: whether you may pass on names also where the vocabulary's licence forbids it
+            in general, as those of UMLS and SNOMED CT do.
 
     Returns:
-        The commit.
+        The commit, which `linker.load` takes as a revision.
 
     Raises:
-        LinkerError: as for `Linker.push_to_hub`.
+        LinkerError: the names may not be passed on, the repository holds something else, or the hub
+            does not take it.
     """
+    if not licence_allows:
+        check_licences(linker.dictionary.sources)
     api = HfApi(token=token)
     message = message or f"Model of linker {VERSION}"
     with tempfile.TemporaryDirectory() as parent:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from linker.errors import LinkerError
-from linker.integrations import linker_of
-from linker.integrations.frames import Model, linked, texts_of
+from linker.integrations import Model, linker_of
+from linker.integrations.frames import linked, texts_of
 from linker.jobs import tables
 
 

@@ -9,33 +9,33 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.base import Ranked
+from linker.candidates.base import Generator, Ranked
 from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import doubt
 from linker.explanation import Doubt
+from linker.linking.folder import Seen
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
-from linker.linking.requests import Answer, Request
+from linker.linking.requests import Answer, Request, Restrictions
+from linker.options import LinkerOptions
 from linker.ranker.matches import Matches
-from linker.ranker.ranker import Rows
+from linker.ranker.ranker import Ranker, Rows
+from linker.ranker.words import Words
 from linker.text.assertion import stronger
 from linker.text.cells import CellPart
 from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
+from linker.text.short_forms import ShortForms
 from linker.types import Candidate, Mention, Part, Prediction, Reading
-
-if TYPE_CHECKING:
-    from linker.linking.linker import Linker
 
 LIMITS: Mapping[Doubt, float] = {
     "other case": 0.4,
@@ -61,30 +61,46 @@ class Engine:
     """A dictionary, or a part of it, with all that its mentions are linked by.
 
     Args:
-        linker: whose dictionary, options and models it takes; it does not hold the linker itself.
+        dictionary: the concepts.
+        generator: finds the names that are like a mention.
+        options: how mentions are read, among others.
+        normalize: gives the form of a text that is looked up.
+        seen: what was trained on.
+        short_forms: of mentions without a document that explains them.
+        ranker: None: candidates are ordered by score.
+        words: of the names; None where there is no ranker.
+        restrictions: that make the part.
+        whole: that this is a part of; None: this is no part.
     """
 
-    def __init__(self, linker: Linker) -> None:
-        self.dictionary, self.generator = linker.dictionary, linker.generator
-        self.options, self.normalize, self.seen = linker.options, linker.normalize, linker.seen
-        self.restrictions = linker.restrictions  # that make the part
-        self.whole = linker.whole.engine if linker.whole else None  # None: this is no part
-        self.ranker, self.matches = linker.ranker, None
-        if self.ranker:  # without one nothing looks at the words
-            weight = getattr(self.generator, "sparse_weight", 1.0)
-            table = self.generator.table
-            self.matches = Matches(self.dictionary, table, linker.words, weight)
-        self._texts = lru_cache(_REMEMBERED)(partial(_texts, self.dictionary))
-        respelling, words = Respelling(self.generator.table), linker.words if self.ranker else ()
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        generator: Generator,
+        options: LinkerOptions,
+        *,
+        normalize: Callable[[str], str],
+        seen: Seen,
+        short_forms: ShortForms,
+        ranker: Ranker | None = None,
+        words: Words | None = None,
+        restrictions: Restrictions = (),
+        whole: Engine | None = None,
+    ) -> None:
+        self.dictionary, self.generator, self.ranker = dictionary, generator, ranker
+        self.options, self.normalize, self.seen = options, normalize, seen
+        self.restrictions, self.whole, table = restrictions, whole, generator.table
+        self.matches = None
+        if ranker and words is not None:  # without a ranker nothing looks at the words
+            weight = getattr(generator, "sparse_weight", 1.0)
+            self.matches = Matches(dictionary, table, words, weight)
+        self._texts = lru_cache(_REMEMBERED)(partial(_texts, dictionary))
+        respelling, known = Respelling(table), (words or ()).__contains__
         names = NameForms(
-            self.generator.table,
-            self.normalize,
-            lambda form: respelling.respelt(
-                form, words.__contains__, self.generator.table.__contains__
-            ),
+            table, normalize, lambda form: respelling.respelt(form, known, table.__contains__)
         )
-        is_ranked = self.ranker is not None  # else no confidence weighs other ways to read
-        self._reader = Reader(names, self.options.text, linker.short_forms, is_ranked)
+        # without a ranker no confidence weighs other ways to read
+        self._reader = Reader(names, options.text, short_forms, ranker is not None)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
-from linker import files, persistence, views
+from linker import files, persistence
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.index import IndexOptions
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision
@@ -24,13 +22,13 @@ from linker.errors import LinkerError
 from linker.explanation import Explanation
 from linker.linking import explaining
 from linker.linking import folder as model_folder
-from linker.linking.card import check_licences
 from linker.linking.engine import Engine
 from linker.linking.folder import Seen
+from linker.linking.predictions import Predictions
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
     Answer,
-    Decisions,
+    Limits,
     Linked,
     Request,
     Restrictions,
@@ -46,32 +44,16 @@ from linker.ranker.words import Words
 from linker.text import short_forms, spelling
 from linker.text.mentions import Item, several
 from linker.text.short_forms import ShortForms
-from linker.types import Document, Mention, Prediction, Predictions, Selection
+from linker.types import Document, Mention, Prediction, Selection
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from linker.encoders.words import WordVectors
-    from linker.training.pipeline import Validate
-    from linker.training.release import Changes
-    from linker.training.settings import RunSettings
 
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
 _BATCH = 1024  # mentions that are linked together
 _NAMES = 100  # that are put in order by the ranker, where names are ranked
-
-
-class Keywords(TypedDict, total=False):
-    """The keywords of `Linker.link`, which says what they mean."""
-
-    k: int
-    threshold: float | None
-    min_score: float | None
-    batch_size: int
-    within: Selection | None
-    decisions: Decisions | None
-    also: Sequence[str]
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -118,80 +100,6 @@ class Linker:
 
     def __reduce__(self) -> tuple[Any, ...]:  # a copy starts with empty caches
         return Linker, tuple(getattr(self, field.name) for field in dataclasses.fields(self))
-
-    @classmethod
-    def train(
-        cls,
-        dictionary: Dictionary,
-        *,
-        encoder: str | None = None,
-        mentions: Iterable[Mention | Document] = (),
-        dev: Iterable[Mention | Document] = (),
-        refit: bool = False,
-        options: LinkerOptions | None = None,
-        extend: bool = True,
-        corrections: Mapping[str, str] | None = None,
-        words: WordVectors | None = None,
-        validate: Validate | None = None,
-        settings: RunSettings | None = None,
-    ) -> Linker:
-        """Fit a linker to a dictionary and annotated mentions (see `linker.training.pipeline`).
-
-        Args:
-            dictionary: the names to link to.
-            encoder: of `registry.encoders()`; None: the best that needs no download (`static`).
-            mentions: annotated mentions, which become names; without, synonyms are trained on.
-            dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
-            refit: whether to train again on `mentions` and `dev`, with the choices made.
-            options: the defaults of the encoder where None.
-            extend: whether the mentions become names; without, they only count as seen.
-            corrections: misspelt words or phrases, and what they become.
-            words: vectors for encoders made of words; trained on the dictionary where None.
-            validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
-            settings: checkpoints and progress of a dense encoder's training.
-
-        Raises:
-            LinkerError: what is asked for does not fit together, or the training fails.
-        """
-        from linker.training import pipeline, plan
-
-        mentions, dev = list(mentions), list(dev)
-        request = plan.TrainingRequest(
-            encoder=encoder,
-            options=None if options is None else lambda _: options,
-            has_mentions=bool(mentions),
-            has_dev=bool(dev),
-            refit=refit,
-            has_words=words is not None,
-            extend=extend,
-            corrections=corrections or {},
-        )
-        made = plan.make(request, words)
-        return pipeline.train(made, dictionary, mentions, dev, settings, validate)
-
-    def renewed(
-        self,
-        dictionary: Dictionary | None = None,
-        mentions: Iterable[Mention | Document] = (),
-        *,
-        index: IndexOptions | None = None,
-    ) -> tuple[Linker, Changes]:
-        """Take a new release of the dictionary, or corrections, without training.
-
-        What was learnt is kept: the terms of the sparse encoder and their weights, annotated
-        mentions of concepts that are still there, and the ranker. Only new names are encoded.
-
-        Args:
-            dictionary: the new release; None: the one that the linker has.
-            mentions: annotated mentions, which become names as in `train`.
-            index: how the vectors are searched, once it is saved; None: as before.
-
-        Returns:
-            The linker, and what changed.
-        """
-        from linker.training import release
-
-        return release.renewed(self, dictionary, mentions, index)
 
     def with_ranker(self, ranker: Ranker | None) -> Linker:
         """The same linker with another ranker; None: candidates are ordered by score."""
@@ -243,43 +151,36 @@ class Linker:
         return int(records[-1]["epoch"])
 
     @overload
-    def link(self, items: str | Mention, **limits: Unpack[Keywords]) -> Prediction: ...  # type: ignore[overload-overlap]
+    def link(  # type: ignore[overload-overlap]
+        self, items: str | Mention, *, batch_size: int = ..., **limits: Unpack[Limits]
+    ) -> Prediction: ...
     @overload
     def link(  # type: ignore[overload-overlap]
-        self, items: Document | Collection[Item], **limits: Unpack[Keywords]
+        self,
+        items: Document | Collection[Item],
+        *,
+        batch_size: int = ...,
+        **limits: Unpack[Limits],
     ) -> Predictions: ...
     @overload
-    def link(self, items: Iterable[Item], **limits: Unpack[Keywords]) -> Iterator[Prediction]: ...
+    def link(
+        self, items: Iterable[Item], *, batch_size: int = ..., **limits: Unpack[Limits]
+    ) -> Iterator[Prediction]: ...
     def link(
         self,
         items: Item | Iterable[Item],
         *,
-        k: int = 5,
-        threshold: float | None = None,
-        min_score: float | None = None,
         batch_size: int = _BATCH,
-        within: Selection | None = None,
-        decisions: Decisions | None = None,
-        also: Sequence[str] = (),
+        **limits: Unpack[Limits],
     ) -> Prediction | Predictions | Iterator[Prediction]:
         """Link one mention, or many in their order.
 
         Args:
             items: a text, a mention, a document with mentions, whose text explains their short
                 forms, or many of these: a list or another collection, or what is read only once.
-            k: how many concepts to return for each part.
-            threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and
-                its best candidate is `rejected`; 0: everything is answered. None: a mention is
-                `nil` where "no concept" is more probable than all else, or the answer has less
-                than 0.05.
-            min_score: leave out candidates with a lower score; a part that keeps none is `nil`.
             batch_size: mentions that are read before they are linked together; 1 answers each at
                 once.
-            within: the part of the dictionary to answer with, as `restricted` does it; None: the
-                whole. What a document or a mention has in its own `within` must hold, too.
-            decisions: of people, which win over the model.
-            also: prefixes of other vocabularies, whose ids candidates have in `also`; see
-                `Dictionary.also`.
+            limits: how many candidates, and which: the fields of a `Request`, such as k=5.
 
         Returns:
             One prediction for a text or a mention. For a document or a collection, a list of
@@ -290,60 +191,30 @@ class Linker:
             LinkerError: a number is out of its range, or there is a threshold and the model gives
                 no confidence, or no concept has a reference to a vocabulary, or an item is none.
         """
-        request = Request("", k, threshold, min_score, within, decisions, also=tuple(also))
         many = items if isinstance(items, Iterable) and not isinstance(items, str) else [items]
-        linked = self._linked(many, request, batch_size)
+        linked = self.link_items(many, batch_size=batch_size, **limits)
         predictions = (prediction for _, of_item in linked for prediction in of_item)
         if isinstance(items, str | Mention):
             return next(predictions)
         return Predictions(predictions) if isinstance(many, Collection) else predictions
 
-    def link_column(
-        self,
-        frame: Any,
-        column: str | tuple[Any, ...],
-        *,
-        prefix: str = "",
-        **limits: Unpack[Keywords],
-    ) -> Any:
-        """Link the mentions in a column of a data frame; see `linker.integrations.frames`."""
-        from linker.integrations import frames
-
-        return frames.link_column(frame, column, self, prefix=prefix, **limits)
-
     def link_items(
         self,
         items: Iterable[Item],
         *,
-        k: int = 5,
-        threshold: float | None = None,
-        min_score: float | None = None,
         batch_size: int = _BATCH,
-        within: Selection | None = None,
-        decisions: Decisions | None = None,
-        also: Sequence[str] = (),
         wanted: Callable[[Mention], bool] | None = None,
+        **limits: Unpack[Limits],
     ) -> Iterator[Linked]:
         """As `link`, but item by item: each document with the predictions of its `wanted` mentions.
 
         Args:
-            items, k, threshold, min_score, batch_size, within, decisions, also: as for `link`.
+            items, batch_size, limits: as for `link`.
             wanted: which mentions are linked; None: all.
         """
-        request = Request("", k, threshold, min_score, within, decisions, also=tuple(also))
-        yield from self._linked(items, request, batch_size, wanted)
-
-    def _linked(
-        self,
-        items: Iterable[Item],
-        request: Request,
-        batch_size: int,
-        wanted: Callable[[Mention], bool] | None = None,
-    ) -> Iterator[Linked]:
-        """Link items, each by a copy of `request`, which has no item of its own."""
         if batch_size < 1:
             raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
-        self.checked(request)  # what is wrong is reported before anything is read
+        request = self.checked(Request("", **limits))  # before anything is read
         self.restricted(request.within)
         requests = (dataclasses.replace(request, item=item) for item in several(items))
         yield from self.answers(requests, batch_size, wanted)
@@ -473,8 +344,19 @@ class Linker:
 
     @cached_property
     def engine(self) -> Engine:
-        """What links the mentions that it answers."""
-        return Engine(self)
+        """What links the mentions that it answers; it does not hold the linker."""
+        return Engine(
+            self.dictionary,
+            self.generator,
+            self.options,
+            normalize=self.normalize,
+            seen=self.seen,
+            short_forms=self.short_forms,
+            ranker=self.ranker,
+            words=self.words if self.ranker else None,
+            restrictions=self.restrictions,
+            whole=self.whole.engine if self.whole else None,
+        )
 
     @property
     def words(self) -> Words:
@@ -528,72 +410,6 @@ class Linker:
         """
         return cls(**persistence.load(folder, "model", model_folder.read))
 
-    save_pretrained = save
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name: files.Pathlike,
-        *,
-        revision: str | None = None,
-        token: str | None = None,
-        cache_dir: files.Pathlike | None = None,
-    ) -> Linker:
-        """Load a model from a folder or the Hugging Face hub, whose cache keeps what was fetched.
-
-        Args:
-            name: a folder, else USER/NAME on the hub.
-            revision: of the hub: a branch, a tag or a commit; None: the main branch. The log says
-                which commit that is.
-            token: for the hub; None: that of HF_TOKEN or of `hf auth login`.
-            cache_dir: None: the cache of the hub.
-
-        Raises:
-            LinkerError: there is no such model, it cannot be fetched, or it holds what no model of
-                linker holds; and as for `load`.
-        """
-        if Path(name).is_dir():
-            if revision:
-                raise LinkerError(f"{name}: is a folder, which has no revision {revision!r}")
-            return cls.load(name)
-        from linker.integrations import hub
-
-        return cls.load(hub.fetched(str(name), revision, token, cache_dir))
-
-    def push_to_hub(
-        self,
-        name: str,
-        *,
-        private: bool | None = None,
-        token: str | None = None,
-        revision: str | None = None,
-        message: str | None = None,
-        licence_allows: bool = False,
-    ) -> str:
-        """Put the model on the Hugging Face hub, in one commit, in place of one that is there.
-
-        Args:
-            name: USER/NAME; made where there is none.
-            private: whether others cannot see it, if it is made; None: as the hub has it.
-            token: that may write there; None: that of HF_TOKEN or of `hf auth login`.
-            revision: a branch, made where there is none; None: the main branch.
-            message: of the commit.
-            licence_allows: whether you may pass on names also where the vocabulary's licence
-                forbids it in general, as those of UMLS and SNOMED CT do.
-
-        Returns:
-            The commit, which `from_pretrained` takes as a revision.
-
-        Raises:
-            LinkerError: the names may not be passed on, the repository holds something else, or the
-                hub does not take it.
-        """
-        from linker.integrations import hub
-
-        if not licence_allows:
-            check_licences(self.dictionary.sources)
-        return hub.pushed(self, name, private, token, revision, message)
-
     def describe_dictionary(self) -> dict[str, object]:
         """What the dictionary was made of, for `config.json` and `metrics.json`."""
         sources = [dataclasses.asdict(source) for source in self.dictionary.sources]
@@ -605,11 +421,6 @@ class Linker:
 
     def __repr__(self) -> str:
         return f"<Linker {self.encoder} of {self.dictionary!r}>"
-
-    def _repr_html_(self) -> str:
-        ranker = self.ranker.described if self.ranker else "none"
-        facts = {"encoder": self.encoder, **self.dictionary.facts(), "ranker": ranker}
-        return views.html(("Linker", ""), facts.items())
 
     def __sklearn_clone__(self) -> Linker:
         return self  # which is never changed in place, and large

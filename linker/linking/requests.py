@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 from numpy.typing import NDArray
 
@@ -98,24 +98,47 @@ class Found:
         return min(known, default=1.0) >= self.threshold
 
 
+class Limits(TypedDict, total=False):
+    """The fields of a `Request` that are given as keywords; it says what they mean."""
+
+    k: int
+    threshold: float | None
+    min_score: float | None
+    within: Selection | None
+    decisions: Decisions | None
+    also: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """An item to link, with its own number of candidates and its own limits.
+
+    Args:
+        item: a text, a mention or a document.
+        k: how many concepts to return for each part.
+        threshold: the confidence from 0 to 1 that a part needs; one with less is `nil`, and its
+            best candidate is `rejected`; 0: everything is answered. None: a mention is `nil` where
+            "no concept" is more probable than all else, or the answer has less than 0.05.
+        min_score: candidates with a lower score are left out; a part that keeps none is `nil`.
+        within: the part of the dictionary to answer with, as `Linker.restricted` does it; None: the
+            whole. What a document or a mention has in its own `within` must hold, too.
+        decisions: of people, which win over the model.
+        also: prefixes of other vocabularies, whose ids candidates have in `also`; see
+            `Dictionary.also`.
+        found: the mentions of the item that were found in its text.
 
     Raises:
         LinkerError: k is below 1, or a limit is no number, or out of its range.
     """
 
     item: Item
-    k: int = 5  # concepts for each part of a mention
-    # the least confidence of an answer; 0: always answer; None: the ranker decides whether there is
-    # one: not where "no concept" is more probable than all else
+    k: int = 5
     threshold: float | None = None
-    min_score: float | None = None  # candidates with a lower score are left out
-    within: Selection | None = None  # the part of the dictionary to answer with; None: the whole
-    decisions: Decisions | None = None  # those of people, which win over the model
-    found: Found | None = None  # the mentions of the item that were found in its text
-    also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added to candidates
+    min_score: float | None = None
+    within: Selection | None = None
+    decisions: Decisions | None = None
+    also: Sequence[str] = ()
+    found: Found | None = None
 
     def __post_init__(self) -> None:
         if self.k < 1:

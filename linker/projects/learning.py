@@ -35,6 +35,7 @@ from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged
 from linker.text.mentions import definitions_of
 from linker.training import fit_ranker
+from linker.training.release import update
 from linker.types import Activity, Decision, Document, Mention
 
 PARTS = 5
@@ -205,7 +206,7 @@ class Learner:
         if not len(numbers):
             return self._base
         mentions = [self._lessons[number].mention for number in numbers.tolist()]
-        linker, _ = self._base.renewed(mentions=mentions)
+        linker, _ = update(self._base, mentions=mentions)
         if len(numbers) < fit_ranker.FEWEST or linker.ranker is None:
             return linker
         seed, before = linker.options.training.seed, linker.ranker

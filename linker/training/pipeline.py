@@ -1,6 +1,6 @@
 """A training from its plan to a linker; read this first.
 
-`linker train` and `Linker.train` make a plan (`plan.py`), which is checked before any work. Then
+`linker train` and `linker.train` make a plan (`plan.py`), which is checked before any work. Then
 
 1. the dictionary and the mentions become names, indexed by characters (`data.py`);
 2. the encoder is made, trained by gradients where it has weights, phase after phase (`encoder.py`),
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -27,9 +27,11 @@ from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.linking import spans
 from linker.linking.linker import Linker
+from linker.options import LinkerOptions
 from linker.training import fit_ranker
 from linker.training.data import TrainingData, report
-from linker.training.plan import TrainingPlan
+from linker.training.plan import TrainingPlan, TrainingRequest
+from linker.training.plan import make as make_plan
 from linker.training.settings import Record, RunSettings, flat
 from linker.types import Document, Mention
 
@@ -39,6 +41,52 @@ Validate = Callable[[Linker], Mapping[str, float]]
 
 
 def train(
+    dictionary: Dictionary,
+    *,
+    encoder: str | None = None,
+    mentions: Iterable[Mention | Document] = (),
+    dev: Iterable[Mention | Document] = (),
+    refit: bool = False,
+    options: LinkerOptions | None = None,
+    extend: bool = True,
+    corrections: Mapping[str, str] | None = None,
+    words: WordVectors | None = None,
+    validate: Validate | None = None,
+    settings: RunSettings | None = None,
+) -> Linker:
+    """Fit a linker to a dictionary and annotated mentions.
+
+    Args:
+        dictionary: the names to link to.
+        encoder: of `registry.encoders()`; None: the best that needs no download (`static`).
+        mentions: annotated mentions, which become names; without, synonyms are trained on.
+        dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
+        refit: whether to train again on `mentions` and `dev`, with the choices made.
+        options: the defaults of the encoder where None.
+        extend: whether the mentions become names; without, they only count as seen.
+        corrections: misspelt words or phrases, and what they become.
+        words: vectors for encoders made of words; trained on the dictionary where None.
+        validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
+        settings: checkpoints and progress of a dense encoder's training.
+
+    Raises:
+        LinkerError: what is asked for does not fit together, or the training fails.
+    """
+    mentions, dev = list(mentions), list(dev)
+    request = TrainingRequest(
+        encoder=encoder,
+        options=None if options is None else lambda _: options,
+        has_mentions=bool(mentions),
+        has_dev=bool(dev),
+        refit=refit,
+        has_words=words is not None,
+        extend=extend,
+        corrections=corrections or {},
+    )
+    return run(make_plan(request, words), dictionary, mentions, dev, settings, validate)
+
+
+def run(
     plan: TrainingPlan,
     dictionary: Dictionary,
     mentions: Items = (),
@@ -46,7 +94,7 @@ def train(
     settings: RunSettings | None = None,
     validate: Validate | None = None,
 ) -> Linker:
-    """Train a linker as a plan says; see `Linker.train` for the other arguments."""
+    """Train a linker as a plan says; see `train` for the other arguments."""
     settings = settings or RunSettings()
     if dev:
         validate = validate or partial(_accuracies, dev)

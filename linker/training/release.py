@@ -74,22 +74,33 @@ class Changes:
         )
 
 
-def renewed(
+def update(
     linker: Linker,
     dictionary: Dictionary | None = None,
     mentions: Iterable[Mention | Document] = (),
+    *,
     index: IndexOptions | None = None,
 ) -> tuple[Linker, Changes]:
     """Take a new release of the dictionary, or further annotated mentions, without training.
 
-    See `Linker.renewed` for the arguments.
+    What was learnt is kept: the terms of the sparse encoder and their weights, annotated mentions
+    of concepts that are still there, and the ranker. Only new names are encoded.
+
+    Args:
+        linker: which stays as it is.
+        dictionary: the new release; None: the one that the linker has.
+        mentions: annotated mentions, which become names as in training.
+        index: how the vectors are searched, once it is saved; None: as before.
+
+    Returns:
+        The linker, and what changed.
 
     Raises:
         LinkerError: no name is left once normalised, the dictionary knows no annotated id, or the
             linker is restricted to a part.
     """
     if linker.restrictions:
-        raise LinkerError("the linker is one of a part; renew the whole one, and restrict it then")
+        raise LinkerError("the linker is one of a part; update the whole one, and restrict it then")
     options = dataclasses.replace(linker.options, index=index or linker.options.index)
     plan = TrainingPlan(linker.encoder, options, linker.corrections)
     annotated = list(collect(mentions, options))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from linker import Dictionary, Linker, LinkerError, persistence
+from linker import Dictionary, LinkerError, persistence
 from linker.candidates import base, hybrid, index
 from linker.candidates.hybrid import Contributions, HybridGenerator, encode_names
 from linker.candidates.index import Hits, VectorIndex
@@ -24,6 +24,7 @@ from linker.candidates.sparse_index import ExactPostings
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 
 from .small import (
     WORD,
@@ -369,7 +370,7 @@ def test_loading_refuses_what_is_no_number(four: Dictionary, saved: Path, number
 
 @pytest.fixture(scope="module")
 def static(sample: Path) -> HybridGenerator:
-    generator = Linker.train(Dictionary.read(sample), encoder="static").generator
+    generator = train(Dictionary.read(sample), encoder="static").generator
     assert isinstance(generator, HybridGenerator)
     return generator
 

@@ -21,6 +21,7 @@ from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.index import VectorIndex  # noqa: E402
 from linker.candidates.torch_index import TorchIndex  # noqa: E402
 from linker.encoders import trainable  # noqa: E402
+from linker.training.pipeline import train  # noqa: E402
 
 from .small import check_batches, found, matrix, sorted_fully  # noqa: E402
 
@@ -116,7 +117,7 @@ def test_a_gpu_that_is_too_small_is_said(monkeypatch: pytest.MonkeyPatch, where:
 def folder(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with vectors of the sample dictionary."""
     path = tmp_path_factory.mktemp("static") / "model"
-    Linker.train(Dictionary.read(sample), encoder="static").save(path)
+    train(Dictionary.read(sample), encoder="static").save(path)
     return path
 
 

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.cli import commands
+from linker.training import pipeline
 
 HEADER = "# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings\n"
 
@@ -113,7 +114,7 @@ def process() -> Callable[..., Result]:
 def trained(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the sample dictionary; not to be changed."""
     folder = tmp_path_factory.mktemp("trained") / "model"
-    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
+    pipeline.train(Dictionary.read(sample), encoder="tfidf").save(folder)
     return folder
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary
+from linker.training import pipeline
 
 Run = Callable[..., Any]
 
@@ -24,7 +25,7 @@ TERMS = [
 @pytest.fixture
 def model(tmp_path: Path, ontology: Callable[..., str]) -> Path:
     (tmp_path / "d.obo").write_text(ontology(*TERMS))
-    Linker.train(Dictionary.read(tmp_path / "d.obo"), encoder="tfidf").save(tmp_path / "model")
+    pipeline.train(Dictionary.read(tmp_path / "d.obo"), encoder="tfidf").save(tmp_path / "model")
     return tmp_path / "model"
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker, candidates
+from linker import Dictionary, candidates
+from linker.training import pipeline
 
 from .conftest import Result
 
@@ -23,7 +24,7 @@ NO_GPU = "the device is cuda, but torch finds no GPU; take auto or cpu"
 def vectors(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with vectors of the sample dictionary; not to be changed."""
     folder = tmp_path_factory.mktemp("vectors") / "model"
-    Linker.train(Dictionary.read(sample), encoder="static").save(folder)
+    pipeline.train(Dictionary.read(sample), encoder="static").save(folder)
     return folder
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from linker import Linker
 from linker.cli import commands
+from linker.training import pipeline
 from linker.version import VERSION
 
 from .conftest import contents, typed
@@ -77,7 +78,7 @@ def test_options_that_few_need_are_shown_on_request(run: Run, command: str, rare
 def test_verbose_says_what_linker_does_and_not_what_others_do(
     run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = Linker.train
+    train = pipeline.train
 
     def chatty(*args: object, **others: object) -> Linker:
         logging.getLogger("other").info("a library speaks")

@@ -13,6 +13,7 @@ import pytest
 from linker import Dictionary, Linker
 from linker.candidates import ann
 from linker.candidates.ann import IvfIndex
+from linker.training import pipeline
 
 from .conftest import contents, write
 
@@ -29,7 +30,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with static vectors; not to be changed."""
     folder = tmp_path_factory.mktemp("model")
     dictionary = Dictionary.read(write(folder / "d.tsv", [*OLD, *MANY]))
-    Linker.train(dictionary, encoder="static").save(folder / "model")
+    pipeline.train(dictionary, encoder="static").save(folder / "model")
     return folder / "model"
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.jobs import machines
+from linker.training import pipeline
 
 Run = Callable[..., Any]
 
@@ -198,7 +199,7 @@ def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
 
 def test_encode(run: Run, sample: Path, inputs: Path, tmp_path: Path) -> None:
     model = tmp_path / "model"
-    Linker.train(Dictionary.read(sample), encoder="static").save(model)
+    pipeline.train(Dictionary.read(sample), encoder="static").save(model)
     assert run("encode", inputs / "a.txt", "--model", model, "-o", tmp_path / "v.npy").code == 0
     assert np.load(tmp_path / "v.npy").shape[0] == 2
     result = run("encode", inputs, "--model", model, "-o", tmp_path / "out")

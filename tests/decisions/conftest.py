@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker
+from linker.training.pipeline import train
 
 
 @pytest.fixture(scope="session")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")

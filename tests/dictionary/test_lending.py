@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker, LinkerError
+from linker import Dictionary, LinkerError
 from linker.dictionary import inspection, lending
 from linker.dictionary.lending import KINDS, Joins, Lending, key
 from linker.errors import InputError, UsageError
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 from linker.types import Concept, IdMapping, Name, NameKind
 
 OURS = (
@@ -267,7 +268,7 @@ def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(
 def test_at_equal_scores_own_names_come_before_lent_ones(tmp_path: Path) -> None:
     own = saved(tmp_path / "own.tsv", "id\tname\nA:1\tzzz\nB:1\tcold a\n")
     lender = saved(tmp_path / "l.tsv", "id\tname\txrefs\nL:1\tcold b\tA:1\n")
-    linker = Linker.train(Dictionary.read(own).lend(lender), encoder="tfidf")
+    linker = train(Dictionary.read(own).lend(lender), encoder="tfidf")
     (prediction,) = linker.with_ranker(None).link(["cold"], k=2)
     first, second = prediction.parts[0].candidates
     assert round(first.score, 5) == round(second.score, 5)

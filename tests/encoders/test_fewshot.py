@@ -20,6 +20,7 @@ from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.persistence import Strings  # noqa: E402
+from linker.training.pipeline import train  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "tumor", "skin", "heart", "attack"]
 
@@ -42,7 +43,7 @@ def model(tmp_path: Path, words: WordVectors) -> Path:
         {"dan": {"hidden": 4, "cca": False}, "ground": {"epochs": 1}, "training": {"epochs": 0}},
     )
     dictionary = Dictionary.read(tmp_path / "d.txt", format="biosyn")
-    Linker.train(dictionary, encoder="dan", options=options, words=words).save(tmp_path / "model")
+    train(dictionary, encoder="dan", options=options, words=words).save(tmp_path / "model")
     return tmp_path / "model"
 
 
@@ -138,7 +139,7 @@ def test_a_base_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(LinkerError, match=message):
         make(str(tmp_path / "nowhere"), None)
     (tmp_path / "d.txt").write_text("D1||breast cancer\n")
-    Linker.train(Dictionary.read(tmp_path / "d.txt", format="biosyn"), encoder="tfidf").save(
+    train(Dictionary.read(tmp_path / "d.txt", format="biosyn"), encoder="tfidf").save(
         tmp_path / "sparse"
     )
     message = "is a model of the encoder tfidf, which is sparse; expected: one of a dense encoder"

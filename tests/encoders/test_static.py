@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary
 from linker.encoders import static
 from linker.encoders.base import EncoderContext
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces, _whitening
 from linker.errors import LinkerError
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 
 LINES = [
     "D1\tbreast cancer\tbreast tumor|mammary carcinoma",
@@ -145,7 +146,7 @@ def test_dictionaries_that_nothing_can_be_fitted_to(tmp_path: Path, lines: list[
     dictionary = read(tmp_path, lines)
     encoder = create(dictionary)
     np.testing.assert_array_equal(encoder.table.vectors, WordPieces.shipped().vectors)
-    linker = Linker.train(dictionary, encoder="static")
+    linker = train(dictionary, encoder="static")
     names = [name for name in dictionary.names if normalize(name)]
     for name, prediction in zip(names, linker.link(names), strict=True):
         assert prediction.parts[0].candidates[0].concept_id in {

@@ -17,6 +17,7 @@ from linker import Dictionary, Linker, LinkerOptions  # noqa: E402
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
 from linker.encoders.static_training import TrainableStatic  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
+from linker.training.pipeline import train  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
 
 NAMES = ["skin cancer", "", "skins", "heart heart of skin", "ßß", "Cancer-heart"]
@@ -49,7 +50,7 @@ def options() -> LinkerOptions:
 
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
-    return Linker.train(dictionary, encoder="static-tuned", options=options)
+    return train(dictionary, encoder="static-tuned", options=options)
 
 
 def answers(model: Linker) -> list[tuple[str, float]]:
@@ -107,7 +108,7 @@ def test_both_phases_train(dictionary: Dictionary, options: LinkerOptions, model
     records = [(record["phase"], record["epoch"]) for record in model.history]
     assert records == [("align", 1), ("align", 2), ("rank", 1)]
     assert model.history[1]["loss"] < model.history[0]["loss"]
-    untrained = Linker.train(dictionary, encoder="static", options=options)
+    untrained = train(dictionary, encoder="static", options=options)
     assert untrained.history == []
     assert np.mean(table(untrained).vectors != table(model).vectors) > 0.5
 
@@ -124,9 +125,9 @@ def test_an_interrupted_training_goes_on_to_the_same_model(
 
     settings = RunSettings(tmp_path, on_event=stop)
     with pytest.raises(Stop):
-        Linker.train(dictionary, encoder="static-tuned", options=options, settings=settings)
+        train(dictionary, encoder="static-tuned", options=options, settings=settings)
     settings = RunSettings(tmp_path, resume=True)
-    again = Linker.train(dictionary, encoder="static-tuned", options=options, settings=settings)
+    again = train(dictionary, encoder="static-tuned", options=options, settings=settings)
     assert again.history == model.history
     np.testing.assert_array_equal(table(again).vectors, table(model).vectors)
     assert answers(again) == answers(model)

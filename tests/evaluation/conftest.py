@@ -6,6 +6,7 @@ import pytest
 
 from linker import Dictionary, Linker, LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
+from linker.training.pipeline import train
 
 _TINY = """id	name	synonyms	parents	alt_ids
 D:1	abcd	abcde|twin		OLD:9
@@ -34,7 +35,7 @@ def _read(factory: pytest.TempPathFactory, text: str) -> Dictionary:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """By characters alone, 'abcd' ranks the names abcd (D:1), abcde (D:1), abcd like (D:6), then abxy (D:2); 'twin' is D:1's and D:2's."""
-    linker = Linker.train(
+    linker = train(
         _read(tmp_path_factory, _TINY),
         encoder="tfidf",
         options=LinkerOptions(sparse=TfidfOptions("char", 1, 2, sublinear=False)),

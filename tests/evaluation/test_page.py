@@ -12,6 +12,7 @@ import pytest
 from linker import Candidate, Dictionary, Document, Linker, Mention, outputs
 from linker.evaluation import page, protocols, run
 from linker.ids import parse_gold
+from linker.training.pipeline import train
 from linker.types import Part, Passage, Prediction
 
 EVIL = "<script>alert('x')</script>"
@@ -110,7 +111,7 @@ def test_what_the_data_holds_is_escaped_and_never_run(tmp_path: Path) -> None:
     path = tmp_path / "d.tsv"
     image = 'x"><img src=x onerror=alert(1)>'
     path.write_text(f"id\tname\tparents\nD:0\troot\t\nD:1\t{EVIL}\tD:0\nD:2\t{image}\tD:0\n")
-    linker = Linker.train(Dictionary.read(path), encoder="tfidf")
+    linker = train(Dictionary.read(path), encoder="tfidf")
     text = f"{EVIL}\x00\x1b[31m\u202e {{{{ 7 * 7 }}}}"
     mention = Mention(text, ((5, 5 + len(text)),), parse_gold("D:2"), document_id="<i>")
     document = Document("<i>", (Passage(f"{EVIL[:4]} {text} {EVIL} </mark>"),), (mention,))

@@ -14,6 +14,7 @@ from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.readers import mentions
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 from linker.types import Candidate, Document, Part, Passage, Prediction
 
 
@@ -92,7 +93,7 @@ def test_outcomes_keep_the_order_over_batches(tiny: Linker, protocol: str) -> No
 
 
 def test_strict_predictions_never_depend_on_the_gold(sample: Path) -> None:
-    model = Linker.train(Dictionary.read(sample), encoder="tfidf")
+    model = train(Dictionary.read(sample), encoder="tfidf")
     given = [
         *mentions.read(sample.with_name("sample_documents.pubtator.txt")),
         *mentions.read(sample.with_name("sample_mentions.tsv")),

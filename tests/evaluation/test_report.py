@@ -10,6 +10,7 @@ from linker import Candidate, Dictionary, Linker, Mention
 from linker.evaluation import protocols, report
 from linker.evaluation.protocols import Outcome, outcome_of
 from linker.ids import parse_gold
+from linker.training.pipeline import train
 from linker.types import Part, Prediction
 
 
@@ -107,7 +108,7 @@ def test_accuracy_by_branch(hearts: Dictionary, tmp_path: Path) -> None:
 def test_the_seen_apart_from_the_unseen(hearts: Dictionary) -> None:
     texts = (("Bad heart", "OLD:1"), ("bad valve", "D:2"))
     given = [Mention(text, gold=parse_gold(gold)) for text, gold in texts]
-    model = Linker.train(hearts, encoder="tfidf", mentions=given, corrections={"haert": "heart"})
+    model = train(hearts, encoder="tfidf", mentions=given, corrections={"haert": "heart"})
     cases = [
         outcome("D:1", text="bad, haert", rank=1),  # seen as normalised and corrected
         outcome("D:1", text="ill heart"),

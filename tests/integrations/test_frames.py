@@ -13,6 +13,8 @@ import pytest
 import linker
 from linker import Decided, Decision, Dictionary, Linker, LinkerError
 from linker.integrations import linker_of
+from linker.integrations.frames import link_column
+from linker.training.pipeline import train
 
 COLUMNS = ["concept_id", "name", "matched_name", "confidence", "rejected", "assertion", "state"]
 TEXTS = ["podagra", None, "hepatitis B/C", " ", "podagra ", "zzz"]
@@ -21,7 +23,7 @@ IDS = ["MESH:D006073", None, "MESH:D006509|MESH:D006526", None, "MESH:D006073", 
 
 @pytest.fixture(scope="module")
 def model(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None:
@@ -30,7 +32,7 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
         {"diagnosis": pandas.Categorical(TEXTS), "n": pandas.array(range(6), "int8")},
         index=pandas.Index([3, 3, 1, 1, 0, 0], name="patient"),
     )
-    linked = model.link_column(frame, "diagnosis", threshold=0.5)
+    linked = link_column(frame, "diagnosis", model, threshold=0.5)
     pandas.testing.assert_frame_equal(linked[["diagnosis", "n"]], frame)
     assert list(linked) == [*frame, *COLUMNS]
     assert list(frame) == ["diagnosis", "n"]
@@ -47,7 +49,7 @@ def test_what_is_denied_is_a_column(model: Linker, deny: Callable[..., None]) ->
     pandas = pytest.importorskip("pandas")
     deny("no gout", "hepatitis B/C")
     frame = pandas.DataFrame({"a": ["gout", "no gout", "hepatitis B/C", None]})
-    said = model.link_column(frame, "a").assertion
+    said = link_column(frame, "a", model).assertion
     assert [value if isinstance(value, str) else None for value in said] == [
         None, "absent", "absent|absent", None,
     ]  # fmt: skip
@@ -56,7 +58,7 @@ def test_what_is_denied_is_a_column(model: Linker, deny: Callable[..., None]) ->
 def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"diagnosis": ["Louis-Bar syndrome", None]})
-    linked = model.link_column(frame, "diagnosis", also=["OMIM"])
+    linked = link_column(frame, "diagnosis", model, also=["OMIM"])
     assert list(linked)[-2:] == ["state", "also"]
     assert linked.also.tolist()[0] == "OMIM:208900 oboInOwl:hasAlternativeId"
     assert linked.also.isna().tolist() == [False, True]
@@ -68,14 +70,14 @@ def test_columns_of_several_levels_keep_them(model: Linker) -> None:
     ages = visits.groupby("diagnosis").agg({"age": ["min", "max"]}).reset_index()
     ages.columns = ages.columns.set_names(["of", "which"])
     for column in (("diagnosis", ""), "diagnosis"):
-        linked = model.link_column(ages, column, prefix="dx_")
+        linked = link_column(ages, column, model, prefix="dx_")
         pandas.testing.assert_frame_equal(linked[ages.columns], ages)
         assert list(linked)[3:] == [(f"dx_{name}", "") for name in COLUMNS]
         assert (linked.columns.nlevels, list(linked.columns.names)) == (2, ["of", "which"])
         assert linked["dx_concept_id"].tolist() == ["MESH:D001249", "MESH:D006073"]
     assert ages.columns.nlevels == 2
     with pytest.raises(LinkerError, match="already"):
-        model.link_column(linked, "diagnosis", prefix="dx_")
+        link_column(linked, "diagnosis", model, prefix="dx_")
 
 
 def test_a_cell_that_is_too_long_has_missing_answers(
@@ -83,7 +85,7 @@ def test_a_cell_that_is_too_long_has_missing_answers(
 ) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": ["gout", "x" * 1_001, "x" * 1_000]})
-    linked = model.link_column(frame, "a")
+    linked = link_column(frame, "a", model)
     assert linked.state.isna().tolist() == [False, True, False]
     (told,) = caplog.messages
     assert "1 cell of more than 1,000 characters" in told
@@ -96,17 +98,17 @@ def test_cells_that_are_missing_have_missing_answers(model: Linker, missing: str
 
     value = eval(missing, {"pandas": pandas, "numpy": numpy})
     for cells in (pandas.Series([value, "gout"], dtype=object), [value, "gout"]):
-        linked = model.link_column(pandas.DataFrame({"a": cells}), "a")
+        linked = link_column(pandas.DataFrame({"a": cells}), "a", model)
         assert linked.concept_id.isna().tolist() == [True, False]
     empty = pandas.DataFrame({"a": [float("nan")] * 2})  # as read from a file without a cell
-    assert model.link_column(empty, "a").concept_id.isna().all()
+    assert link_column(empty, "a", model).concept_id.isna().all()
 
 
 @pytest.mark.parametrize("package", ["polars", "pyarrow"])
 def test_other_frames_and_more_candidates(model: Linker, package: str) -> None:
     library = pytest.importorskip(package)
     make = library.DataFrame if package == "polars" else library.table
-    linked = model.link_column(make({"a": TEXTS[:3]}), "a", k=2, prefix="a_")
+    linked = link_column(make({"a": TEXTS[:3]}), "a", model, k=2, prefix="a_")
     assert isinstance(linked, type(make({"a": [""]})))
     columns = linked.to_dict(as_series=False) if package == "polars" else linked.to_pydict()
     assert list(columns) == ["a", *(f"a_{name}" for name in (*COLUMNS, "candidates"))]
@@ -118,9 +120,9 @@ def test_other_frames_and_more_candidates(model: Linker, package: str) -> None:
 
 def test_a_frame_without_rows_has_the_columns(model: Linker) -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    linked = model.link_column(pandas.DataFrame({"a": []}), "a")
+    linked = link_column(pandas.DataFrame({"a": []}), "a", model)
     assert (list(linked), len(linked)) == (["a", *COLUMNS], 0)
-    few = model.link_column(polars.DataFrame({"a": []}), "a", k=2)
+    few = link_column(polars.DataFrame({"a": []}), "a", model, k=2)
     assert few.schema["candidates"] == polars.List(polars.String)
     assert few.schema["confidence"] == polars.Float64
 
@@ -136,7 +138,7 @@ def test_equal_texts_are_linked_once(model: Linker, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Linker, "link", link)
     frame = pandas.DataFrame({"a": ["gout", "asthma", " gout"] * 50})
-    assert model.link_column(frame, "a").concept_id.nunique() == 2
+    assert link_column(frame, "a", model).concept_id.nunique() == 2
     assert asked == ["gout", "asthma"]
 
 
@@ -144,7 +146,7 @@ def test_what_people_decided_is_said(model: Linker) -> None:
     pandas = pytest.importorskip("pandas")
     said = [Decision("podagra", "", reviewer="ann", time="2026-01-01T00:00:00Z")]
     frame = pandas.DataFrame({"a": ["podagra", "gout"]})
-    linked = model.link_column(frame, "a", decisions=Decided(said, model))
+    linked = link_column(frame, "a", model, decisions=Decided(said, model))
     assert list(linked)[8:] == ["source", "reviewer", "time", "decisions"]
     assert linked.state.tolist() == ["no concept", "model"]
     assert linked.concept_id.isna().tolist() == [True, False]
@@ -214,7 +216,7 @@ def frames() -> dict[str, Any]:
 )
 def test_a_frame_that_cannot_be_linked(model: Linker, which: str, message: str) -> None:
     with pytest.raises(LinkerError) as error:
-        model.link_column(*frames()[which])
+        link_column(*frames()[which], model)
     assert str(error.value) == message
 
 
@@ -225,17 +227,17 @@ def test_one_line_takes_the_model_that_the_command_would(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LINKER_MODEL", raising=False)
     with pytest.raises(LinkerError, match=r"linker-model: there is no model here .*; train one"):
-        linker.link("gout")
+        linker.load().link("gout")
     model.save("linker-model")
-    assert linker.link("podagra").parts == model.link("podagra").parts
-    assert linker.link(["podagra"], k=1).to_dict() == model.link(["podagra"], k=1).to_dict()
+    assert linker.load().link("podagra").parts == model.link("podagra").parts
+    assert linker.load().link(["podagra"], k=1).to_dict() == model.link(["podagra"], k=1).to_dict()
     kept = linker_of(None)
     assert linker_of(tmp_path / "linker-model") is kept is linker_of(kept)
     frame = pandas.DataFrame({"a": ["podagra"]})
-    assert linker.link_column(frame, "a", kept).concept_id.tolist() == ["MESH:D006073"]
+    assert link_column(frame, "a", kept).concept_id.tolist() == ["MESH:D006073"]
     os.rename("linker-model", "moved")
     monkeypatch.setenv("LINKER_MODEL", "moved")
-    assert linker.link_column(frame, "a", k=1).name.tolist() == ["Gout"]
+    assert link_column(frame, "a", k=1).name.tolist() == ["Gout"]
     model.with_ranker(None).save("moved")  # in its place
     assert linker_of(None) is not kept
 
@@ -244,7 +246,7 @@ def test_duckdb_calls_it_as_a_function(model: Linker) -> None:
     duckdb, arrow = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
 
     def concept_id(texts: Any) -> Any:
-        return model.link_column(arrow.table({"text": texts}), "text")["concept_id"]
+        return link_column(arrow.table({"text": texts}), "text", model)["concept_id"]
 
     with duckdb.connect() as connection:
         connection.create_function(

@@ -20,13 +20,15 @@ from urllib.parse import unquote
 import pytest
 from click.testing import CliRunner
 
-from linker import Dictionary, Linker, LinkerError, link
+from linker import Dictionary, Linker, LinkerError
 from linker.cli.commands import cli
-from linker.integrations import linker_of
+from linker.integrations import linker_of, load
+from linker.training.pipeline import train
 from linker.version import install_hint
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 constants = pytest.importorskip("huggingface_hub.constants")
+push_to_hub = pytest.importorskip("linker.integrations.hub").push_to_hub
 
 # of the client's own uploads by LFS
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -194,14 +196,14 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
 
 @pytest.fixture(scope="module")
 def static(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample))
+    return train(Dictionary.read(sample))
 
 
 @pytest.fixture(scope="module")
 def saved(static: Linker, tmp_path_factory: pytest.TempPathFactory) -> Tree:
     """The files of a model folder."""
     folder = tmp_path_factory.mktemp("saved") / "model"
-    static.save_pretrained(folder)
+    static.save(folder)
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
@@ -212,7 +214,7 @@ def answers(linker: Linker) -> list[Any]:
 
 def refused(name: str | Path, **options: Any) -> str:
     with pytest.raises(LinkerError) as caught:
-        Linker.from_pretrained(name, **options)
+        load(name, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -223,38 +225,38 @@ def test_there_and_back(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    commit = static.push_to_hub(NAME, token=TOKEN, private=True)
+    commit = push_to_hub(static, NAME, token=TOKEN, private=True)
     assert hub.is_private
     assert hub.branches == {"main": commit}
-    loaded = Linker.from_pretrained(NAME, token=TOKEN)
+    loaded = load(NAME, token=TOKEN)
     assert answers(loaded) == answers(static)
     card = hub.commits[commit]["README.md"].decode()
-    assert f'Linker.from_pretrained("{NAME}")' in card
+    assert f'load("{NAME}")' in card
     assert f"linker link MENTIONS --model hf:{NAME}`" in card
     # people may edit the card there, and it is not fetched
     edited = hub.add({**hub.commits[commit], "README.md": b"ours"})
     with caplog.at_level(logging.INFO, "linker"):
-        assert answers(Linker.from_pretrained(NAME, token=TOKEN)) == answers(static)
+        assert answers(load(NAME, token=TOKEN)) == answers(static)
     assert f"{NAME}: commit {edited} of the Hugging Face hub, in " in caplog.text
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     asked = len(hub.requests)
-    assert answers(Linker.from_pretrained(NAME)) == answers(static)
-    assert answers(Linker.from_pretrained(NAME, revision=commit)) == answers(static)
+    assert answers(load(NAME)) == answers(static)
+    assert answers(load(NAME, revision=commit)) == answers(static)
     assert len(hub.requests) == asked
 
 
 def test_another_model_takes_its_place_in_one_commit(
     hub: type[Hub], static: Linker, sample: Path
 ) -> None:
-    first = static.push_to_hub(NAME, token=TOKEN)
-    tfidf = Linker.train(Dictionary.read(sample), encoder="tfidf")
-    second = tfidf.push_to_hub(NAME, token=TOKEN, revision="plain", message="without vectors")
+    first = push_to_hub(static, NAME, token=TOKEN)
+    tfidf = train(Dictionary.read(sample), encoder="tfidf")
+    second = push_to_hub(tfidf, NAME, token=TOKEN, revision="plain", message="without vectors")
     assert set(hub.branches.items()) == {("main", first), ("plain", second)}
     assert "dense/vectors.npy" in hub.commits[first]
     assert "dense/vectors.npy" not in hub.commits[second]
     assert ".gitattributes" in hub.commits[second]
-    assert Linker.from_pretrained(NAME, revision="plain").encoder == "tfidf"
-    assert Linker.from_pretrained(NAME, revision=first).encoder == "static"
+    assert load(NAME, revision="plain").encoder == "tfidf"
+    assert load(NAME, revision=first).encoder == "static"
     assert sum("/commit/" in request for request in hub.requests) == 2
 
 
@@ -262,9 +264,9 @@ def test_what_is_something_else_is_not_replaced(hub: type[Hub], static: Linker) 
     hub.is_private = False
     hub.add({"README.md": b"", "model.safetensors": b"theirs"})
     with pytest.raises(LinkerError, match=r"holds model.safetensors, which is no model of linker"):
-        static.push_to_hub(NAME, token=TOKEN)
+        push_to_hub(static, NAME, token=TOKEN)
     with pytest.raises(LinkerError, match=r"401 Unauthorized.*a token that may write there"):
-        static.push_to_hub(NAME)
+        push_to_hub(static, NAME)
     assert len(hub.commits) == 1
 
 
@@ -309,7 +311,7 @@ def test_a_download_that_breaks_off_goes_on(
     assert f"run hf download {NAME} --local-dir DIR, and load DIR" in refused(NAME)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     hub.cut = ""
-    assert Linker.from_pretrained(NAME).encoder == "static"
+    assert load(NAME).encoder == "static"
 
 
 def test_what_is_not_there(hub: type[Hub], saved: Tree, tmp_path: Path) -> None:
@@ -343,7 +345,7 @@ def test_a_folder_needs_no_package(saved: Tree, tmp_path: Path) -> None:
     for name, data in saved.items():
         (tmp_path / "ann" / "sample" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "ann" / "sample" / name).write_bytes(data)
-    code = "import sys; from linker import Linker; Linker.from_pretrained('ann/sample'); sys.exit('huggingface_hub' in sys.modules)"
+    code = "import sys; import linker; linker.load('ann/sample'); sys.exit('huggingface_hub' in sys.modules)"
     assert not subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
+from linker.training.pipeline import train
 
 pytest.importorskip("fastapi", reason="the extra serve is not installed")
 pytest.importorskip("httpx", reason="the extra test is not installed")
@@ -35,7 +36,7 @@ Start = Callable[..., TestClient]
 
 @pytest.fixture(scope="module")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture

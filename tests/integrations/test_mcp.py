@@ -14,6 +14,7 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.decisions.applying import Decided
+from linker.training.pipeline import train
 from linker.types import Decision
 
 mcp = pytest.importorskip("mcp")
@@ -26,7 +27,7 @@ FAP = "Familial adenomatous polyposis (FAP) leads to colorectal cancer. FAP is r
 
 @pytest.fixture(scope="module")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
 from linker import Dictionary, Linker, LinkerError, LinkTransformer
+from linker.training.pipeline import train
 
 NAMES = ("gout", "podagra", "asthma", "phenylketonuria", "hepatitis B/C", "zzz")
 DO_NOT_APPLY = {
@@ -32,7 +33,7 @@ DO_NOT_APPLY = {
 @pytest.fixture(scope="module")
 def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scikit") / "model"
-    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
+    train(Dictionary.read(sample), encoder="tfidf").save(folder)
     return folder
 
 

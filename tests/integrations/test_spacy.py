@@ -19,6 +19,7 @@ from linker import Dictionary, Document, Linker, LinkerError
 from linker.outputs import joined_ids
 from linker.readers import mentions
 from linker.text.find import longest
+from linker.training.pipeline import train
 
 spacy = pytest.importorskip("spacy")
 module = importlib.import_module("linker.integrations.spacy")
@@ -33,7 +34,7 @@ COMPOSITE = "MESH:D001943|MESH:D010051"
 
 @pytest.fixture(scope="module")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary
+from linker.training.pipeline import train
 
 NAMES = ("breast and ovarian cancer", "Louis-Bar syndrome", "asthma", "gout", "no such thing")
 
@@ -15,7 +16,7 @@ NAMES = ("breast and ovarian cancer", "Louis-Bar syndrome", "asthma", "gout", "n
 def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of the sample dictionary; not to be changed."""
     folder = tmp_path_factory.mktemp("cluster") / "model"
-    Linker.train(Dictionary.read(sample), encoder="tfidf").save(folder)
+    train(Dictionary.read(sample), encoder="tfidf").save(folder)
     return folder
 
 

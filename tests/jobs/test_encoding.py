@@ -15,13 +15,14 @@ from linker.jobs import encoding
 from linker.jobs.encoding import encode_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job
+from linker.training.pipeline import train
 from linker.types import Mention
 
 
 @pytest.fixture(scope="module")
 def static(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("static") / "model"
-    Linker.train(Dictionary.read(sample), encoder="static").save(folder)
+    train(Dictionary.read(sample), encoder="static").save(folder)
     return folder
 
 

@@ -18,6 +18,7 @@ from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job, Summary
 from linker.readers import pubtator
+from linker.training.pipeline import train
 from linker.types import Document, Mention
 
 
@@ -87,7 +88,7 @@ def test_a_model_that_is_replaced_while_the_job_runs(
     copy = tmp_path / "copy"
     shutil.copytree(model, copy)
     work = link_files(LinkSettings(str(copy)))
-    Linker.train(
+    train(
         Dictionary.read(sample), encoder="tfidf", mentions=[], extend=False, corrections={"a": "b"}
     ).save(copy)
     with pytest.raises(LinkerError, match="copy: was replaced since the job began; run it again"):

@@ -8,6 +8,7 @@ import pytest
 
 from linker import Dictionary, Linker, Mention
 from linker.readers import mentions as readers
+from linker.training.pipeline import train
 
 
 @pytest.fixture(scope="session")
@@ -17,12 +18,12 @@ def dictionary(sample: Path) -> Dictionary:
 
 @pytest.fixture(scope="session")
 def tfidf(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary, encoder="tfidf")
+    return train(dictionary, encoder="tfidf")
 
 
 @pytest.fixture(scope="session")
 def static(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary, encoder="static")
+    return train(dictionary, encoder="static")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pytest
 from linker import Dictionary, Linker, LinkerError
 from linker.linking.documents import Annotator
 from linker.linking.requests import FoundSpan
+from linker.training.pipeline import train
 from linker.types import Document, GoldGroup, Mention, Passage, Prediction, Selection
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
@@ -24,7 +25,7 @@ def taught(dictionary: Dictionary) -> Linker:
         text = f"A leukaemia, no lymphoma {number}."
         mention = Mention("leukaemia", ((2, 11),), (GoldGroup(("MESH:D007938",)),), "Illness")
         documents.append(Document(str(number), (Passage(text),), (mention,)))
-    return Linker.train(dictionary, encoder="tfidf", mentions=documents)
+    return train(dictionary, encoder="tfidf", mentions=documents)
 
 
 def text(*passages: str, mentions: Iterable[Mention] = ()) -> Document:

@@ -19,6 +19,7 @@ from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import MatchLists, Probabilities, Ranker
 from linker.readers import mentions as readers
+from linker.training.pipeline import train
 from linker.types import GoldGroup, Passage, Prediction
 
 Text = list[tuple[int, float]]  # the candidates of a text: each concept with its share
@@ -173,7 +174,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("limits") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
     known = document("Myocardial infarction (MI) is not rare; MI", "MI", gold="D:3")
-    return Linker.train(Dictionary.read(path), encoder="tfidf", mentions=[known])
+    return train(Dictionary.read(path), encoder="tfidf", mentions=[known])
 
 
 @pytest.fixture(scope="module")
@@ -438,7 +439,7 @@ def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     path = tmp_path_factory.mktemp("few") / "d.tsv"
     rows = [f"D:{place}\t{name}\n" for place, name in enumerate(FEW)]
     path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
-    return Linker.train(Dictionary.read(path), encoder=request.param)
+    return train(Dictionary.read(path), encoder=request.param)
 
 
 @pytest.mark.parametrize("threshold", [None, 0.0])

@@ -18,6 +18,7 @@ from linker.linking.ranking import DEPTH
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import unfitted
 from linker.readers import mentions as readers
+from linker.training.pipeline import train
 from linker.types import Name, Passage
 
 CASES = (
@@ -45,7 +46,7 @@ def documents(sample: Path) -> list[Document | Mention]:
 
 @pytest.fixture(scope="module")
 def hybrid(dictionary: Dictionary, documents: list[Document | Mention]) -> Linker:
-    return Linker.train(dictionary, encoder="static", mentions=documents)
+    return train(dictionary, encoder="static", mentions=documents)
 
 
 @pytest.fixture(params=["tfidf", "hybrid"])
@@ -318,7 +319,7 @@ def test_a_mention_of_the_document_is_answered_as_link_answers_it(
 
 
 def test_a_corrected_word_is_shown(dictionary: Dictionary) -> None:
-    linker = Linker.train(dictionary, encoder="tfidf", corrections={"atxia": "ataxia"})
+    linker = train(dictionary, encoder="tfidf", corrections={"atxia": "ataxia"})
     lookup = linker.explain("Atxia telangiectasia").parts[0].lookup
     assert (lookup.normalized, lookup.misspelt) == ("ataxia telangiectasia", "atxia telangiectasia")
     assert linker.explain("Ataxia telangiectasia").parts[0].lookup.misspelt is None
@@ -398,7 +399,7 @@ def test_equal_scores_name_the_rule_that_decided(
     (tmp_path / "d.tsv").write_text(TWO.format(*names))
     names_lent = [ConsideredName(Name("gamma", "Y:1"), "other", (i,), "lent") for i in lent]
     two = Dictionary.read(tmp_path / "d.tsv").with_lent_names(Lending(names_lent))
-    linker = Linker.train(two, mentions=annotated(*mentions), encoder="tfidf").with_ranker(None)
+    linker = train(two, mentions=annotated(*mentions), encoder="tfidf").with_ranker(None)
     best, other = linker.explain("gamma").parts[0].candidates
     assert best.parts.score == other.parts.score
     assert (best.concept_id, best.decided_by, other.decided_by) == (first, None, rule)
@@ -423,7 +424,7 @@ def test_an_old_id_stands_for_the_current_ones(tmp_path: Path) -> None:
         "[Term]\nid: A:2\nname: cardiac disease\nis_obsolete: true\nreplaced_by: A:1\n\n"
         "[Term]\nid: A:3\nname: old disease\nis_obsolete: true\n"
     )
-    linker = Linker.train(Dictionary.read(path), encoder="tfidf")
+    linker = train(Dictionary.read(path), encoder="tfidf")
     assert statuses(linker.explain("heart", concept="A:1")) == ("current", ["A:1"])
     assert statuses(linker.explain("heart", concept="A:9")) == ("alternative", ["A:1"])
     status, ids = statuses(linker.explain("heart", concept="A:2"))
@@ -463,7 +464,7 @@ def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None
     path = tmp_path / "d.tsv"
     path.write_text("id\tname\nA:1\theart disease\nA:2\t…\n")
     concept = asked_concept(
-        Linker.train(Dictionary.read(path), encoder="tfidf").explain("heart", concept="A:2")
+        train(Dictionary.read(path), encoder="tfidf").explain("heart", concept="A:2")
     )
     assert concept.excluded == ("nothing is left of its names in normal form",)
 

@@ -24,16 +24,17 @@ from linker import (
     LinkerOptions,
     Mention,
     Prediction,
-    Predictions,
     Request,
     Selection,
     files,
     persistence,
 )
 from linker.ids import parse_gold
+from linker.linking.predictions import Predictions
 from linker.options import PRESETS, changed, preset
 from linker.readers import mentions
 from linker.training.data import collect
+from linker.training.pipeline import train
 from linker.types import GoldGroup, Passage
 
 
@@ -153,7 +154,7 @@ def test_short_forms_mean_the_same_wherever(model: Linker, items: list[Mention |
 def test_splitting_and_short_forms_can_be_switched_off(dictionary: Dictionary) -> None:
     options = changed(LinkerOptions(), {"text": {"abbreviations": False, "composites": "false"}})
     text = "Familial amyloid polyneuropathy (FAP)."
-    linker = Linker.train(dictionary, encoder="tfidf", options=options)
+    linker = train(dictionary, encoder="tfidf", options=options)
     fap, both = linker.link([document(text, "FAP"), "breast and ovarian cancer"], threshold=0)
     assert ids(fap) == ["MESH:D011125"]
     assert len(both.parts) == 1
@@ -275,7 +276,7 @@ def test_many_threads_link_like_one(model: Linker, items: list[Mention | Documen
 
 
 def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
-    trained = Linker.train(
+    trained = train(
         dictionary, encoder="tfidf", mentions=[Mention("sugar trouble", gold=parse_gold("D003924"))]
     )
     assert ids(trained.link("Sugar trouble")) == ["MESH:D003924"]
@@ -286,7 +287,7 @@ def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
 
 
 def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
-    trained = Linker.train(
+    trained = train(
         dictionary,
         encoder="tfidf",
         mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:300100"))],  # an old id
@@ -328,9 +329,7 @@ def test_names_out_of_annotated_mentions() -> None:
 
 def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictionary) -> None:
     given = [Mention("gaint sickness", gold=parse_gold("D003924"))]
-    trained = Linker.train(
-        dictionary, encoder="tfidf", mentions=given, corrections={"gaint": "giant"}
-    )
+    trained = train(dictionary, encoder="tfidf", mentions=given, corrections={"gaint": "giant"})
     assert trained.normalize("Gaint sickness") == "giant sickness"
     assert trained.seen.mentions == {"giant sickness"}
     for text in ("gaint sickness", "giant sickness"):
@@ -342,7 +341,7 @@ def test_corrections_reach_mentions_training_names_and_seen(dictionary: Dictiona
 def test_an_unknown_encoder_is_named(dictionary: Dictionary) -> None:
     message = r"--encoder nonsense: there is no such encoder; choose one of: .*tfidf"
     with pytest.raises(LinkerError, match=message):
-        Linker.train(dictionary, encoder="nonsense")
+        train(dictionary, encoder="nonsense")
 
 
 def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
@@ -350,7 +349,7 @@ def test_names_of_signs_alone_cannot_be_linked_to(tmp_path: Path) -> None:
     path.write_text("id\tname\nA:1\t???\n")
     message = "no name of the dictionary is left once normalised; check normalize.punctuation"
     with pytest.raises(LinkerError, match=message):
-        Linker.train(Dictionary.read(path), encoder="tfidf")
+        train(Dictionary.read(path), encoder="tfidf")
 
 
 # ------------------------------------------------------------------------------------------------------ saving, loading
@@ -361,7 +360,7 @@ def test_a_loaded_model_answers_the_same(
     dictionary: Dictionary, items: list[Mention | Document], sample: Path, tmp_path: Path, name: str
 ) -> None:
     given = list(mentions.read(sample.with_name("sample_documents.pubtator.txt")))
-    trained = Linker.train(
+    trained = train(
         dictionary,
         encoder="tfidf",
         mentions=given,
@@ -455,7 +454,7 @@ SEVERAL = (
 def several(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("several") / "d.tsv"
     path.write_text("\n".join(SEVERAL) + "\n")
-    return Linker.train(Dictionary.read(path), encoder="tfidf")
+    return train(Dictionary.read(path), encoder="tfidf")
 
 
 def found(linker: Linker, text: str, k: int = 1) -> list[list[str]]:

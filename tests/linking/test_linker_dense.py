@@ -32,6 +32,7 @@ from linker import (  # noqa: E402
 from linker.evaluation import protocols  # noqa: E402
 from linker.linking.folder import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
+from linker.training import pipeline  # noqa: E402
 from linker.training.settings import RunSettings  # noqa: E402
 from linker.types import Candidate, GoldGroup  # noqa: E402
 
@@ -103,7 +104,7 @@ def annotated(text: str, *ids: str) -> Mention:
 def train(
     dictionary: Dictionary, options: LinkerOptions, mentions: Sequence[Mention] = (), **others: Any
 ) -> Linker:
-    return Linker.train(
+    return pipeline.train(
         dictionary, encoder="transformer", mentions=mentions, options=options, **others
     )
 

@@ -19,6 +19,7 @@ from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Pred
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.training import fit_ranker
+from linker.training.pipeline import train
 from linker.training.settings import RunSettings
 from linker.types import GoldGroup
 
@@ -44,7 +45,7 @@ def options() -> LinkerOptions:
 
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary, options: LinkerOptions) -> Linker:
-    return Linker.train(dictionary, encoder="dan", options=options)
+    return train(dictionary, encoder="dan", options=options)
 
 
 def answers(model: Linker) -> list[tuple[str, float]]:
@@ -62,7 +63,7 @@ def test_a_dictionary_without_synonyms(
     (tmp_path / "d.tsv").write_text(
         "id\tname\nX:1\tone disease\nX:2\ttwo disease\nX:3\tthree illness\n"
     )
-    model = Linker.train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
+    model = train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
     assert {record["phase"] for record in model.history} == {"ground"}
     assert (
         "no concept has two names, and there are no annotated mentions: the list-wise phase is left out"
@@ -81,7 +82,7 @@ def test_words_that_are_not_known_leave_the_scale_as_it_is(
     )
     # not the words that an encoder is tried with
     words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))
-    generator = Linker.train(dictionary, encoder="dan", options=means, words=words).generator
+    generator = train(dictionary, encoder="dan", options=means, words=words).generator
     assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
 
 
@@ -125,7 +126,7 @@ def test_many_threads_link_like_one(model: Linker) -> None:
 
 def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions) -> None:
     words = WordVectors(["cancer", "breast", "of", "syndrome"], np.eye(4, 16, dtype=np.float32))
-    model = Linker.train(
+    model = train(
         dictionary,
         encoder="dan",
         options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}),
@@ -140,9 +141,7 @@ def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions
 def test_without_a_network_only_the_weight_of_characters_is_trained(
     dictionary: Dictionary, options: LinkerOptions
 ) -> None:
-    model = Linker.train(
-        dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}})
-    )
+    model = train(dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}}))
     assert [record["phase"] for record in model.history] == ["rank", "rank"]
     assert model.generator.sparse_weight > 0  # type: ignore[attr-defined]
     assert model.best_epoch == 2
@@ -159,10 +158,10 @@ def test_more_mentions_go_on_from_the_same_grounding(
     )
     few = changed(options, {"training": {"epochs": 0}})
     mentions = [Mention("rare29999 cancer", gold=(GoldGroup(("MESH:D001943",)),))]
-    first = Linker.train(
+    first = train(
         dictionary, encoder="dan", options=few, words=words, settings=RunSettings(tmp_path)
     )
-    again = Linker.train(
+    again = train(
         dictionary,
         encoder="dan",
         options=few,
@@ -180,7 +179,7 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
 ) -> None:
     for weight in (8, 2):
         few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}}, constants=True)
-        model = Linker.train(
+        model = train(
             dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
         )
         assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
@@ -197,19 +196,19 @@ def test_an_interrupted_training_goes_on(
             raise Stop
 
     with pytest.raises(Stop):
-        Linker.train(
+        train(
             dictionary,
             encoder="dan",
             options=options,
             settings=RunSettings(tmp_path, on_event=stop),
         )
-    again = Linker.train(
+    again = train(
         dictionary, encoder="dan", options=options, settings=RunSettings(tmp_path, resume=True)
     )
     assert answers(again) == answers(model)
     words = WordVectors(["cancer"], np.ones((1, 16), np.float32))
     with pytest.raises(LinkerError, match="words"):
-        Linker.train(
+        train(
             dictionary,
             encoder="dan",
             options=changed(options, {"dan": {"cca": False}}),
@@ -223,9 +222,9 @@ def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
     few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
     alone = changed(options, {"ground": {"prototype_weight": 0}}, constants=True)
     with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
-        Linker.train(few, encoder="dan", options=alone)
+        train(few, encoder="dan", options=alone)
     with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
-        Linker.train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))
+        train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))
 
 
 def test_another_dictionary_with_the_same_encoder(
@@ -263,7 +262,7 @@ def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
             raise Stop
 
     with pytest.raises(Stop):
-        Linker.train(
+        train(
             dictionary,
             encoder="dan",
             dev=dev,
@@ -272,11 +271,11 @@ def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
         )
     resumed = RunSettings(tmp_path, resume=True)
     with pytest.raises(LinkerError, match="of another training: development "):
-        Linker.train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
-    model = Linker.train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
+        train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
+    model = train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
     assert model.best_epoch >= 1
     with pytest.raises(LinkerError, match="--refit trains again on the mentions of --mentions"):
-        Linker.train(dictionary, encoder="dan", dev=dev, refit=True, options=options)
+        train(dictionary, encoder="dan", dev=dev, refit=True, options=options)
 
 
 # ---------------------------------------------------------------------------- others of its kind
@@ -288,7 +287,7 @@ def test_it_is_trained_with_mentions_saved_and_loaded(
 ) -> None:
     values = FEW if name == "fewshot" else QUICK
     options = changed(preset("default", name), values, constants=True)
-    model = Linker.train(dictionary, encoder=name, options=options, mentions=mentions)
+    model = train(dictionary, encoder=name, options=options, mentions=mentions)
     assert [(record["phase"], record["epoch"]) for record in model.history] == [
         ("ground", 1),
         ("ground", 2),
@@ -322,7 +321,7 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, dictionary: Dic
         {group: values for group, values in FEW.items() if group != "training"},
         constants=True,
     )
-    model = Linker.train(
+    model = train(
         dictionary, encoder=name, options=changed(options, {"training": {"device": "cpu"}})
     )
     assert {record["phase"] for record in model.history} == {"ground"}
@@ -339,7 +338,7 @@ def test_the_papers_settings_train(paper: str, dictionary: Dictionary) -> None:
         {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
         constants=True,
     )
-    model = Linker.train(dictionary, encoder=paper.removeprefix("paper-"), options=options)
+    model = train(dictionary, encoder=paper.removeprefix("paper-"), options=options)
     assert [record["phase"] for record in model.history] == ["ground"]
     best = model.link("louis-bar syndrome", threshold=0).parts[0].best
     assert best is not None

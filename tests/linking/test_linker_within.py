@@ -25,6 +25,7 @@ from linker.evaluation import protocols
 from linker.linking import linker as module
 from linker.linking.engine import Engine
 from linker.options import changed
+from linker.training.pipeline import train
 from linker.types import Concept, Document, GoldGroup, Name, Passage
 
 WORDS = (
@@ -67,7 +68,7 @@ def dictionary(concepts: Sequence[Concept]) -> Dictionary:
 
 def linker_of(names: Dictionary, like: Linker | None, *, dense: bool) -> Linker:
     """A linker of a dictionary, with the fitted encoders of another one."""
-    trained = Linker.train(names, encoder="tfidf")
+    trained = train(names, encoder="tfidf")
     sparse = trained.generator
     assert isinstance(sparse, SparseGenerator)
     if like:
@@ -157,7 +158,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Linker:
         "B:3\theart attack\tacute disease\tA:1\tT2\n"
         "B:4\trenal failure\tacute disease\tA:2\tT2\n"
     )
-    return Linker.train(Dictionary.read(path), encoder="tfidf")
+    return train(Dictionary.read(path), encoder="tfidf")
 
 
 def first(
@@ -268,7 +269,7 @@ D:3\tbreast tumor\tbreast tumours\t\tT3\t{}
 def two(folder: Path, xref: str = "") -> Linker:
     """Linker of two vocabularies, one of which refers to the other, or does not."""
     (folder / "two.tsv").write_text(TWO.format(xref))
-    return Linker.train(Dictionary.read(folder / "two.tsv"), encoder="static")
+    return train(Dictionary.read(folder / "two.tsv"), encoder="static")
 
 
 def confidences(linker: Linker, text: str, within: Selection) -> tuple[dict[str, float], bool]:

@@ -19,6 +19,7 @@ from linker.linking.requests import Answer, Request
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.ranker import MatchLists
 from linker.text.readings import PartWording, Wording
+from linker.training.pipeline import train
 from linker.types import ReadingKind
 
 ROWS = (
@@ -34,7 +35,7 @@ ROWS = (
 def linker(tmp_path_factory: pytest.TempPathFactory) -> Linker:
     path = tmp_path_factory.mktemp("lists") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
-    return Linker.train(Dictionary.read(path), encoder="tfidf")
+    return train(Dictionary.read(path), encoder="tfidf")
 
 
 def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:

@@ -28,6 +28,7 @@ from linker.projects.learning import (
 from linker.projects.marks import Mark, Place
 from linker.projects.store import Origin, created, document
 from linker.ranker.ranker import Judged, Ranker
+from linker.training.pipeline import train
 from linker.types import Activity, Decision, Document, GoldGroup, Mention, Passage
 
 ATAXIA, GAIT = "MESH:D001260", "vermillion gait"
@@ -35,7 +36,7 @@ ATAXIA, GAIT = "MESH:D001260", "vermillion gait"
 
 @pytest.fixture(scope="module")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 def lesson(text: str, identifier: str, number: int = 1) -> Lesson:

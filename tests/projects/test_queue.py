@@ -19,6 +19,7 @@ from linker.projects import store as rows
 from linker.projects.filtering import Filter
 from linker.projects.queue import Queue
 from linker.projects.store import Origin
+from linker.training.pipeline import train
 from linker.types import Decision
 
 TABLE = b"name\nataxia\ngout\nAtaxia\nbreast cancer\nzzzz\n"
@@ -35,7 +36,7 @@ MORE = {
 
 @pytest.fixture(scope="module")
 def linker(sample: Path) -> Linker:
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 class Reviewed:

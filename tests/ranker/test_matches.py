@@ -18,6 +18,7 @@ from linker.candidates.concepts import Candidates
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.ranker.words import Words, words_of
 from linker.text.normalize import normalize
+from linker.training.pipeline import train
 from linker.types import NAME_KINDS, GoldGroup
 
 ROWS = """id\tname\tsynonyms\tparents
@@ -86,7 +87,7 @@ class Described:
 
 @pytest.fixture(scope="module")
 def described(dictionary: Dictionary) -> Described:
-    return Described(Linker.train(dictionary, encoder="tfidf"))
+    return Described(train(dictionary, encoder="tfidf"))
 
 
 # ------------------------------------------------------------------------------------ by hand
@@ -213,7 +214,7 @@ def test_annotations_by_hand(dictionary: Dictionary) -> None:
     """Growth was annotated twice with D:1 and once with D:2, and a new name three times."""
     annotated = [("growth", "D:1")] * 2 + [("growth", "D:2"), *[("swollen lung", "D:2")] * 3]
     mentions = [Mention(text, gold=(GoldGroup((concept,)),)) for text, concept in annotated]
-    described = Described(Linker.train(dictionary, encoder="tfidf", mentions=mentions))
+    described = Described(train(dictionary, encoder="tfidf", mentions=mentions))
     names = [("D:1", "growth"), ("D:2", "growth"), ("D:0", "illness")]
     found = described.describe("growth", *names, scores=[1, 1, 0.5])
     log = math.log

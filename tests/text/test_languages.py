@@ -17,6 +17,7 @@ from linker.text.languages import named, without_accents
 from linker.text.mentions import TextRecipe
 from linker.text.normalize import PRESETS
 from linker.text.spelling import normal_form, normalized
+from linker.training.pipeline import train
 
 SAME = [  # languages, texts with one normal form
     ("de", "Anämie", "Anaemie", "Anamie", "ANÄMIE", "Ana\u0308mie"),
@@ -159,7 +160,7 @@ def test_a_model_links_by_the_rules_that_it_was_trained_by(tmp_path: Path) -> No
     table = tmp_path / "names.tsv"
     table.write_text("id\tname\nX:1\tLeberversagen\nX:2\tNierenversagen\nX:3\tAnämie\n", "utf-8")
     options = changed(preset("default", "tfidf"), {"text": {"language": "de"}})
-    linker = Linker.train(Dictionary.read(table), encoder="tfidf", options=options)
+    linker = train(Dictionary.read(table), encoder="tfidf", options=options)
     linker.save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert loaded.options.text.language == "de"

@@ -14,6 +14,7 @@ from linker.ranker import ranker as rankers
 from linker.ranker.matches import PLACE
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import fit_ranker
+from linker.training.pipeline import train
 from linker.training.settings import RunSettings
 from linker.types import Document, Gold, GoldGroup, Mention, Passage
 
@@ -39,7 +40,7 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
 
 @pytest.fixture(scope="module")
 def linker(dictionary: Dictionary) -> Linker:
-    return Linker.train(dictionary, encoder="tfidf")
+    return train(dictionary, encoder="tfidf")
 
 
 def right(linker: Linker, mention: Mention) -> list[list[tuple[str, ...]]]:
@@ -127,7 +128,7 @@ def same(judged: Judged) -> list[float]:
 
 def test_a_mention_is_not_known_from_its_own_fold(dictionary: Dictionary) -> None:
     mentions = [Mention(name, gold=one_of("D:4")) for name in NEW]
-    linker = Linker.train(dictionary, encoder="tfidf", mentions=mentions)
+    linker = train(dictionary, encoder="tfidf", mentions=mentions)
     assert all(same(fit_ranker.judged(linker, mentions)))
     apart = fit_ranker.folds(linker, dictionary, mentions, 0)
     assert same(apart) == [0] * 10
@@ -145,7 +146,7 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
         )
         for name in NEW
     ]
-    linker = Linker.train(dictionary, encoder="tfidf", mentions=documents)
+    linker = train(dictionary, encoder="tfidf", mentions=documents)
     assert all(same(fit_ranker.judged(linker, documents)))
     assert same(fit_ranker.folds(linker, dictionary, documents, 0)) == [0] * 20
 
@@ -222,7 +223,7 @@ def test_folds_of_an_encoder_that_knows_the_mentions_are_read_by_characters(
     fitting: Fitting, dictionary: Dictionary
 ) -> None:
     """The development mentions, which it has not seen, are read by itself."""
-    made = Linker.train(dictionary, encoder="static")
+    made = train(dictionary, encoder="static")
     learnt = dataclasses.replace(made, history=[{"phase": "rank", "epoch": 1}])
     for linker, *items in (
         (learnt, annotated(50), []),
@@ -271,7 +272,7 @@ def trained(dictionary: Dictionary, encoder: str, **mentions: list[Mention]) -> 
     """A linker whose ranker is finite, and what training says of the ranker."""
     said: list[str] = []
     settings = RunSettings(say=said.append)
-    linker = Linker.train(dictionary, encoder=encoder, settings=settings, **mentions)
+    linker = train(dictionary, encoder=encoder, settings=settings, **mentions)
     assert linker.ranker
     assert all(np.isfinite(values).all() for values in linker.ranker.weights.values())
     return linker, said[-1]
@@ -308,7 +309,7 @@ def test_mentions_whose_concept_is_no_candidate(
     odd = [Mention(f"odd disease {number}", gold=gold) for number in range(60)]
     if gold == one_of("X:1"):  # of mentions that are all unknown training says so
         odd.append(Mention("gout", gold=one_of("T:1")))
-    bare = Linker.train(fifty, encoder=encoder)
+    bare = train(fifty, encoder=encoder)
     asked = fit_ranker.judged(bare, [Mention("odd disease", gold=gold)])
     assert len(asked.right) >= DEPTH
     assert not asked.right.any()

@@ -68,7 +68,7 @@ class Log:
         trained: list[Any] = []
         settings = RunSettings(say=self.said.append, on_trained=trained.append)
         validate: Any = "validate"
-        linker = pipeline.train(plan, self.dictionary, mentions, dev, settings, validate)
+        linker = pipeline.run(plan, self.dictionary, mentions, dev, settings, validate)
         assert [one.ranker for one in trained] == ["a ranker"]  # once, before the refit
         return linker
 

@@ -18,7 +18,8 @@ from linker.encoders.base import PROBE
 from linker.encoders.static import StaticEncoder
 from linker.options import changed, preset
 from linker.training import release
-from linker.training.release import Changes
+from linker.training.pipeline import train
+from linker.training.release import Changes, update
 from linker.types import GoldGroup
 
 OLD = [
@@ -70,7 +71,7 @@ def answers(linker: Linker) -> list[Any]:
 def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Linker:
     """A linker of the old release; not to be changed."""
     dictionary = read(tmp_path_factory.mktemp("old"), OLD)
-    return Linker.train(dictionary, encoder=request.param, mentions=MENTIONS)
+    return train(dictionary, encoder=request.param, mentions=MENTIONS)
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def new(tmp_path: Path) -> Dictionary:
 
 def test_what_changed_is_counted(old: Linker, new: Dictionary) -> None:
     options = changed(old.options, {"index": {"kind": "exact"}})
-    linker, changes = old.renewed(new, index=options.index)
+    linker, changes = update(old, new, index=options.index)
     assert linker.options == options
     assert linker.ranker is old.ranker is not None
     assert list(linker.words.texts) != list(old.words.texts)  # of the names that it has now
@@ -118,7 +119,7 @@ def test_only_new_names_are_encoded(old: Linker, new: Dictionary) -> None:
         return encode(self, names, **settings)
 
     with mock.patch.object(StaticEncoder, "encode", spy):
-        linker, _ = old.renewed(new)
+        linker, _ = update(old, new)
     added = ["anaemia of zebras", "gouty arthritis", "high temperature"]
     assert sorted(set(encoded) - {*PROBE}) == added
     generator = linker.generator
@@ -131,17 +132,17 @@ def test_only_new_names_are_encoded(old: Linker, new: Dictionary) -> None:
 
 
 def test_the_answers_are_those_of_encoding_all_names_again(old: Linker, new: Dictionary) -> None:
-    linker, _ = old.renewed(new)
+    linker, _ = update(old, new)
     unknown = mock.patch.object(release, "_rows_of", lambda table, _: np.full(len(table), -1))
     with unknown:
-        anew, changes = old.renewed(new)
+        anew, changes = update(old, new)
     assert changes.names_reused == 0
     assert answers(linker) == answers(anew)
     assert [first[0][0] for first in answers(linker)[:3]] == ["D1", "D9", "D5"]
 
 
 def test_the_same_release_changes_nothing(old: Linker, tmp_path: Path) -> None:
-    for linker, changes in (old.renewed(), old.renewed(read(tmp_path, OLD))):
+    for linker, changes in (update(old), update(old, read(tmp_path, OLD))):
         assert answers(linker) == answers(old)
         assert (changes.names_added, changes.names_gone, changes.names_moved) == (0, 0, 0)
         assert (changes.concepts_added, changes.concepts_gone, changes.concepts_moved) == (0, 0, 0)
@@ -153,7 +154,7 @@ def test_the_same_release_changes_nothing(old: Linker, tmp_path: Path) -> None:
 
 
 def test_annotated_mentions_move_with_their_concepts(old: Linker, new: Dictionary) -> None:
-    linker, _ = old.renewed(new)
+    linker, _ = update(old, new)
     rows = [row for row, name in enumerate(linker.dictionary.names) if name == "hot and cold"]
     assert [linker.dictionary.name(row).concept_id for row in rows] == ["D9"]
     assert linker.dictionary.columns.names.annotated[rows].tolist() == [3]  # type: ignore[index]
@@ -170,7 +171,7 @@ def test_annotated_mentions_move_with_their_concepts(old: Linker, new: Dictionar
 
 
 def test_corrections_are_added(old: Linker) -> None:
-    linker, changes = old.renewed(mentions=[mention("podagra tumor", "D4")])
+    linker, changes = update(old, mentions=[mention("podagra tumor", "D4")])
     assert (changes.names_added, changes.names_reused) == (1, len(old.generator.table))
     (prediction,) = linker.link(["podagra tumor"], threshold=0)
     assert prediction.parts[0].candidates[0].concept_id == "D4"
@@ -185,7 +186,7 @@ def test_corrections_are_added(old: Linker) -> None:
 
 def test_ids_that_nothing_knows(old: Linker, new: Dictionary) -> None:
     with pytest.raises(LinkerError, match="knows the id of none of the 1 training mentions"):
-        old.renewed(new, [mention("x", "D77")])
+        update(old, new, [mention("x", "D77")])
 
 
 def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path: Path) -> None:
@@ -194,12 +195,12 @@ def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path
     if isinstance(linker.generator, HybridGenerator):
         assert linker.generator.vectors.dtype == np.float16
     linker.save(tmp_path / "model")  # over the arrays that it maps
-    assert answers(Linker.load(tmp_path / "model")) == answers(old.renewed(new)[0])
+    assert answers(Linker.load(tmp_path / "model")) == answers(update(old, new)[0])
 
 
 def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
     """Vectors of one release may be float32, though the new ones would be float16."""
-    old = Linker.train(read(tmp_path, OLD), encoder="static", options=preset("default", "static"))
+    old = train(read(tmp_path, OLD), encoder="static", options=preset("default", "static"))
     generator = old.generator
     assert isinstance(generator, HybridGenerator)
     vectors = np.asarray(generator.vectors, np.float32)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
+from linker.training.pipeline import train
 
 pytest.importorskip("fastapi")
 jsonschema = pytest.importorskip("jsonschema")
@@ -53,13 +54,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory, ontology: Callable[..., str]) 
     """A linker without confidence over two branches."""
     path = tmp_path_factory.mktemp("toy") / "toy.obo"
     path.write_text(ontology(*TERMS), encoding="utf-8")
-    return Linker.train(Dictionary.read(path), encoder="tfidf").with_ranker(None)
+    return train(Dictionary.read(path), encoder="tfidf").with_ranker(None)
 
 
 @pytest.fixture(scope="session")
 def sampled(sample: Path) -> Linker:
     """A linker of the bundled sample dictionary."""
-    return Linker.train(Dictionary.read(sample), encoder="tfidf")
+    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 @pytest.fixture(scope="session")
