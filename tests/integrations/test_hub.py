@@ -389,7 +389,7 @@ def test_python_takes_what_commands_take(
     monkeypatch.setenv("LINKER_MODEL", model)
     assert linker_of(None) is linker_of(model)
     asked = len(hub.requests)
-    assert link("PKU").parts[0].best.concept_id == "MESH:D010661"  # type: ignore[union-attr]
+    assert linker_of(None).link("PKU").parts[0].best.concept_id == "MESH:D010661"
     assert len(hub.requests) == asked
     spacy = pytest.importorskip("spacy")
     importlib.import_module("linker.integrations.spacy")
