@@ -26,6 +26,7 @@ from linker.linking import linker as module
 from linker.linking.engine import Engine
 from linker.options import changed
 from linker.training.pipeline import train
+from linker.training.release import update
 from linker.types import Concept, Document, GoldGroup, Name, Passage
 
 WORDS = (
@@ -379,6 +380,6 @@ def test_lists_hold_the_concepts_of_the_selection_alone(tiny: Linker) -> None:
     assert found[KIDNEY] == {c.concept_id for c in linked.parts[0].candidates} < found[None]
 
 
-def test_a_part_is_not_renewed(tiny: Linker) -> None:
-    with pytest.raises(LinkerError, match="renew the whole one"):
-        tiny.restricted(KIDNEY).renewed()
+def test_a_part_is_not_updated(tiny: Linker) -> None:
+    with pytest.raises(LinkerError, match="update the whole one"):
+        update(tiny.restricted(KIDNEY))

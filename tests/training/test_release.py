@@ -191,7 +191,7 @@ def test_ids_that_nothing_knows(old: Linker, new: Dictionary) -> None:
 
 def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path: Path) -> None:
     old.save(tmp_path / "model")
-    linker, _ = Linker.load(tmp_path / "model").renewed(new)
+    linker, _ = update(Linker.load(tmp_path / "model"), new)
     if isinstance(linker.generator, HybridGenerator):
         assert linker.generator.vectors.dtype == np.float16
     linker.save(tmp_path / "model")  # over the arrays that it maps
@@ -206,6 +206,6 @@ def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
     vectors = np.asarray(generator.vectors, np.float32)
     vectors[0] = 1e6
     wide = HybridGenerator(generator.sparse, generator.encoder, vectors, generator.sparse_weight)
-    linker, _ = dataclasses.replace(old, generator=wide).renewed(read(tmp_path, NEW))
+    linker, _ = update(dataclasses.replace(old, generator=wide), read(tmp_path, NEW))
     assert isinstance(linker.generator, HybridGenerator)
     assert linker.generator.vectors.max() == 1e6
