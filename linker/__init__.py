@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from linker.errors import InputError as InputError
     from linker.errors import LinkerError as LinkerError
     from linker.evaluation.run import evaluate as evaluate
-    from linker.explanation import Explanation as Explanation
     from linker.files import OpenFile as OpenFile
     from linker.integrations import load as load
     from linker.integrations.frames import link_column as link_column
     from linker.integrations.hub import push_to_hub as push_to_hub
     from linker.integrations.scikit import LinkTransformer as LinkTransformer
     from linker.linking.documents import Annotator as Annotator
+    from linker.linking.explanation import Explanation as Explanation
     from linker.linking.linker import Linker as Linker
     from linker.linking.predictions import Predictions as Predictions
     from linker.linking.requests import Request as Request
@@ -68,7 +68,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "RunSettings": "linker.training.settings",
     "Request": "linker.linking.requests",
     "OpenFile": "linker.files",
-    "Explanation": "linker.explanation",
+    "Explanation": "linker.linking.explanation",
     **dict.fromkeys(("Candidate", "Part", "Prediction"), "linker.types"),
     **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.types"),
     **dict.fromkeys(("Concept", "Decision", "Name"), "linker.types"),

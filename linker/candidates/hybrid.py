@@ -6,7 +6,6 @@ The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -24,14 +23,12 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
-from linker.explanation import Share
 
 INDEX = "index"  # the folder of an approximate index in a model folder
 VECTORS = "dense_names/vectors.npy"
 
 _SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
 _LARGEST = 1e30  # of λ, so that float32 holds the scores
-_MOST_WORDS = 40  # of a text whose words are left out one by one
 
 ENCODING = Lock()
 """Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
@@ -226,74 +223,3 @@ def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:
             "its weights are damaged, train again"
         )
     return vectors
-
-
-class Contributions:
-    """What each piece of one text gives to the score of a name.
-
-    Args:
-        generator: it scores the names.
-        text: in normal form.
-    """
-
-    def __init__(self, generator: Generator, text: str) -> None:
-        self._hybrid = generator if isinstance(generator, HybridGenerator) else None
-        self._sparse: Any = getattr(generator, "sparse", generator)
-        self._text, self._weights = text, self._sparse.encoder.encode([text])
-
-    def ngrams(self, row: int) -> list[Share]:
-        """The terms that text and name share, the largest product first; the sum is the score.
-
-        Args:
-            row: of the name in the name table.
-        """
-        return self._shares(self._weights.multiply(self._sparse.by_name[row]))
-
-    def unmatched(self, row: int) -> list[Share]:
-        """The terms of a name that the text lacks, each with the square of its weight.
-
-        The squares of all terms of a name sum to 1.
-
-        Args:
-            row: of the name in the name table.
-        """
-        name = self._sparse.by_name[row]
-        shared = name.multiply(self._weights != 0)
-        return self._shares((name - shared).power(2))
-
-    def _shares(self, values: csr_matrix) -> list[Share]:
-        """The terms of a matrix of one row, the largest value first."""
-        values = csr_matrix(values)
-        values.eliminate_zeros()
-        texts = self._sparse.encoder.terms(values.indices)
-        shares = map(Share, texts, values.data.astype(float).round(6).tolist())
-        return sorted(shares, key=lambda share: (-share.value, share.text))
-
-    def words(self, row: int) -> list[Share]:
-        """The words of the text, each with what the dense product loses without it.
-
-        The largest loss comes first. The losses do not sum to the product, as words depend on each
-        other. There are none without dense vectors, or where the text has very many words.
-
-        Args:
-            row: of the name in the name table.
-        """
-        if self._hybrid is None or not len(self._vectors):
-            return []
-        count = len(self._vectors)
-        products = self._hybrid.products(self._vectors, np.arange(count), np.full(count, row))
-        losses = products[0] - products[1:]
-        shares = map(Share, self._text.split(), losses.astype(float).round(6).tolist())
-        return sorted(shares, key=lambda share: -share.value)
-
-    @cached_property
-    def _vectors(self) -> Floats:
-        """The vector of the text, and those of the text without each of its words."""
-        words = self._text.split()
-        if self._hybrid is None or not 0 < len(words) <= _MOST_WORDS:
-            return np.empty((0, 0), np.float32)
-        shorter = [" ".join(words[:i] + words[i + 1 :]) for i in range(len(words))]
-        vectors = encode_names(self._hybrid.encoder, [self._text, *shorter])
-        if len(words) == 1:
-            vectors[1] = 0  # nothing is left
-        return vectors

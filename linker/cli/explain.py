@@ -31,11 +31,10 @@ def explain(options: SimpleNamespace) -> None:
     """Say why MENTION is linked as it is.
 
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
-    place in the hierarchy, the runners-up, and what the confidence rests on.
+    runners-up, and what the confidence rests on.
     """
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
-    from linker.outputs import explanation
 
     mention = options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     concept, k = options.concept, options.k
@@ -47,9 +46,9 @@ def explain(options: SimpleNamespace) -> None:
         explained = linker.explain(mention, concept=concept, document=document, k=k)
     with common.stdout() as file:
         if options.form == "json":
-            file.write(explanation.to_json(explained) + "\n")
+            file.write(explained.to_json() + "\n")
         else:
-            file.write(explanation.to_text(explained))
+            file.write(str(explained))
 
 
 def _document(path: str) -> Document:

@@ -24,9 +24,9 @@ from linker.decisions.records import (
 )
 from linker.decisions.store import Changes, DecisionStore, Seen
 from linker.errors import LinkerError, shown
-from linker.explanation import Explanation
 from linker.ids import counted, namespace
 from linker.linking import explaining
+from linker.linking.explanation import Explanation
 from linker.linking.linker import Linker
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, expanded

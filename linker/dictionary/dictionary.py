@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import ALTERNATIVE_ID, KINDS, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.explanation import Rule
 from linker.ids import counted, curie, namespace, normalized
 from linker.outputs import ObjectSource
 from linker.persistence import Strings
@@ -35,6 +35,13 @@ from linker.readers.languages import ENGLISH, Languages
 from linker.readers.mesh import Part
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS, Concept, Name, NameKind, Reference, Source
+
+Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
+"""What puts a candidate before another one, in the order in which it counts.
+
+Its probability by the ranker; its score; how often its name was annotated with it; that no other
+vocabulary lent the name; the kind of the name; its id.
+"""
 
 # Of names with equal scores, what annotators meant by a name beats what sources say of it.
 _FIRST_KINDS = ("training", "preferred", "exact")

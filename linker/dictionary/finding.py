@@ -10,18 +10,28 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker.dictionary.dictionary import Dictionary
-from linker.explanation import Doubt
 from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
 from linker.text.mentions import TextRecipe
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
+Doubt = Literal[
+    "other case",
+    "short form",
+    "annotated short form",
+    "unexplained short form",
+    "listed short form",
+]
+"""Why it is open what a text means: it is a name of the concept in other case only ("all"); a short
+form without a document, annotated with the concept or not; one that its document leaves open; or
+one that a list of short forms explains."""
 _CLASS_WORD = 0.02  # share of the dictionary's forms: a word in more of them names no disease
 _LONG_ENOUGH = 4  # letters of a short form that is believed where nothing else speaks for it
 _AROUND = string.punctuation + string.whitespace

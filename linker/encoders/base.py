@@ -68,10 +68,6 @@ class SparseEncoder(ABC):
     def encode(self, names: Sequence[str]) -> csr_matrix:
         """Encode names to float32 (len(names), terms)."""
 
-    def terms(self, columns: NDArray[np.int32]) -> list[str]:
-        """The texts of terms, for explanations, given their columns in encoded names."""
-        return [f"term {column}" for column in columns.tolist()]
-
     def unknown_terms(self, names: Sequence[str]) -> int:
         """Count the distinct terms of names that it did not learn; 0 where it cannot tell."""
         return 0

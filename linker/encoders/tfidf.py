@@ -104,16 +104,6 @@ class TfidfEncoder(SparseEncoder):
     def unknown_terms(self, names: Sequence[str]) -> int:
         return len(np.setdiff1d(self._grams(names)[1], self._terms))
 
-    def terms(self, columns: NDArray[np.int32]) -> list[str]:
-        base, texts = len(self._characters) + 2, []
-        for code in self._terms[columns].tolist():
-            text = ""
-            while code:
-                code, digit = divmod(code, base)
-                text = chr(self._characters[digit - 2]) + text  # see `_grams`
-            texts.append(text)
-        return texts
-
     def _counts(self, names: Sequence[str]) -> csr_matrix:
         """How often each known term stands in each name, float64 (len(names), terms)."""
         rows, grams = self._grams(names)

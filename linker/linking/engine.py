@@ -21,8 +21,7 @@ from linker import cancelling
 from linker.candidates.base import Generator, Ranked
 from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
-from linker.dictionary.finding import doubt
-from linker.explanation import Doubt
+from linker.dictionary.finding import Doubt, doubt
 from linker.linking.folder import Seen
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
 from linker.linking.requests import Answer, Request, Restrictions

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 
 from linker.candidates.base import Ranked
-from linker.candidates.hybrid import Contributions, HybridGenerator
+from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
+from linker.dictionary.dictionary import Rule
 from linker.errors import LinkerError, shorten
-from linker.explanation import (
+from linker.linking.engine import FLOOR, LIMITS, Engine, names_no_concept
+from linker.linking.explanation import (
     AskedConcepts,
     ColumnEffect,
     ExpandedForm,
@@ -30,11 +30,8 @@ from linker.explanation import (
     LookedUp,
     MatchedName,
     NamedConcept,
-    Rule,
     ScoreParts,
-    Share,
 )
-from linker.linking.engine import FLOOR, LIMITS, Engine, names_no_concept
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS
@@ -43,12 +40,8 @@ from linker.text.readings import PartWording, Wording
 from linker.text.spelling import normal_form
 from linker.types import SELECTION, Document, Mention, Selection, Span
 
-_NGRAMS = 10  # of a candidate
-_PATHS = 4
 _EFFECTS = 6  # columns that put the first candidate before another one
 _LEAST_EFFECT = 0.005  # log odds that two decimals show
-_SHARES = 8  # n-grams or words that are missing
-_MINIMUM = 1e-6  # difference that is shown
 _STATUS = {ALTERNATIVE: "alternative", OBSOLETE: "obsolete", MERGED: "merged"}
 _EXCLUDED = {
     "under": "it is not under {}",
@@ -250,11 +243,6 @@ class _Explainer:
             LIMITS[self._doubt] if self._doubt else None,
         )
 
-    @cached_property
-    def contributions(self) -> Contributions:
-        """What the pieces of the text give to the scores of names."""
-        return Contributions(self._engine.generator, self.form)
-
     def candidate(self, ranked: Ranked, place: int) -> ExplainedCandidate:
         """Explain one candidate, given its place in a ranking, from 0.
 
@@ -265,8 +253,6 @@ class _Explainer:
         dictionary, row = self._dictionary, int(ranked.names[place])
         concept, entry = int(ranked.concepts[place]), int(ranked.entries[place])
         name, annotated = dictionary.name(entry), dictionary.columns.names.annotated
-        parents = dictionary.hierarchy.parents([concept])[0].tolist()
-        ways = (dictionary.hierarchy.way_up(parent) for parent in parents[:_PATHS])
         match: dict[str, float] = {}
         if place < len(self._confidences):
             values = self._inputs[place, : len(COLUMNS)].tolist()
@@ -285,11 +271,6 @@ class _Explainer:
             ),
             self._score(ranked, place),
             self._confidence(place),
-            tuple(self.contributions.ngrams(row)[:_NGRAMS]),
-            tuple(self.contributions.words(row)),
-            tuple(tuple(_named(dictionary, row) for row in reversed(way)) for way in ways),
-            len(parents),
-            len(dictionary.hierarchy.children([concept])[0]),
             self._decided_by(ranked, place) if place else None,
             match,
             tuple(self._behind(place)),
@@ -417,17 +398,11 @@ def _concept(
     if not standing:
         return dataclasses.replace(explained, first_as=first_as)
     place, part = min(standing)
-    ranked, explainer = rankings[part], readings[best][part]
-    first, other = int(ranked.names[0]), int(ranked.names[place])
-    pieces = explainer.contributions
     return dataclasses.replace(
         explained,
         first_as=first_as,
         part=part,
-        candidate=explainer.candidate(ranked, place),
-        missing=_more(pieces.ngrams(first), pieces.ngrams(other)),
-        missing_words=_more(pieces.words(first), pieces.words(other)),
-        unmatched=tuple(pieces.unmatched(other)[:_SHARES]),
+        candidate=readings[best][part].candidate(rankings[part], place),
     )
 
 
@@ -443,13 +418,3 @@ def _excluded(engine: Engine, row: int) -> Iterator[str]:
                     yield _EXCLUDED[name].format(" or ".join(texts))
     if is_allowed and row not in engine.linkable:
         yield "nothing is left of its names in normal form"
-
-
-def _more(of_first: Sequence[Share], of_other: Sequence[Share]) -> tuple[Share, ...]:
-    """The pieces that give the first name more, with the difference, the largest first."""
-    differences: dict[str, float] = defaultdict(float)  # a word may stand twice in a mention
-    for shares, sign in ((of_first, 1), (of_other, -1)):
-        for share in shares:
-            differences[share.text] += sign * share.value
-    more = [Share(text, round(value, 6)) for text, value in differences.items() if value > _MINIMUM]
-    return tuple(sorted(more, key=lambda share: -share.value)[:_SHARES])

@@ -19,10 +19,10 @@ from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
-from linker.explanation import Explanation
 from linker.linking import explaining
 from linker.linking import folder as model_folder
 from linker.linking.engine import Engine
+from linker.linking.explanation import Explanation
 from linker.linking.folder import Seen
 from linker.linking.predictions import Predictions
 from linker.linking.ranking import DescribedBatch, batch_of

@@ -14,7 +14,6 @@ from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
-from linker.outputs import explanation
 from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (
     EXAMPLES,
@@ -88,11 +87,10 @@ def router(service: Service) -> APIRouter:
 
         def explained() -> str:
             explain, within = (decided or linker).explain, body.within
-            return explanation.to_json(
-                explain(
-                    body.mention, concept=body.concept, document=document, k=body.k, within=within
-                )
+            explained = explain(
+                body.mention, concept=body.concept, document=document, k=body.k, within=within
             )
+            return explained.to_json()
 
         return Response(await service.run(explained), media_type="application/json")
 

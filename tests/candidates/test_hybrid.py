@@ -17,14 +17,13 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
 from linker.candidates import base, hybrid, index
-from linker.candidates.hybrid import Contributions, HybridGenerator, encode_names
+from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.candidates.index import Hits, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.candidates.sparse_index import ExactPostings
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.text.normalize import normalize
-from linker.training.pipeline import train
 
 from .small import (
     WORD,
@@ -363,71 +362,3 @@ def test_loading_refuses_what_is_no_number(four: Dictionary, saved: Path, number
     (saved / "hybrid.json").write_text(json.dumps(numbers))
     with pytest.raises(DAMAGED):
         HybridGenerator.load(saved, four, TfidfEncoder, Endings)
-
-
-# ------------------------------------------------------------------- what pieces give to scores
-
-
-@pytest.fixture(scope="module")
-def static(sample: Path) -> HybridGenerator:
-    generator = train(Dictionary.read(sample), encoder="static").generator
-    assert isinstance(generator, HybridGenerator)
-    return generator
-
-
-@pytest.fixture(scope="module")
-def row(static: HybridGenerator) -> int:
-    return list(static.table.texts).index("ataxia telangiectasia")
-
-
-def weights(static: HybridGenerator, text: str) -> dict[str, float]:
-    encoder = static.sparse.encoder
-    vector = encoder.encode([text])
-    return dict(zip(encoder.terms(vector.indices), vector.data.tolist(), strict=True))
-
-
-def test_ngrams_are_the_products_of_the_weights(static: HybridGenerator, row: int) -> None:
-    ours, theirs = weights(static, TEXT), weights(static, "ataxia telangiectasia")
-    shares = Contributions(static, TEXT).ngrams(row)
-    expected = {text: ours[text] * theirs[text] for text in ours.keys() & theirs.keys()}
-    assert {share.text: share.value for share in shares} == pytest.approx(expected, abs=1e-5)
-    values = [share.value for share in shares]
-    assert values == sorted(values, reverse=True)
-    assert Contributions(static.sparse, TEXT).ngrams(row) == shares
-
-
-def test_unmatched_ngrams_are_those_of_the_name_alone(static: HybridGenerator, row: int) -> None:
-    theirs = weights(static, "ataxia telangiectasia")
-    shares = Contributions(static, TEXT).unmatched(row)
-    expected = {text: theirs[text] ** 2 for text in ("ata", "tax", "axi")}
-    assert {share.text: share.value for share in shares} == pytest.approx(expected, abs=1e-5)
-
-
-def test_words_are_left_out_one_by_one(static: HybridGenerator, row: int) -> None:
-    name = static.vectors[row].astype(np.float32)
-    whole, first, second = (
-        float(vector @ name) for vector in static.encoder.encode([TEXT, "atxia", "telangiectasia"])
-    )
-    shares = Contributions(static, TEXT).words(row)
-    assert {share.text: share.value for share in shares} == pytest.approx(
-        {"atxia": whole - second, "telangiectasia": whole - first}, abs=1e-4
-    )
-    (only,) = Contributions(static, "atxia").words(row)
-    assert (only.text, only.value) == ("atxia", pytest.approx(first, abs=1e-4))
-
-
-@pytest.mark.parametrize("text", ["", "word " * 41])
-def test_no_words_or_very_many_give_none(static: HybridGenerator, row: int, text: str) -> None:
-    assert Contributions(static, text).words(row) == []
-    assert Contributions(static.sparse, "two words").words(row) == []
-
-
-def test_within_a_part_rows_are_those_of_the_part(static: HybridGenerator, row: int) -> None:
-    concepts = np.zeros(int(static.table.concepts.max()) + 1, bool)
-    concepts[static.table.concepts_of(row)] = True
-    part = static.among(concepts)
-    place = list(part.table.texts).index("ataxia telangiectasia")
-    ours, theirs = Contributions(part, TEXT), Contributions(static, TEXT)
-    assert place != row
-    assert ours.words(place) == theirs.words(row)
-    assert ours.ngrams(place) == theirs.ngrams(row)

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker
-from linker.outputs.explanation import to_json, to_text
+from linker import Explanation, Linker
 
 Run = Callable[..., Any]
 TEXT = (
@@ -26,7 +25,7 @@ def model(trained: Path) -> Linker:
     return Linker.load(trained)
 
 
-@pytest.mark.parametrize(("form", "face"), [("text", to_text), ("json", to_json)])
+@pytest.mark.parametrize(("form", "face"), [("text", str), ("json", Explanation.to_json)])
 def test_formats(run: Run, trained: Path, model: Linker, form: str, face: Any) -> None:
     options = ("--model", trained, "--concept", "D007938", "-k", 2)
     result = run("explain", "atxia telangiectasia", *options, "--format", form)

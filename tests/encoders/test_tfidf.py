@@ -95,19 +95,6 @@ def test_slow_twin(options: TfidfOptions, names: list[str], queries: list[str]) 
     assert products == pytest.approx(np.array(dots), abs=1e-5)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@given(names=NAMES, queries=NAMES)
-@settings(max_examples=25)
-def test_terms_are_the_ngrams(options: TfidfOptions, names: list[str], queries: list[str]) -> None:
-    encoder = fitted(names, options)
-    known = {gram for name in names for gram in grams(name, options)}
-    for row, vector in enumerate(encoder.encode(queries)):
-        expected = known.intersection(grams(queries[row], options))
-        terms = encoder.terms(vector.indices)
-        # a word that is too short is padded
-        assert sorted(terms) == sorted(gram.ljust(options.ngram_min) for gram in expected)
-
-
 def test_unknown_characters_match_nothing() -> None:
     encoder = fitted(["fever", "flu"], TfidfOptions("char", 1, 3))
     assert not encoder.encode(["ΩΩΩ", "", "\ud800", "𝒳 ", "日本"]).toarray().any()

@@ -6,12 +6,6 @@ import { inWords } from "./confidence.js";
 import { byId, fill, make, percent, showingLatest } from "./elements.js";
 import { READ } from "./session.js";
 
-const MOST = 6; // pieces of a mention that are shown
-const TERMS = {
-  dense: "vectors",
-  sparse: "characters",
-  bonus: "bonus of a frequent name",
-};
 const KINDS = {
   exact: "a synonym",
   narrow: "a narrower name",
@@ -79,21 +73,10 @@ export function showReasons(entry, concept) {
 }
 
 function reasonsOf(explanation) {
-  const several = explanation.parts.length > 1;
   return [
     explanation.question && answer(explanation),
     sentences(explanation).map((text) => make("p", text)),
-    make(
-      "details",
-      make("summary", "The figures"),
-      explanation.question && figuresOfAnswer(explanation),
-      readings(explanation.readings),
-      explanation.parts.map((part) => [
-        several && make("h4", part.lookup.text),
-        figuresOfPart(part),
-      ]),
-      make("p.note", `Confidence: ${explanation.provenance}.`),
-    ),
+    make("details", make("summary", "The figures"), make("pre.figures", explanation.text)),
   ];
 }
 
@@ -162,79 +145,6 @@ function lostBy({ decided_by: rule, behind }) {
   return "the model takes all together for less probable";
 }
 
-function readings(all) {
-  const forms = all.flatMap((reading) => reading.expansions);
-  const sentences = new Set(forms.map(({ short, long }) => `${short} stands for ${long} here.`));
-  const line = ({ kind, lookups, first, won, confidence }) => {
-    const looked = lookups.map((lookup) => lookup.text).join(" | ");
-    const names = first.map((place) => place?.name ?? "none").join(" | ");
-    const share = confidence === null ? "" : `, ${percent(confidence)}`;
-    return make(won ? "li.won" : "li", `${READ[kind]} (“${looked}”): ${names}${share}`);
-  };
-  return [
-    [...sentences].map((text) => make("p", text)),
-    all.length > 1 && [make("h4", "Ways to read it"), make("ul", all.map(line))],
-  ];
-}
-
-function figuresOfPart(part) {
-  const [best, ...others] = part.candidates;
-  if (!best) return make("p", "No name of the dictionary is like it.");
-  return [
-    make("p", matchOf(best)),
-    make("p", confidenceOf(best, part)),
-    make("p", `Score ${sumOf(best.parts)}`),
-    best.ngrams.length > 0 && make("p", "Carried by ", shares(best.ngrams)),
-    make("ul", others.map((other) => make("li", `ahead of ${other.name} by ${lead(best, other)}`))),
-  ];
-}
-
-/** How far the first candidate is ahead of another one, or by which rule. */
-function lead(best, other) {
-  const rule = TIES[other.decided_by];
-  if (rule) return `${rule}, since the scores are equal`;
-  if (other.decided_by === "score") return `${number(best.parts.score - other.parts.score)} of score`;
-  const most = other.behind.slice(0, 2).map(({ says }) => says);
-  return `${percent(best.confidence)} to ${percent(other.confidence)}${most.length ? `: ${most.join("; ")}` : ""}`;
-}
-
-function matchOf({ name, matched }) {
-  const facts = [
-    `${matched.kind} name`,
-    matched.exact && "the same as the mention",
-    matched.source && `${matched.lent ? "lent by" : "of"} ${matched.source}`,
-    matched.annotated && `times annotated: ${matched.annotated}`,
-  ].filter(Boolean);
-  return `${name} was found by its name “${matched.text}” (${facts.join(", ")}).`;
-}
-
-function confidenceOf({ confidence }, { rejected, limit, none, missed }) {
-  if (confidence === null) return "The model has no confidence.";
-  const why = limit === null ? "" : `, at most ${percent(limit)} for a short form that nothing explains`;
-  const others =
-    `That the dictionary has no concept for it is ${percent(none)} probable, ` +
-    `that it has one which was not found ${percent(missed)}.`;
-  const answer = rejected ? "No concept is answered. The first one has" : "It has";
-  return `${answer} a confidence of ${percent(confidence)}${why}. ${others}`;
-}
-
-const number = (value) => value.toFixed(3);
-
-function sumOf(parts) {
-  const values = { ...parts, sparse: parts.sparse_weight * parts.sparse };
-  const terms = Object.keys(TERMS).filter((name) => values[name]);
-  const sum = terms.map((name) => `${number(values[name])} (${TERMS[name]})`).join(" + ");
-  return `${number(parts.score)} = ${sum || "0"}`;
-}
-
-/** Pieces of a mention, with visible blanks, and what each gives. */
-function shares(all) {
-  return all.slice(0, MOST).map(({ text, value }) => {
-    const piece = make("code", text.replaceAll(" ", "␣"));
-    return [make("span.share", piece, ` ${number(value)}`), " "];
-  });
-}
-
 /** Why the concepts that were asked for are not the first. */
 function answer({ question }) {
   const lines = question.concepts.map((concept) => {
@@ -247,15 +157,4 @@ function answer({ question }) {
     return `${name} has rank ${candidate.rank}; it lost because ${lostBy(candidate)}.${first}`;
   });
   return [make("h4", `Why not ${question.id}?`), lines.map((line) => make("p", line))];
-}
-
-/** How far the concepts that were asked for are behind. */
-function figuresOfAnswer({ question, parts }) {
-  return question.concepts
-    .filter(({ candidate }) => candidate?.rank > 1)
-    .map(({ name, candidate, missing, part }) => {
-      const [best] = parts[part].candidates;
-      const lacks = missing.length > 0 && [" It lacks ", shares(missing)];
-      return make("p", `${best.name} is ahead of ${name} by ${lead(best, candidate)}.`, lacks);
-    });
 }

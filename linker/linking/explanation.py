@@ -1,40 +1,25 @@
-"""Explanations as text for people, and as JSON."""
+"""Explanation: why a mention was answered as it was, as a record and as text."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from tabulate import tabulate
 
+from linker.dictionary.dictionary import Rule
+from linker.dictionary.finding import Doubt
 from linker.errors import shown
-from linker.explanation import (
-    ExplainedCandidate,
-    ExplainedConcept,
-    ExplainedPart,
-    ExplainedReading,
-    Explanation,
-    MatchedName,
-    NamedConcept,
-    Rule,
-    ScoreParts,
-    Share,
-)
 from linker.outputs import decimals
-from linker.types import Candidate
+from linker.types import Candidate, NameKind, Prediction, ReadingKind, Span
 
-_MOST_SHARES = 6  # n-grams or words that are shown
+SCHEMA = 1  # of the objects that `Explanation.to_dict` makes
 _LEAST = 1e-6  # of a probability whose log odds are shown
-_BLANK = "␣"  # of an n-gram
-_SHOWN = 5e-5  # of a difference, which four decimals show as 0.0001
 _CANDIDATE = ("rank", "concept", "name", "matched name", "score", "confidence")
 _EFFECT = ("what puts the first before it", "first", "this one", "log odds")
-_TERMS = {
-    "dense": "vectors",
-    "sparse": "characters",
-    "bonus": "bonus of a frequent name",
-}
 _DOUBTS = {  # of a text
     "other case": "is a name of the first candidate only in other case: that name is a short form",
     "short form": "is a short form, and no text says what it stands for",
@@ -56,19 +41,181 @@ _STATES = {
 }
 
 
-def to_json(explanation: Explanation) -> str:
-    """The whole record as an object of schema 1, in one line."""
-    return json.dumps(explanation.to_dict(), ensure_ascii=False)
+@dataclass(frozen=True, slots=True)
+class ScoreParts:
+    """The sum that a score is: what vectors, characters and frequency give.
+
+    `score` = `dense` + `sparse_weight` · `sparse` + `bonus`.
+    """
+
+    score: float
+    sparse: float  # the dot product of the n-grams of mention and name
+    dense: float | None = None  # the dot product of their vectors; None: the model has none
+    sparse_weight: float = 1.0  # λ
+    bonus: float = 0.0  # of a name that was annotated often
 
 
-def to_text(explanation: Explanation) -> str:
-    """What people read on a terminal; signs that cannot be printed are escapes."""
-    return "".join(f"{shown(line)}\n" for line in _lines(explanation))
+@dataclass(frozen=True, slots=True)
+class NamedConcept:
+    """A concept by its id and preferred name."""
+
+    concept_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedName:
+    """The name by which a concept was found."""
+
+    text: str
+    kind: NameKind
+    source: str  # the vocabulary or file that it came from; empty where the file does not say
+    lent: bool  # whether another vocabulary lent it to the dictionary
+    exact: bool  # whether it is the mention, both in normal form
+    annotated: int  # how often a mention of this form was annotated with the concept
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnEffect:
+    """A column of a described match, and how far it puts the first candidate before another one."""
+
+    name: str  # of `linker.ranker.matches.COLUMNS`
+    says: str  # what it says, in words
+    first: float  # the value of the first candidate
+    other: float  # that of the other one
+    log_odds: float  # that the first one would lose with the value of the other
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCandidate:
+    """A concept that was ranked, and why it stands where it does."""
+
+    rank: int  # from 1
+    concept_id: str
+    name: str  # preferred name
+    matched: MatchedName
+    parts: ScoreParts
+    confidence: float | None  # the probability that it is right; None: it has none
+    decided_by: Rule | None = None  # what puts the first candidate before it; None: it is first
+    # the columns that describe it, those that are 0 left out; none: the ranker did not see it
+    match: Mapping[str, float] = field(default_factory=dict)
+    behind: tuple[ColumnEffect, ...] = ()  # what puts the first before it, the largest effect first
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedForm:
+    """A short form of a mention, and where the document defines it."""
+
+    short: str
+    long: str
+    span: Span | None  # of the long form in the document; None: part of a compound definition
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """A text that was looked up in the dictionary."""
+
+    text: str
+    normalized: str  # the form by which names are compared
+    misspelt: str | None = None  # that form before a spelling list corrected it; None: it did not
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedReading:
+    """One way to read a mention, and what speaks for it."""
+
+    kind: ReadingKind
+    lookups: tuple[LookedUp, ...]  # one, or one for each part
+    expansions: tuple[ExpandedForm, ...]
+    won: bool
+    first: tuple[
+        NamedConcept | None, ...
+    ]  # the first concept of each lookup; None: there is no candidate
+    # the probability that all first concepts are right, before short forms limit it; the largest
+    # wins; None: there is no confidence
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPart:
+    """The answer for a mention, or for one part of a composite mention."""
+
+    lookup: LookedUp
+    candidates: tuple[ExplainedCandidate, ...]  # the best first
+    rejected: bool  # whether there is no answer, since that it has none is more probable than all
+    doubt: Doubt | None = None  # why the confidence has a limit; None: it has none
+    limit: float | None = None  # the most that the confidence can be
+    # the probability that the dictionary has no concept for it, or for the composite that it is a
+    # part of; None: unknown
+    none: float | None = None
+    missed: float | None = None  # that it has one, which is not among the candidates
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedConcept:
+    """Where a concept stands that was asked for, and why it is not first."""
+
+    concept_id: str
+    name: str
+    excluded: tuple[str, ...] = ()  # why it is no candidate at all: "it is not under MESH:D009369"
+    first_as: tuple[str, ...] = ()  # texts of other readings for which it is the first concept
+    part: int = 0  # which part of the mention it is compared for, from 0: where it stands highest
+    # None: excluded, or no name of it has an n-gram of the mention
+    candidate: ExplainedCandidate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedConcepts:
+    """The concept that was asked for."""
+
+    id: str  # as a CURIE
+    status: str  # "current", "alternative", "obsolete" or "merged"
+    concepts: tuple[ExplainedConcept, ...]  # the current ones that the id stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a mention was answered as it was."""
+
+    mention: str
+    document_id: str | None
+    readings: tuple[ExplainedReading, ...]  # the most usual first
+    parts: tuple[ExplainedPart, ...]  # of the reading that won
+    provenance: str  # of the confidence, in words
+    question: AskedConcepts | None = None
+    by_decision: Prediction | None = None  # what people made of the answer; None: nobody decided
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole record as an object that `json` can write, with its text."""
+        by = self.by_decision
+        record = {"schema": SCHEMA, **asdict(replace(self, by_decision=None)), "text": str(self)}
+        del record["by_decision"]
+        if by:
+            record["by_decision"] = {
+                "state": by.state,
+                "answer": [
+                    best and {"concept_id": best.concept_id, "name": best.name}
+                    for best in (part.best for part in by.parts)
+                ],
+                "decisions": [decision.to_dict() for decision in by.decisions],
+            }
+        return record
+
+    def to_json(self) -> str:
+        """The whole record as an object of schema 1, in one line."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return f"<Explanation {self.mention!r}: {_answer(self)}>"
+
+    def __str__(self) -> str:
+        """What people read on a terminal; signs that cannot be printed are escapes."""
+        return "".join(f"{shown(line)}\n" for line in _lines(self))
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
     yield f"Mention: {explanation.mention}"
-    yield f"Answer: {answer(explanation)}"
+    yield f"Answer: {_answer(explanation)}"
     yield from _decided(explanation)
     yield from ("", "Readings", *_indented(_readings(explanation.readings)))
     for number, part in enumerate(explanation.parts, 1):
@@ -115,13 +262,8 @@ def _of_part(part: ExplainedPart, explanation: Explanation) -> Iterator[str]:
         yield _limit(part)
     best, *others = part.candidates
     yield f"score {_sum_of(best.parts)}"
-    if best.ngrams:
-        yield f"carried by n-grams: {_shares(best.ngrams)}"
-    if best.words:
-        yield f"lost by vectors without a word: {_shares(best.words)}"
-    yield from (f"in the hierarchy: {way}" for way in _ways(best))
     for other in others:
-        yield from ("", f"ahead of {other.concept_id} by {difference(best, other)}")
+        yield from ("", f"ahead of {other.concept_id} by {_difference(best, other)}")
         effects = [
             (e.says, f"{e.first:.4g}", f"{e.other:.4g}", f"{e.log_odds:+.2f}") for e in other.behind
         ]
@@ -150,7 +292,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> 
     return [line.rstrip() for line in text.splitlines()]
 
 
-def answer(explanation: Explanation) -> str:
+def _answer(explanation: Explanation) -> str:
     """The concept of each part."""
     by = explanation.by_decision
     return _concepts(part.best for part in by.parts) if by else _of_model(explanation)
@@ -246,27 +388,23 @@ def _limit(part: ExplainedPart) -> str:
 
 def _sum_of(parts: ScoreParts) -> str:
     """A score as the sum that it is."""
-    weight = "" if parts.dense is None else f"{parts.sparse_weight:.4g} · "
-    written = {"sparse": f"{weight}{parts.sparse:.4f}"}
-    terms = [
-        f"{written.get(name, f'{value:.4f}')} ({_TERMS[name]})"
-        for name, value in parts.terms.items()
-    ]
+    terms = [f"{parts.sparse:.4f} (characters)"]
+    if parts.dense is not None:
+        terms = [f"{parts.dense:.4f} (vectors)", f"{parts.sparse_weight:.4g} · {terms[0]}"]
+    if parts.bonus:
+        terms.append(f"{parts.bonus:.4f} (bonus of a frequent name)")
     return f"{parts.score:.4f} = {' + '.join(terms)}"
 
 
-def difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
+def _difference(best: ExplainedCandidate, other: ExplainedCandidate) -> str:
     """How far the first candidate is ahead of another one, or by which rule."""
     if other.decided_by == "probability":
         odds = _log_odds(best.confidence) - _log_odds(other.confidence)
         return f"{odds:.2f} in log odds" if odds > 0 else "its probability without the limit"
     if other.decided_by not in (None, "score"):
         return f"{_tie(best.matched, other.matched, other.decided_by)}, since the scores are equal"
-    ahead = best.parts.ahead_of(other.parts)
-    terms = ", ".join(f"{value:+.4f} {_TERMS[name]}" for name, value in ahead.items())
-    lead = best.parts.score - other.parts.score
     unseen = "; the ranker weighs only the best by score" if best.match and not other.match else ""
-    return f"{'less than 0.0001' if lead < _SHOWN else f'{lead:.4f}'}: {terms}{unseen}"
+    return f"{best.parts.score - other.parts.score:.4f} of score{unseen}"
 
 
 def _log_odds(probability: float | None) -> float:
@@ -284,26 +422,6 @@ def _tie(first: MatchedName, second: MatchedName, rule: Rule) -> str:
         "kind": f"the kind of its name ({first.kind} before {second.kind})",
         "id": "its id, which comes first in order",
     }[rule]
-
-
-def _shares(pieces: Sequence[Share]) -> str:
-    """Pieces of a mention with what they give."""
-    return ", ".join(
-        f"{share.text.replace(' ', _BLANK)} {share.value:.3f}" for share in pieces[:_MOST_SHARES]
-    )
-
-
-def _ways(candidate: ExplainedCandidate) -> list[str]:
-    """The ways from a root to a concept, and how many concepts stand below it."""
-    lines = [
-        " > ".join([*(place.name for place in path), candidate.name]) for path in candidate.paths
-    ]
-    lines = lines or [f"{candidate.name}, which has no parent"]
-    if more := candidate.parents - len(candidate.paths):
-        lines.append(f"and by {more} further parent{'s' if more > 1 else ''}")
-    count = candidate.children
-    lines[0] += f" ({count or 'no'} direct {'child' if count == 1 else 'children'})"
-    return lines
 
 
 def _answers(explanation: Explanation) -> Iterator[str]:
@@ -332,13 +450,6 @@ def _about(concept: ExplainedConcept, parts: Sequence[ExplainedPart]) -> Iterato
         best = parts[concept.part].candidates[0]
         yield f"{title} has rank {other.rank:,}{of_part}, by its name {_matched(other.matched)}"
         yield f"score {_sum_of(other.parts)}"
-        yield f"{best.concept_id} is ahead by {difference(best, other)}"
-        for what, pieces in (
-            ("n-grams that give the first more", concept.missing),
-            ("words that give the first more, by vectors", concept.missing_words),
-            ("n-grams of its name that the mention lacks", concept.unmatched),
-        ):
-            if pieces:
-                yield f"{what}: {_shares(pieces)}"
+        yield f"{best.concept_id} is ahead by {_difference(best, other)}"
     if concept.first_as:
         yield f"it is first where the mention is read as {' or '.join(concept.first_as)}"
