@@ -103,9 +103,11 @@ def auroc(scores: ArrayLike, positive: ArrayLike) -> float:
     positive = np.asarray(positive, bool)
     if positive.all() or not positive.any():
         return float("nan")
-    from sklearn.metrics import roc_auc_score  # takes a second to import
-
-    return float(roc_auc_score(positive, _floats(scores)))
+    _, tied, counts = np.unique(_floats(scores), return_inverse=True, return_counts=True)
+    rank = (np.cumsum(counts) - (counts - 1) / 2)[tied]  # the mean rank of equal scores, from 1
+    among = positive.sum()
+    above = rank[positive].sum() - among * (among + 1) / 2
+    return float(above / (among * (len(positive) - among)))
 
 
 def selective_accuracy(confidences: ArrayLike, right: ArrayLike) -> Values:

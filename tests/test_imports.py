@@ -30,8 +30,7 @@ def run(*arguments: str, cwd: Path | None = None) -> str:
 def model(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imports") / "model"
     code = f"from linker import Dictionary, train; train(Dictionary.read({str(sample)!r})).save({str(folder)!r}); {REPORT}"
-    # the confidence is fitted with scikit-learn
-    assert set(run("-c", code).split()).isdisjoint(HEAVY - {"sklearn"})
+    assert set(run("-c", code).split()).isdisjoint(HEAVY)
     return folder
 
 

@@ -1,7 +1,4 @@
-"""A small model of probability: logistic regression on features and on their hinges.
-
-It is fitted with scikit-learn, kept as JSON, and used with numpy alone.
-"""
+"""A small model of probability: logistic regression on features and on their hinges."""
 
 from __future__ import annotations
 
@@ -49,21 +46,24 @@ class Logistic:
             right: (answers,), of which two at least are right, and two wrong.
             seed: of the folds by which the penalty is chosen.
         """
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.model_selection import GridSearchCV, StratifiedKFold
-
-        fewest = int(min(right.sum(), (~right).sum()))
         knots = tuple(map(_knots, values.T))
         columns = _columns(values, knots)
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale == 0] = np.inf  # what never changes says nothing
-        folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=seed)
-        model, tried = LogisticRegression(max_iter=1000), {"C": _PENALTIES}
-        search = GridSearchCV(model, tried, scoring="neg_log_loss", cv=folds)
-        of_scaled = search.fit((columns - mean) / scale, right).best_estimator_
-        fitted = of_scaled.coef_[0] / scale
-        bias = float(of_scaled.intercept_[0] - fitted @ mean)
-        return cls(tuple(features), knots, fitted, bias)
+        scaled, fold = (columns - mean) / scale, _folds(right, seed)
+
+        def held_out(penalty: float) -> float:
+            """The mean loss of each fold under weights that were fitted to the others."""
+            losses = []
+            for number in np.unique(fold):
+                known, held = fold != number, fold == number
+                weights = _weights(scaled[known], right[known], penalty)
+                losses.append(_loss(weights, scaled[held], right[held])[0] / held.sum())
+            return float(np.mean(losses))
+
+        weights = _weights(scaled, right, min(_PENALTIES, key=held_out))
+        fitted = weights[:-1] / scale
+        return cls(tuple(features), knots, fitted, float(weights[-1] - fitted @ mean))
 
     def probabilities(self, values: Floats) -> Floats:
         """The probability that each answer is right, (answers,), given (answers, features)."""
@@ -105,6 +105,37 @@ class Logistic:
         if not np.isfinite(numbers).all():
             raise ValueError("a number is not finite")
         return cls(names, knots, weights, bias)
+
+
+def _weights(values: Floats, right: NDArray[np.bool_], penalty: float) -> Floats:
+    """The weights, and last the bias, of the least loss · `penalty` + |weights|² / 2."""
+    from scipy.optimize import minimize  # which a model that is only used need not load
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        loss, slope = _loss(weights, values, right)
+        inner = np.append(weights[:-1], 0)  # the bias has no penalty
+        return penalty * loss + inner @ inner / 2, penalty * slope + inner
+
+    start = np.zeros(values.shape[1] + 1)
+    found: Floats = minimize(objective, start, jac=True, method="L-BFGS-B").x
+    return found
+
+
+def _loss(weights: Floats, values: Floats, right: NDArray[np.bool_]) -> tuple[float, Floats]:
+    """The sum of -log P of what is known, and its gradient."""
+    odds = values @ weights[:-1] + weights[-1]
+    miss = expit(odds) - right
+    loss = np.logaddexp(0, np.where(right, -odds, odds)).sum()
+    return float(loss), np.append(miss @ values, miss.sum())
+
+
+def _folds(right: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
+    """The fold of each answer; each has its share of the right ones and of the wrong ones."""
+    random, fold = np.random.default_rng(seed), np.zeros(len(right), np.int64)
+    count = min(_FOLDS, int(right.sum()), int((~right).sum()))
+    for group in (right, ~right):
+        fold[random.permutation(np.flatnonzero(group))] = np.arange(group.sum()) % count
+    return fold
 
 
 def _knots(values: Floats) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker.linking.logistic import Logistic
+from linker.linking.logistic import Logistic, _folds, _weights
 
 
 def test_a_probability_by_hand() -> None:
@@ -34,6 +34,26 @@ def test_a_curve_that_bends_is_learnt(fitted: tuple[Logistic, Any, Any]) -> None
     assert middle < 0.3
     assert left == pytest.approx(1 / (1 + math.exp(-2.5)), abs=0.1)
     assert right == pytest.approx(left, abs=0.1)
+
+
+@pytest.mark.parametrize("penalty", [0.003, 1.0])
+def test_the_weights_are_those_of_scikit_learn(penalty: float) -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(1)
+    values = random.normal(size=(400, 3))
+    right = random.random(400) < 1 / (1 + np.exp(1 - values @ [2.0, -1.0, 0.0]))
+    theirs = linear.LogisticRegression(C=penalty, max_iter=1000, tol=1e-8).fit(values, right)
+    expected = [*theirs.coef_[0], *theirs.intercept_]
+    assert _weights(values, right, penalty) == pytest.approx(expected, abs=1e-3)
+
+
+def test_folds_hold_a_share_of_either_kind() -> None:
+    right = np.arange(23) % 3 == 0
+    folds = _folds(right, 0)
+    for kind in (right, ~right):
+        counts = np.bincount(folds[kind], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert set(_folds(np.array([True, True, False, False, False]), 0)) == {0, 1}
 
 
 def test_features_with_few_values_have_lines() -> None:
