@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.lib import dense_runs
 from benchmarks.lib.dense_runs import KS, Configuration, Task
+from benchmarks.lib.plot import plot
 from benchmarks.lib.results import PLOTS, save
 from linker import metrics
 from linker.evaluation import protocols
-from linker.linking.plot import plot
 
 Runs = Mapping[int, dict[str, Any]]
 """The figures of the runs of a configuration by seed."""

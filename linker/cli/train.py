@@ -3,7 +3,6 @@ it can train."""
 
 from __future__ import annotations
 
-import importlib
 import os
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from linker.cli import common, progress, reading, settings
 from linker.cli import options as o
-from linker.errors import LinkerError, needing
+from linker.errors import LinkerError
 from linker.integrations import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -151,8 +150,6 @@ def _check_trained(checkpoints: Path, resume: bool) -> None:
     """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
     from linker.training.settings import check_folder
 
-    with needing("training", "dense"):
-        importlib.import_module("matplotlib")
     if message := check_folder(checkpoints, resume):
         common.say(message)
 

@@ -30,7 +30,7 @@ with needing("a model that is no folder, but one of the Hugging Face hub,", "hub
 
 logger = logging.getLogger(__name__)
 
-_KINDS = (".json", ".jsonl", ".npy", ".png", ".safetensors", ".txt")  # of the files of a model
+_KINDS = (".json", ".jsonl", ".npy", ".safetensors", ".txt")  # of the files of a model
 _PICKLES = (".bin", ".ckpt", ".joblib", ".pickle", ".pkl", ".pt", ".pth")
 
 

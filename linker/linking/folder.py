@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
-from linker.linking import plot
 from linker.linking.card import CARD, card
 from linker.linking.spans import SpanModel
 from linker.options import restored
@@ -29,10 +27,8 @@ from linker.ranker.words import Words
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
 
-logger = logging.getLogger(__name__)
-
 _DICTIONARY, _SEEN, _SPELLING = "dictionary", "seen.json", "spelling.json"
-_HISTORY, _PLOT, _SPANS = "training.jsonl", "training.png", "spans.json"
+_HISTORY, _SPANS = "training.jsonl", "spans.json"
 _RANKER, _WORDS = "ranker", "words"  # a model without a ranker has neither
 
 
@@ -81,7 +77,8 @@ def write(folder: Path, linker: Linker) -> None:
         persistence.save_arrays(folder / _WORDS, linker.words.arrays())
     (folder / CARD).write_text(card(linker), "utf-8")
     if linker.history:
-        _write_history(folder, linker.history)
+        lines = [json.dumps(dict(record)) + "\n" for record in linker.history]
+        (folder / _HISTORY).write_text("".join(lines), "utf-8")
 
 
 def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> None:
@@ -103,15 +100,6 @@ def described_index(folder: Path) -> str:
     """A line on the index of a model folder; empty where there is none."""
     record = ann.load_record(folder / hybrid.INDEX)
     return record.summary if record else ""
-
-
-def _write_history(folder: Path, history: Sequence[Mapping[str, Any]]) -> None:
-    lines = [json.dumps(dict(record)) + "\n" for record in history]
-    (folder / _HISTORY).write_text("".join(lines), "utf-8")
-    try:
-        plot.plot(history, folder / _PLOT)
-    except LinkerError as error:  # matplotlib is not installed
-        logger.warning("%s is left out: %s", _PLOT, error)
 
 
 def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linker.errors import needing
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -42,12 +40,9 @@ def plot(history: History, path: Path) -> None:
             `dev_acc1`, `dev_acc5`, `candidate_recall`, `gold_share`, `dev_map`,
             `dev_loss`, `sparse_weight`. A panel without a value is left out.
         path: the file.
-
-    Raises:
-        LinkerError: matplotlib is not installed.
     """
-    with needing("a plot", "dense"):
-        from matplotlib.figure import Figure
+    from matplotlib.figure import Figure
+
     measured = {key for record in history for key in record}
     panels = [title for title, labels in _PANELS.items() if not measured.isdisjoint(labels)]
     panels = panels or ["no epochs"]
