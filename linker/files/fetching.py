@@ -1,7 +1,7 @@
 """Fetching files of the web into a cache, each with a record beside it by which it is verified.
 
-A download that breaks off is kept beside its target, and goes on from there where the server says
-that the file is still the same. One process at a time fetches into a folder.
+One process at a time fetches into a folder. Here are also the errors of the Hugging Face hub, which
+has a cache of its own, in one sentence each.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ import contextlib
 import json
 import logging
 import os
-import re
 import shutil
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from linker import files
-from linker.errors import LinkerError
-from linker.files import replacing, verified
+from linker.errors import LinkerError, shorten
+from linker.files import replacing
 
 logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 16  # bytes written at a time
 _WAIT = 30  # seconds for the next bytes of a server
-_BEGUN = re.compile("([0-9]+) (.+)")  # beside a part: the bytes of the whole file, and its state
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +41,6 @@ class Fetched:
     last_modified: str
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file to fetch.
-
-    Args:
-        address: where it is.
-        path: where it goes; a folder of its own.
-        packed: whether it is the file of this name in a zip archive.
-        remedy: what to do where it cannot be fetched.
-        release: tells the release that the file states; raises LinkerError for a wrong file.
-        title: what is said of it, with its size, before it comes.
-    """
-
-    address: str
-    path: Path
-    packed: bool
-    remedy: str
-    release: Callable[[Path], str]
-    title: str
-
-    def beside(self, suffix: str) -> Path:
-        """A file that is kept beside it."""
-        return self.path.with_name(f"{self.path.name}.{suffix}")
-
-
 def cache() -> Path:
     """The folder of the cache: $LINKER_CACHE, else that of this system."""
     import pooch
@@ -78,20 +52,39 @@ def record(path: Path) -> Fetched | None:
     """The record of a file in the cache; None where the file or its record is not there."""
     with contextlib.suppress(OSError, ValueError, TypeError):
         if path.is_file():
-            return Fetched(**json.loads(path.with_name(f"{path.name}.json").read_bytes()))
+            return Fetched(**json.loads(_note(path).read_bytes()))
     return None
+
+
+def _note(path: Path) -> Path:
+    """Where the record of a file stands."""
+    return path.with_name(f"{path.name}.json")
 
 
 def is_intact(path: Path, fetched: Fetched) -> bool:
     """Whether a file is still what was fetched."""
-    return verified.has_checksum(path, fetched.sha256, trust=True)
+    return files.sha256(path) == fetched.sha256
 
 
-def fetch(wanted: Download, *, progress: bool = False) -> tuple[Fetched | None, Fetched]:
+def fetch(
+    address: str,
+    path: Path,
+    release: Callable[[files.Pathlike], str],
+    *,
+    packed: bool,
+    remedy: str,
+    title: str,
+    progress: bool = False,
+) -> tuple[Fetched | None, Fetched]:
     """Fetch a file, unless the server says that the one in the cache is still the same.
 
     Args:
-        wanted: the file.
+        address: where it is.
+        path: where it goes; a folder of its own.
+        release: tells the release that the file states; raises LinkerError for a wrong file.
+        packed: whether it is the file of this name in a zip archive.
+        remedy: what to do where it cannot be fetched.
+        title: what is said of it, with its size, before it comes.
         progress: whether to show a bar.
 
     Returns:
@@ -100,131 +93,99 @@ def fetch(wanted: Download, *, progress: bool = False) -> tuple[Fetched | None, 
     Raises:
         LinkerError: the file cannot be fetched or written, or is not what it should be.
     """
-    path = wanted.path
+    import requests
+    from urllib3.exceptions import HTTPError
+
     with files.writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.locking(path.parent, wait=True):
             before = record(path)
-            if before and (before.address != wanted.address or not is_intact(path, before)):
+            if before and (before.address != address or not is_intact(path, before)):
                 before = None
-            headers = _download(wanted, before, progress)
-            return before, before if before and not headers else _keep(wanted, headers)
+            headers = {"Accept-Encoding": "identity"}
+            if before:
+                states = {"If-None-Match": before.etag, "If-Modified-Since": before.last_modified}
+                headers |= {name: state for name, state in states.items() if state}
+            try:
+                with requests.get(address, headers=headers, stream=True, timeout=_WAIT) as answer:
+                    if before and answer.status_code == 304:
+                        return before, before
+                    return before, _kept(answer, address, path, release, packed, title, progress)
+            except (requests.RequestException, HTTPError) as error:
+                why = f"the connection fails ({type(error).__name__})"
+            except LinkerError as error:
+                why = str(error)
+            raise LinkerError(f"{address}: {why}; {remedy}")
 
 
-def _download(wanted: Download, before: Fetched | None, progress: bool) -> Mapping[str, str]:
-    """Get a file, or what is missing of it; the headers, or none where it is still as `before`."""
-    import requests
-    from urllib3.exceptions import HTTPError
-
-    part, state = wanted.beside("part"), wanted.beside("part.state")
-    begun = part.is_file() and state.is_file() and _BEGUN.fullmatch(state.read_text("latin-1"))
-    wishes, start, rest = {"Accept-Encoding": "identity"}, 0, ""
-    if begun:
-        start, size = part.stat().st_size, int(begun[1])
-        wishes |= {"Range": f"bytes={start}-", "If-Range": begun[2]}
-        rest = f"bytes {start}-{size - 1}/{size}"
-    elif before:
-        states = {"If-None-Match": before.etag, "If-Modified-Since": before.last_modified}
-        wishes |= {name: value for name, value in states.items() if value}
-    try:
-        with requests.get(wanted.address, headers=wishes, stream=True, timeout=_WAIT) as answer:
-            headers, goes_on = answer.headers, answer.status_code == 206
-            came = headers.get("Content-Range"), _state(headers)
-            if begun and (answer.status_code == 416 or (goes_on and came != (rest, begun[2]))):
-                state.unlink()  # no rest of this file, or not from this byte on: begin anew
-                return _download(wanted, before, progress)
-            if before and answer.status_code == 304:
-                return {}
-            length = headers.get("Content-Length", "")
-            if answer.status_code != (206 if begun and goes_on else 200):
-                why = f"the server answers {answer.status_code} {answer.reason}"
-            elif "html" in headers.get("Content-Type", ""):
-                why = "a page of HTML comes in its place, as where a CAPTCHA or a log-in is wanted"
-            elif not (goes_on or length.isdecimal() or answer.raw.chunked):
-                why = "the server does not say how long the file is"
+def _kept(
+    answer: Any,
+    address: str,
+    path: Path,
+    release: Callable[[files.Pathlike], str],
+    packed: bool,
+    title: str,
+    progress: bool,
+) -> Fetched:
+    """Check what a server sends, put it into the cache, and write its record; see `fetch`."""
+    headers = answer.headers
+    length = headers.get("Content-Length", "")
+    if answer.status_code != 200:
+        raise LinkerError(f"the server answers {answer.status_code} {answer.reason}")
+    if "html" in headers.get("Content-Type", ""):
+        why = "a page of HTML comes in its place, as where a CAPTCHA or a log-in is wanted"
+        raise LinkerError(why)
+    if not (length.isdecimal() or answer.raw.chunked):
+        raise LinkerError("the server does not say how long the file is")
+    size = int(length) if length.isdecimal() else None
+    told = "size not stated" if size is None else f"{size:,} bytes"
+    logger.warning("%s; fetching it (%s) from %s", title, told, address)
+    with files.write_binary_aside(path) as file:
+        try:
+            if packed:
+                with tempfile.TemporaryFile() as archive:
+                    _save(answer, archive, size, progress)
+                    _unpack(archive, path.name, file)
             else:
-                if not goes_on:
-                    start, size = 0, int(length) if length.isdecimal() else 0
-                _save(answer, wanted, start, size, progress)
-                return headers
-    except (requests.RequestException, HTTPError) as error:
-        why = f"the connection fails ({type(error).__name__})"
-        if part.is_file() and (size := part.stat().st_size):
-            why += f" after {size:,} bytes, from which the same command can go on"
-    raise LinkerError(f"{wanted.address}: {why}; {wanted.remedy}")
-
-
-def _state(headers: Mapping[str, str]) -> str:
-    """What the server calls the state of a file; empty where it does not say."""
-    return headers.get("ETag") or headers.get("Last-Modified", "")
-
-
-def _save(answer: Any, wanted: Download, start: int, size: int, progress: bool) -> None:
-    """Write what comes to the part, and beside it how long the file is and its state.
-
-    Args:
-        answer: of the server.
-        wanted: the file.
-        start: the bytes of the part that stay, to which those that come are added.
-        size: the bytes of the whole file; 0 where that is not known.
-        progress: whether to show a bar.
-    """
-    import requests
-    from tqdm import tqdm
-
-    part, state = wanted.beside("part"), wanted.beside("part.state")
-    told = f"{size:,} bytes" if size else "size not stated"
-    logger.warning("%s; fetching it (%s) from %s", wanted.title, told, wanted.address)
-    if size - start > (free := shutil.disk_usage(part.parent).free):
-        want = f"{size - start:,} bytes are to come, and {free:,} are free"
-        raise LinkerError(f"{part.parent}: {want}; set LINKER_CACHE to a folder with more")
-    bar = tqdm(total=size or None, initial=start, unit="B", unit_scale=True, disable=not progress)
-    with open(part, "ab" if start else "wb") as file, bar:
-        if not start:  # after the old part is gone
-            state.write_text(f"{size} {_state(answer.headers)}" if size else "", "latin-1")
-        # as it was sent, also where that is packed: the length and the range are of these bytes
-        for block in answer.raw.stream(_BLOCK, decode_content=False):
-            file.write(block)
-            bar.update(len(block))
-    if size and part.stat().st_size != size:
-        raise requests.ConnectionError
-
-
-def _keep(wanted: Download, headers: Mapping[str, str]) -> Fetched:
-    """Give a finished download its name, and write its record."""
-    part, note = wanted.beside("part"), wanted.beside("json")
-    try:
-        if wanted.packed:
-            _unpack(part, wanted.path.name)
-        release = wanted.release(part)
-    except LinkerError as error:
-        part.unlink()
-        why = f"the file that comes is another one: {error}"
-        raise LinkerError(f"{wanted.address}: {why}; {wanted.remedy}") from None
+                _save(answer, file, size, progress)
+            file.seek(0)
+            stated = release(files.OpenFile(file, path.name))
+        except LinkerError as error:
+            raise LinkerError(f"the file that comes is another one: {error}") from None
+        _note(path).unlink(missing_ok=True)  # a file without a record is fetched again
     fetched = Fetched(
-        wanted.address,
-        files.sha256(part),
-        part.stat().st_size,
+        address,
+        files.sha256(path),
+        path.stat().st_size,
         datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        release,
+        stated,
         headers.get("ETag", ""),
         headers.get("Last-Modified", ""),
     )
-    note.unlink(missing_ok=True)  # a file without a record is fetched again
-    part.replace(wanted.path)
-    wanted.beside("part.state").unlink(missing_ok=True)
-    with files.write_aside(note) as file:
-        json.dump(asdict(fetched), file, indent=1)
+    with files.write_aside(_note(path)) as note:
+        json.dump(asdict(fetched), note, indent=1)
     return fetched
 
 
-def _unpack(archive: Path, name: str) -> None:
-    """Put the file of this name, in whatever folder of a zip archive, in the archive's place."""
+def _save(answer: Any, file: IO[bytes], size: int | None, progress: bool) -> None:
+    """Write what comes as it was sent, also where that is packed."""
+    import requests
+    from tqdm import tqdm
+
+    with tqdm(total=size, unit="B", unit_scale=True, disable=not progress) as bar:
+        for block in answer.raw.stream(_BLOCK, decode_content=False):
+            bar.update(file.write(block))
+    if size is not None and file.tell() != size:
+        raise requests.ConnectionError
+
+
+def _unpack(archive: IO[bytes], name: str, file: IO[bytes]) -> None:
+    """Write the file of this name, in whatever folder of a zip archive it is."""
     import zipfile
     import zlib
 
     try:
-        with zipfile.ZipFile(archive) as packed, files.write_binary_aside(archive) as file:
+        with zipfile.ZipFile(archive) as packed:
             member = next(m for m in packed.namelist() if m.rpartition("/")[2] == name)
             with packed.open(member) as source:
                 shutil.copyfileobj(source, file)
@@ -232,3 +193,59 @@ def _unpack(archive: Path, name: str) -> None:
         raise LinkerError(f"it is no zip archive that holds {name}") from None
     except (zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise LinkerError(f"{name} in it cannot be unpacked ({error})") from None
+
+
+@contextlib.contextmanager
+def asking_hub(name: str, start: str, instead: str) -> Iterator[None]:
+    """Turn what goes wrong while files of the hub are fetched into a `LinkerError`.
+
+    Args:
+        name: the id of the repository.
+        start: of the message.
+        instead: what to do with a folder DIR that was fetched elsewhere.
+    """
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    try:
+        with quiet_hub():
+            yield
+    except LinkerError:
+        raise
+    except (LocalEntryNotFoundError, ConnectionError) as error:
+        raise LinkerError(
+            f"{start} the Hugging Face hub cannot be reached ({reason(error)}); "
+            f"where there is a network, run hf download {name} --local-dir DIR, and {instead}"
+        ) from error
+    except HFValidationError as error:
+        raise LinkerError(
+            f"{start} an id on the Hugging Face hub looks like NAME or OWNER/NAME"
+        ) from error
+    except Exception as error:  # the hub and its client raise many kinds
+        raise LinkerError(
+            f"{start} the Hugging Face hub does not give it ({reason(error)}); "
+            "is it spelt right? For a private one, run hf auth login"
+        ) from error
+
+
+@contextlib.contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Keep progress bars and reports of the hub off the terminal; errors are still raised."""
+    from huggingface_hub import utils
+
+    hub: Any = utils  # not annotated for type checkers
+    level, had_bars = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
+    hub.logging.set_verbosity(logging.ERROR)
+    hub.disable_progress_bars()
+    try:
+        yield
+    finally:
+        hub.logging.set_verbosity(level)
+        if had_bars:
+            hub.enable_progress_bars()
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what the first cause of an error says."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return shorten(next(iter(str(error).strip().splitlines()), type(error).__name__), 200)

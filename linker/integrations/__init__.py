@@ -6,8 +6,9 @@ import functools
 import os
 from pathlib import Path
 
+from linker import persistence
 from linker.errors import LinkerError
-from linker.files import Pathlike, verified
+from linker.files import Pathlike
 from linker.linking.linker import Linker
 
 DEFAULT_MODEL = "linker-model"
@@ -76,7 +77,7 @@ def linker_of(model: Model) -> Linker:
         return model
     named = str(model or default_model())
     folder = fetched(named) if named.startswith(HUB) else Path(named).absolute()
-    state = verified.state(folder / "manifest.json") or {}
+    state = persistence.state(folder / "manifest.json") or {}
     return _loaded(folder, tuple(state.values()))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from linker import persistence
 from linker.errors import LinkerError, needing, shown
 from linker.files import Pathlike
+from linker.files.fetching import asking_hub, quiet_hub, reason
 from linker.linking.card import CARD, card, check_licences
 from linker.linking.linker import Linker
 from linker.persistence import MANIFEST
@@ -25,8 +26,6 @@ from linker.version import VERSION
 with needing("a model that is no folder, but one of the Hugging Face hub,", "hub"):
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
     from huggingface_hub.errors import RevisionNotFoundError
-
-    from linker.files.hub import asking, quiet, reason
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ def fetched(name: str, revision: str | None, token: str | None, cache: Pathlike 
             f"{shown(name)}: there is no such folder, and a model on the Hugging Face hub is "
             "called USER/NAME"
         )
-    with asking(name, f"{name}:", "load DIR"):
+    with asking_hub(name, f"{name}:", "load DIR"):
         folder = _downloaded(name, {"revision": revision, "token": token, "cache_dir": cache})
     try:
         persistence.load(folder, "model", lambda *_: None)
@@ -144,7 +143,7 @@ def push_to_hub(
         folder = Path(parent) / "model"
         _save(linker, folder, name)
         try:
-            with quiet():
+            with quiet_hub():
                 api.create_repo(name, private=private, exist_ok=True)
                 if revision:
                     api.create_branch(name, branch=revision, exist_ok=True)

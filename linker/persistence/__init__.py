@@ -1,11 +1,16 @@
-"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, without pickles."""
+"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, without pickles.
+
+The checksums of large files are remembered, so that one that stays the same is read only once: that
+a file of this path, size, inode and times had this checksum. It stands in the user's cache folder;
+where that cannot be read or written, all files are checked every time.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
-import re
+import os
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,7 +20,7 @@ from numpy.typing import NDArray
 
 from linker import files
 from linker.errors import LinkerError, shorten
-from linker.files import replacing, verified
+from linker.files import replacing
 from linker.persistence.columns import Strings as Strings
 from linker.persistence.columns import StringsBuilder as StringsBuilder
 from linker.persistence.columns import check_lists as check_lists
@@ -26,13 +31,12 @@ CONFIG, MANIFEST = "config.json", "manifest.json"
 TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
-_HEADER = re.compile(  # of .npy files; numpy parses it as Python, of which hostile ones are costly
-    rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>[<>|][biufSU]\d+)', "
-    rb"'fortran_order': (?P<fortran>False|True), 'shape': \((?P<shape>[\d, ]*)\), \} *\n",
-    re.DOTALL,
-)
-_HEADER_LIMIT = 4096  # bytes
 _CHANGED = "the folder was changed, train or save it again"
+
+LARGE = 16 << 20  # bytes; smaller files are checked every time
+_SETTLED = 2_000_000_000  # ns; of a file that was changed just now a later change may not be seen
+_MOST = 1000  # files that are remembered
+_FIELDS = ("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")  # change with a file's content
 
 _Value = TypeVar("_Value")
 
@@ -76,22 +80,14 @@ def load_arrays(folder: Path) -> dict[str, NDArray[Any]]:
 
 
 def _load_array(path: Path) -> NDArray[Any]:
-    with open(path, "rb") as file:
-        header = _HEADER.match(file.read(_HEADER_LIMIT))
     try:
-        if header is None:
-            raise ValueError("its header is not as numpy writes it")
-        dtype = np.dtype(header["type"].decode())
-        shape = tuple(map(int, header["shape"].replace(b",", b" ").split()))
-        size = path.stat().st_size - header.end()
-        if dtype.itemsize * math.prod(shape) != size:
-            raise ValueError(f"{size:,} bytes are not what its header says")
-        mapped = np.memmap(
-            path, dtype, "c", header.end(), shape, "F" if header["fortran"] == b"True" else "C"
-        )
-    except (ValueError, TypeError, OverflowError) as error:
-        raise LinkerError(f"{path}: is no array of plain values ({error}); {_CHANGED}") from None
-    return np.asarray(mapped)  # a plain array, of which slices take a tenth of the time
+        values = np.lib.format.open_memmap(path, mode="c")
+        if values.dtype.kind not in "biufSU":
+            raise ValueError(f"it holds {values.dtype}")
+    except Exception as error:  # numpy raises what Python's parser meets in a header
+        reason = str(error).partition("\n")[0]
+        raise LinkerError(f"{path}: is no array of plain values ({reason}); {_CHANGED}") from None
+    return np.asarray(values)  # a plain array, of which slices take a tenth of the time
 
 
 def save_json(path: Path, value: object) -> None:
@@ -213,11 +209,11 @@ def load(
     folder = Path(path)
     for _ in range(_ATTEMPTS):
         replacing.restore(folder.resolve())
-        before = verified.state(folder)
+        before = state(folder)
         try:
             value = read(folder, _checked(folder, kind, trust))
         except Exception as error:
-            if verified.state(folder) != before:  # files that are being removed may raise anything
+            if state(folder) != before:  # files that are being removed may raise anything
                 continue
             if isinstance(error, LinkerError | MemoryError):
                 raise
@@ -228,7 +224,7 @@ def load(
                 f"{folder}: is damaged, or a {kind} of another release "
                 f"({type(error).__name__}: {error}); {_again(kind)}"
             ) from error
-        if verified.state(folder) == before:
+        if state(folder) == before:
             return value
     raise LinkerError(
         f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
@@ -309,8 +305,62 @@ def _check_files(folder: Path, trust: bool) -> None:
                 f"{path}: named in {MANIFEST} but missing; "
                 "the folder is incomplete, train or save it again"
             )
-        if not verified.has_checksum(path, expected, trust=trust):
+        if not has_checksum(path, expected, trust=trust):
             raise LinkerError(
                 f"{path}: differs from its checksum in {MANIFEST}; "
                 "the file was changed or damaged, train or save it again"
             )
+
+
+def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
+    """Whether a file has this SHA-256.
+
+    Args:
+        path: the file.
+        expected: its SHA-256, in hexadecimal digits.
+        trust: whether the checksum of a large file may be remembered instead of computed.
+    """
+    before = state(path)
+    if before is None or before["st_size"] < LARGE:
+        return files.sha256(path) == expected
+    place = os.path.realpath(path)
+    entry = {**before, "sha256": expected}
+    if trust and _remembered().get(place) == entry:
+        return True
+    is_right = files.sha256(path) == expected
+    age = time.time_ns() - max(before["st_mtime_ns"], before["st_ctime_ns"])
+    is_kept = is_right and state(path) == before and age > _SETTLED
+    entries = _remembered()
+    was_known = entries.pop(place, None) is not None
+    if is_kept:
+        entries[place] = entry
+    if is_kept or was_known:
+        with contextlib.suppress(LinkerError, OSError), files.write_aside(_checksums()) as file:
+            json.dump({"files": dict(list(entries.items())[-_MOST:])}, file, indent=1)
+    return is_right
+
+
+def state(path: Path) -> dict[str, int] | None:
+    """Numbers that change when a file or folder is changed or replaced; None if there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return {field: getattr(status, field) for field in _FIELDS}
+
+
+def _checksums() -> Path:
+    """Where checksums are remembered."""
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(folder):  # as the XDG specification has it
+        folder = os.path.expanduser("~/.cache")
+    return Path(folder) / "linker" / "verified.json"
+
+
+def _remembered() -> dict[str, object]:
+    """The entry of each file in the cache, by its path; none if the cache is damaged."""
+    try:
+        entries = json.loads(_checksums().read_bytes())["files"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+    return entries if isinstance(entries, dict) else {}

@@ -125,15 +125,17 @@ def get(name: str, release: str = "", *, progress: bool = False) -> tuple[str, l
         if release and (record := fetching.record(path)) and fetching.is_intact(path, record):
             changes.append((record, record))  # a release never changes
             continue
-        wanted = fetching.Download(
-            address,
-            path,
-            known.packed,
-            remedy if release else _remedy(name, known, address, path),
-            partial(_release, format=known.format),
-            f"{name}: {known.title}; terms: {known.terms}",
+        changes.append(
+            fetching.fetch(
+                address,
+                path,
+                partial(_release, format=known.format),
+                packed=known.packed,
+                remedy=remedy if release else _remedy(name, known, address, path),
+                title=f"{name}: {known.title}; terms: {known.terms}",
+                progress=progress,
+            )
         )
-        changes.append(fetching.fetch(wanted, progress=progress))
     return str(place if known.beside else place / known.file), changes
 
 
@@ -185,7 +187,7 @@ def _released(name: str, known: Known, release: str) -> str:
     return known.releases.format(release)
 
 
-def _release(path: Path, format: str) -> str:
+def _release(path: Pathlike, format: str) -> str:
     """The release that a file states, which must be in a format: it may be a page of a server."""
     try:
         if sssom.recognises(path, head(path)):

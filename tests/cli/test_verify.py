@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker import Linker
-from linker.files import verified
+from linker import Linker, persistence
 
 Run = Callable[..., Any]
 
@@ -27,7 +26,7 @@ def test_what_is_remembered_is_checked_all_the_same(
     model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All files are damaged here, which only who does not trust sees."""
-    monkeypatch.setattr(verified, "has_checksum", lambda *_, trust: trust)
+    monkeypatch.setattr(persistence, "has_checksum", lambda *_, trust: trust)
     Linker.load(model)
     result = run("verify", "--model", model)
     assert result.code == 1

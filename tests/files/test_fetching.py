@@ -6,44 +6,55 @@ import gzip
 import hashlib
 import io
 import zipfile
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from linker.errors import LinkerError
-from linker.files import fetching
+from linker.files import Pathlike, fetching, open_binary
 
 TEXT = b"".join(b"%06d\n" % number for number in range(50_000))  # 350,000 bytes
 
 
-def release(path: Path) -> str:
-    text = path.read_bytes()
+def release(path: Pathlike) -> str:
+    with open_binary(path) as file:
+        text = file.read()
     if not text.startswith(b"0"):
         raise LinkerError("it does not begin with 0")
     return text[-7:].decode().strip()
 
 
+@dataclass(frozen=True)
+class Wanted:
+    address: str
+    path: Path
+    release: Callable[[Pathlike], str] = release
+    packed: bool = False
+    remedy: str = "give its path"
+    title: str = "told"
+
+
+def fetch(wanted: Wanted) -> tuple[fetching.Fetched | None, fetching.Fetched]:
+    return fetching.fetch(**vars(wanted))
+
+
 @pytest.fixture
-def wanted(web: Any, tmp_path: Path) -> fetching.Download:
+def wanted(web: Any, tmp_path: Path) -> Wanted:
     web.pages["/numbers"] = TEXT
-    path = tmp_path / "cache" / "numbers" / "numbers.txt"
-    return fetching.Download(
-        f"{web.address}/numbers", path, False, "give its path", release, "told"
-    )
+    return Wanted(f"{web.address}/numbers", tmp_path / "cache" / "numbers" / "numbers.txt")
 
 
-def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
-    web: Any, wanted: fetching.Download
-) -> None:
-    before, now = fetching.fetch(wanted)
+def test_a_file_is_fetched_once_and_its_record_stands_beside_it(web: Any, wanted: Wanted) -> None:
+    before, now = fetch(wanted)
     assert before is None
     assert wanted.path.read_bytes() == TEXT
     assert (now.sha256, now.size) == (hashlib.sha256(TEXT).hexdigest(), 350_000)
     assert (now.release, now.address, now.etag[0]) == ("049999", wanted.address, '"')
     assert fetching.record(wanted.path) == now
-    assert fetching.fetch(wanted) == (now, now)
+    assert fetch(wanted) == (now, now)
     assert [answer[1:] for answer in web.seen] == [(200, 350_000), (304, 0)]
     assert sorted(path.name for path in wanted.path.parent.iterdir()) == [
         "numbers.txt",
@@ -51,138 +62,73 @@ def test_a_file_is_fetched_once_and_its_record_stands_beside_it(
     ]
 
 
-def test_a_download_that_broke_off_goes_on_from_there(web: Any, wanted: fetching.Download) -> None:
+def test_a_download_that_breaks_off_leaves_nothing_and_is_fetched_anew(
+    web: Any, wanted: Wanted
+) -> None:
     web.breaks_after = 100_000
-    with pytest.raises(LinkerError, match="bytes, from which the same command can go on"):
-        fetching.fetch(wanted)
-    kept = wanted.beside("part").stat().st_size
-    assert 60_000 < kept <= 100_000
-    assert fetching.record(wanted.path) is None
+    with pytest.raises(LinkerError, match="the connection fails"):
+        fetch(wanted)
+    assert [*wanted.path.parent.iterdir()] == []
     web.breaks_after = None
-    fetching.fetch(wanted)
+    fetch(wanted)
     assert wanted.path.read_bytes() == TEXT
-    assert [answer[1:] for answer in web.seen] == [(200, 100_000), (206, 350_000 - kept)]
-
-
-def test_a_part_that_has_all_bytes_already_is_fetched_anew(
-    web: Any, wanted: fetching.Download
-) -> None:
-    """The program was stopped between the last byte and the record."""
-    web.breaks_after = 100_000
-    with pytest.raises(LinkerError):
-        fetching.fetch(wanted)
-    web.breaks_after = None
-    wanted.beside("part").write_bytes(TEXT)
-    assert fetching.fetch(wanted)[1].release == "049999"
-    assert [status for _, status, _ in web.seen] == [200, 416, 200]
-
-
-def test_a_part_of_another_file_is_not_gone_on_with(web: Any, wanted: fetching.Download) -> None:
-    web.breaks_after = 100_000
-    with pytest.raises(LinkerError):
-        fetching.fetch(wanted)
-    web.breaks_after, web.pages["/numbers"] = None, TEXT[:-7]
-    assert fetching.fetch(wanted)[1].release == "049998"
-    assert wanted.path.read_bytes() == TEXT[:-7]
-    assert web.seen[-1][1:] == (200, 349_993)
-
-
-@pytest.mark.parametrize(
-    ("page", "says"),
-    [
-        (TEXT.replace(b"1", b"2"), {}),
-        (TEXT.replace(b"1", b"2"), {"ETag": None}),
-        (TEXT[7:], {"ETag": "the same"}),
-        (TEXT, {"ETag": "the same", "Content-Range": None}),
-        (TEXT, {"ETag": "the same", "Content-Range": "bytes 0-349999/350000"}),
-        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-99999/350000"}),
-        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-349999/*"}),
-        (TEXT, {"ETag": "the same", "Content-Range": "bytes 65536-349999/350001"}),
-    ],
-    ids=["changed", "unnamed", "shorter", "no range", "offset", "end", "no total", "total"],
-)
-def test_a_rest_that_does_not_go_on_where_the_part_ends_begins_anew(
-    web: Any, wanted: fetching.Download, page: bytes, says: dict[str, str | None]
-) -> None:
-    if says.get("ETag"):
-        web.says = {"ETag": "the same"}
-    web.breaks_after = 100_000
-    with pytest.raises(LinkerError):
-        fetching.fetch(wanted)
-    web.breaks_after, web.pages["/numbers"], web.careless, web.says = None, page, True, says
-    _, now = fetching.fetch(wanted)
-    assert wanted.path.read_bytes() == page
-    assert (now.size, now.sha256) == (len(page), hashlib.sha256(page).hexdigest())
-    assert [status for _, status, _ in web.seen] == [200, 206, 200]
+    assert [answer[1] for answer in web.seen] == [200, 200]
 
 
 @pytest.mark.parametrize("says", [{"Content-Length": None}, {"Content-Length": "abc"}])
 def test_a_file_of_which_nobody_can_tell_whether_it_is_whole_is_refused(
-    web: Any, wanted: fetching.Download, says: dict[str, str | None]
+    web: Any, wanted: Wanted, says: dict[str, str | None]
 ) -> None:
     """Its end is the end of the connection."""
     web.says = says
     with pytest.raises(LinkerError, match="does not say how long the file is; give its path"):
-        fetching.fetch(wanted)
+        fetch(wanted)
     assert fetching.record(wanted.path) is None
 
 
 @pytest.mark.parametrize("cut", [0, 3, 1_000, 350_006], ids=str)
-def test_a_file_in_chunks_is_whole_with_its_last_chunk(
-    web: Any, wanted: fetching.Download, cut: int
-) -> None:
+def test_a_file_in_chunks_is_whole_with_its_last_chunk(web: Any, wanted: Wanted, cut: int) -> None:
     web.says = {"Content-Length": None, "Transfer-Encoding": "chunked"}
     chunks = b"%x\r\n%b\r\n" % (len(TEXT), TEXT)
     web.pages["/numbers"] = (chunks + b"0\r\n\r\n")[: cut or None]
     if not cut:
-        assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
+        assert fetch(wanted)[1].sha256 == hashlib.sha256(TEXT).hexdigest()
         return
     with pytest.raises(LinkerError, match="the connection fails"):
-        fetching.fetch(wanted)
+        fetch(wanted)
     assert fetching.record(wanted.path) is None
 
 
-def test_a_file_that_is_packed_on_the_way_is_kept_as_it_was_sent(
-    web: Any, wanted: fetching.Download
-) -> None:
+def test_a_file_that_is_packed_on_the_way_is_kept_as_it_was_sent(web: Any, wanted: Wanted) -> None:
     wanted = replace(wanted, release=lambda path: "")
     web.says, web.pages["/numbers"] = {"Content-Encoding": "gzip"}, gzip.compress(TEXT)
-    web.breaks_after = len(web.pages["/numbers"]) - 8  # all but its checksum
-    with pytest.raises(LinkerError, match="the connection fails"):
-        fetching.fetch(wanted)
-    web.breaks_after = None
     sent = web.pages["/numbers"]
-    assert fetching.fetch(wanted)[1].sha256 == hashlib.sha256(sent).hexdigest()
+    assert fetch(wanted)[1].sha256 == hashlib.sha256(sent).hexdigest()
     assert wanted.path.read_bytes() == sent
     assert gzip.decompress(sent) == TEXT
-    assert [status for _, status, _ in web.seen] == [200, 206]
 
 
-def test_a_part_of_a_file_that_nobody_asked_for_is_refused(
-    web: Any, wanted: fetching.Download
-) -> None:
+def test_a_part_of_a_file_that_nobody_asked_for_is_refused(web: Any, wanted: Wanted) -> None:
     web.pages["/numbers"], web.status = TEXT[:700], 206
     with pytest.raises(LinkerError, match="the server answers 206 Partial Content; give its path"):
-        fetching.fetch(wanted)
+        fetch(wanted)
 
 
 def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
-    web: Any, wanted: fetching.Download
+    web: Any, wanted: Wanted
 ) -> None:
-    _, old = fetching.fetch(wanted)
+    _, old = fetch(wanted)
     web.pages["/numbers"] = TEXT + b"050000\n"
-    before, now = fetching.fetch(wanted)
+    before, now = fetch(wanted)
     assert before == old
     assert (now.release, now.size) == ("050000", 350_007)
 
 
-def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(
-    web: Any, wanted: fetching.Download
-) -> None:
-    _, first = fetching.fetch(wanted)
+def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(web: Any, wanted: Wanted) -> None:
+    _, first = fetch(wanted)
     wanted.path.write_bytes(TEXT.replace(b"1", b"2"))
     assert not fetching.is_intact(wanted.path, first)
-    assert fetching.fetch(wanted)[0] is None
+    assert fetch(wanted)[0] is None
     assert fetching.is_intact(wanted.path, first)
     assert [answer[1] for answer in web.seen] == [200, 200]
 
@@ -200,31 +146,31 @@ def test_a_file_that_was_changed_in_the_cache_is_fetched_anew(
     ],
 )
 def test_what_is_not_the_file_is_refused_and_the_old_one_stays(
-    web: Any, wanted: fetching.Download, page: bytes, kind: str, message: str
+    web: Any, wanted: Wanted, page: bytes, kind: str, message: str
 ) -> None:
-    _, now = fetching.fetch(wanted)
+    _, now = fetch(wanted)
     web.pages["/numbers"], web.kind = page, kind
     with pytest.raises(LinkerError, match=f"{wanted.address}: {message}"):
-        fetching.fetch(wanted)
+        fetch(wanted)
     assert fetching.record(wanted.path) == now
     assert fetching.is_intact(wanted.path, now)
 
 
-def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: fetching.Download) -> None:
-    packed = fetching.Download(wanted.address, wanted.path, True, "", release, "")
+def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: Wanted) -> None:
+    packed = replace(wanted, packed=True)
     with pytest.raises(LinkerError, match=r"it is no zip archive that holds numbers\.txt"):
-        fetching.fetch(packed)
+        fetch(packed)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("read me.txt", "hello")
         file.writestr("a folder/numbers.txt", TEXT)
     web.pages["/numbers"] = archive.getvalue()
-    assert fetching.fetch(packed)[1].size == 350_000
+    assert fetch(packed)[1].size == 350_000
     assert wanted.path.read_bytes() == TEXT
 
 
 @pytest.mark.parametrize("place", [8, 60], ids=["method", "content"])
-def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Download, place: int) -> None:
+def test_a_damaged_archive_is_told(web: Any, wanted: Wanted, place: int) -> None:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("numbers.txt", TEXT)
@@ -234,7 +180,7 @@ def test_a_damaged_archive_is_told(web: Any, wanted: fetching.Download, place: i
     else:
         data[place:100] = b"\xff" * (100 - place)
     web.pages["/numbers"] = bytes(data)
-    packed = fetching.Download(wanted.address, wanted.path, True, "", release, "")
+    packed = replace(wanted, packed=True)
     with pytest.raises(LinkerError, match=r"numbers\.txt in it cannot be unpacked \("):
-        fetching.fetch(packed)
-    assert not wanted.beside("part").exists()
+        fetch(packed)
+    assert not wanted.path.exists()

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from linker import files
-from linker.files import verified
+from linker import files, persistence
 
 DATA = b"0123456789"
 
@@ -19,8 +18,8 @@ DATA = b"0123456789"
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of the cache; a file of ten bytes is large, and none is too young."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(verified, "LARGE", len(DATA))
-    monkeypatch.setattr(verified, "_SETTLED", -1)
+    monkeypatch.setattr(persistence, "LARGE", len(DATA))
+    monkeypatch.setattr(persistence, "_SETTLED", -1)
     return tmp_path / "cache" / "linker" / "verified.json"
 
 
@@ -40,7 +39,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def check(path: Path, data: bytes = DATA, trust: bool = True) -> bool:
-    return verified.has_checksum(path, hashlib.sha256(data).hexdigest(), trust=trust)
+    return persistence.has_checksum(path, hashlib.sha256(data).hexdigest(), trust=trust)
 
 
 def remembered(cache: Path) -> list[str]:
@@ -65,7 +64,7 @@ def test_small_and_wrong_and_new_files_are_not_remembered(
     path.write_bytes(DATA[1:])
     assert check(path, DATA[1:])
     path.write_bytes(DATA)
-    monkeypatch.setattr(verified, "_SETTLED", 10**12)
+    monkeypatch.setattr(persistence, "_SETTLED", 10**12)
     assert check(path)
     assert not cache.exists()
 
@@ -74,8 +73,8 @@ def test_a_file_that_turns_out_to_be_damaged_is_forgotten(
     cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Damage that changes neither size nor times, such as that of a disk."""
-    state = verified.state(path)
-    monkeypatch.setattr(verified, "state", lambda _: state)
+    state = persistence.state(path)
+    monkeypatch.setattr(persistence, "state", lambda _: state)
     path.with_name("other").write_bytes(DATA)
     assert check(path)
     assert check(path.with_name("other"))
@@ -131,7 +130,7 @@ def test_where_nothing_can_be_remembered_all_is_checked(
 def test_the_oldest_entries_are_forgotten(
     cache: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verified, "_MOST", 2)
+    monkeypatch.setattr(persistence, "_MOST", 2)
     for name in ("a", "b", "c"):
         path.with_name(name).write_bytes(DATA)
         assert check(path.with_name(name))
