@@ -12,7 +12,7 @@ from linker.errors import needing
 class FileFormat:
     """A format of files with mentions or predictions."""
 
-    reader: str = ""  # module whose `read` yields documents or mentions; empty: it is not read
+    reader: str = ""  # module:function that yields documents or mentions; empty: it is not read
     writer: str = ""  # module of `linker.outputs`; empty: it is not written
     media_type: str = ""  # of what the service answers; empty: it does not answer so
     suffix: str = ""  # of files; empty: the name
@@ -21,17 +21,19 @@ class FileFormat:
 
 
 FORMATS = {
-    "txt": FileFormat("linker.readers.lines"),
-    "tsv": FileFormat("linker.readers.tsv", "linker.outputs.tsv", "text/tab-separated-values"),
-    "jsonl": FileFormat("linker.readers.jsonl", "linker.outputs.jsonl", "application/x-ndjson"),
+    "txt": FileFormat("linker.readers.text:read_mentions"),
+    "tsv": FileFormat("linker.readers.tsv:read", "linker.outputs.tsv", "text/tab-separated-values"),
+    "jsonl": FileFormat(
+        "linker.readers.jsonl:read", "linker.outputs.jsonl", "application/x-ndjson"
+    ),
     "pubtator": FileFormat(
-        "linker.readers.pubtator", "linker.outputs.pubtator", "text/plain", has_also=False
+        "linker.readers.pubtator:read", "linker.outputs.pubtator", "text/plain", has_also=False
     ),
     "bioc": FileFormat(
-        "linker.readers.bioc", "linker.outputs.bioc", "application/xml", has_also=False
+        "linker.readers.bioc:read", "linker.outputs.bioc", "application/xml", has_also=False
     ),
-    "concept": FileFormat("linker.readers.concept", is_text=False),
-    "parquet": FileFormat("linker.readers.parquet", "linker.outputs.parquet", is_text=False),
+    "concept": FileFormat("linker.readers.biosyn:read_mentions", is_text=False),
+    "parquet": FileFormat("linker.readers.jsonl:read_parquet", "linker.outputs.tsv", is_text=False),
     "sssom": FileFormat(
         "", "linker.outputs.sssom", "text/tab-separated-values", suffix=".sssom.tsv", has_also=False
     ),

@@ -290,10 +290,10 @@ def _link_file(
         selectable(items, linker, file.path, on_error=on_error)
     )
     if settings.form == "parquet":
-        from linker.outputs import parquet
+        from linker.outputs import tsv
 
         with files.write_binary_aside(file.output) as raw:
-            count = parquet.write(linked, raw, bool(settings.also))
+            count = tsv.write_parquet(linked, raw, bool(settings.also))
             file.check()
         return count
     with files.write_aside(file.output) as text:

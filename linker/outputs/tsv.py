@@ -1,8 +1,11 @@
-"""Tab-separated predictions: one row a candidate.
+"""Tables of predictions, tab-separated or in Parquet: one row a candidate.
 
 All our tables are quoted like Python's dialect excel-tab and pandas: a field that holds a double
 quote is put into double quotes, and the quotes inside are doubled. Tabs, line ends and NUL become
 blanks, so that lines can be cut at their tabs.
+
+A Parquet file, which needs pyarrow, depends on nothing but the predictions and the release of
+pyarrow: it has no dates, and its groups of rows have a fixed size.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, compress
-from typing import Any, TextIO
+from itertools import chain, compress, islice
+from typing import Any, BinaryIO, TextIO
 
+from linker.formats import pyarrow_for
 from linker.outputs import (
     BREAKS,
     DECISION_COLUMNS,
     Layout,
+    Predicted,
     also_text,
     assertion_of,
     decimals,
@@ -41,6 +46,13 @@ _SHOWN: dict[str, Callable[[Layout], bool]] = {
 """All columns, in their order, and whether a table of a layout has them; `cells` has the values."""
 ALL_COLUMNS = tuple(_SHOWN)
 FOOTER = ""
+_TYPES = {"score": "float64", "confidence": "float64", "rank": "int32"}  # the others are strings
+PARQUET_COLUMNS = (
+    ("number", "int64"),
+    *((name, _TYPES.get(name, "string")) for name in ALL_COLUMNS),
+)
+"""The columns with their types in Arrow."""
+_ROWS = 50_000  # of a group
 _NUMBERS = COLUMNS.index("score"), COLUMNS.index("confidence")
 
 
@@ -136,3 +148,38 @@ def _fields(row: Sequence[Any], has_columns: Sequence[bool]) -> list[str]:
     for place in _NUMBERS:
         values[place] = decimals(row[place])
     return ["" if value is None else str(value) for value in compress(values, has_columns)]
+
+
+def write_parquet(items: Iterable[Predicted], file: BinaryIO, also: bool = False) -> int:
+    """Write a row for each candidate of each part of each mention, best first.
+
+    The columns are those of ``header`, all of them always there, with null for what is
+    empty there; `number` counts the mentions from 1, so that those with equal texts can be told
+    apart. Scores and confidences have all their digits.
+
+    Args:
+        items: documents with their predictions.
+        file: where to write.
+        also: whether there is the last column, `also`.
+
+    Returns:
+        The number of mentions.
+    """
+    pyarrow, parquet = pyarrow_for("--format parquet")
+    shown = PARQUET_COLUMNS if also else PARQUET_COLUMNS[:-1]
+    schema = pyarrow.schema([(n, pyarrow.type_for_alias(kind)) for n, kind in shown])
+    predictions = ((d, prediction) for d, of_item in items for prediction in of_item)
+    count = 0
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal count
+        for count, (document, prediction) in enumerate(predictions, 1):
+            for row in cells(document, prediction):
+                yield count, *row
+
+    every = rows()
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        while group := list(islice(every, _ROWS)):
+            columns = map(pyarrow.array, zip(*group, strict=True), schema.types)
+            writer.write_table(pyarrow.Table.from_arrays(list(columns), schema=schema), _ROWS)
+    return count

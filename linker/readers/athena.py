@@ -16,8 +16,15 @@ from linker.errors import LinkerError, OnError, ignore, stop
 from linker.files import Pathlike, is_folder
 from linker.ids import counted
 from linker.readers.languages import Languages
-from linker.readers.records import beside, check_concept, find
-from linker.readers.tabs import Grouped, number_of, read_table
+from linker.readers.records import check_concept
+from linker.readers.tabs import (
+    Grouped,
+    find,
+    first_table,
+    number_of,
+    read_beside,
+    read_table,
+)
 from linker.types import Concept, Name
 
 OPTIONS = ("languages", "sources")
@@ -80,7 +87,8 @@ def read(
         LinkerError: CONCEPT.csv is not there, or no concept is a standard concept of the sources.
         InputError: what `on_error` raises.
     """
-    table, languages = _concepts_file(path), languages or Languages()
+    table = first_table(path, _CONCEPT, "unpack the whole archive of Athena")
+    languages = languages or Languages()
     of_vocabulary: Counter[str] = Counter()
 
     def standard(_: int, identifier: str, *cells: str) -> int | None:
@@ -100,14 +108,6 @@ def read(
     yield from read_table(table, _COLUMNS, parse, ignore)  # bad rows were reported above
 
 
-def _concepts_file(path: Pathlike) -> Pathlike:
-    if not is_folder(path):
-        return path
-    if file := find(path, _CONCEPT):
-        return file
-    raise LinkerError(f"{path}: the folder has no {_CONCEPT}; unpack the whole archive of Athena")
-
-
 def _synonyms(
     table: Pathlike, on_error: OnError, kept: Collection[int], languages: Languages
 ) -> Iterator[tuple[int, str]]:
@@ -119,8 +119,7 @@ def _synonyms(
         return number, f"{language}\t{name}"
 
     columns = ("concept_id", "concept_synonym_name", "language_concept_id")
-    if path := beside(table, _SYNONYM, "synonyms"):
-        yield from read_table(path, columns, synonym, on_error)
+    return read_beside(table, _SYNONYM, "synonyms", columns, synonym, on_error)
 
 
 def _relations(
@@ -141,8 +140,8 @@ def _relations(
         return (owner, f"{sign}{other}") if is_kept.get(sign, True) else None
 
     columns = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
-    if path := beside(table, _RELATIONSHIP, "parents, alternative ids and replacements"):
-        yield from read_table(path, columns, relation, on_error)
+    lacking = "parents, alternative ids and replacements"
+    return read_beside(table, _RELATIONSHIP, lacking, columns, relation, on_error)
 
 
 def _parser(

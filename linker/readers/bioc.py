@@ -33,8 +33,14 @@ from linker.files import (
     check_whole,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
-from linker.readers.elements import blocks_of, elements
-from linker.readers.records import check_spans, is_guess, parse_selection, pieces_at
+from linker.readers.records import (
+    blocks_of,
+    check_spans,
+    elements,
+    is_guess,
+    parse_selection,
+    pieces_at,
+)
 from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from linker.readers.records import (
     make_concept,
     numbered,
     parse_each,
-    split_list,
 )
 from linker.types import Concept
 
@@ -94,10 +93,15 @@ def _concept(number: int, row: Mapping[str, str]) -> Concept:
     return make_concept(
         curie(row["DiseaseID"]),
         row["DiseaseName"],
-        dict.fromkeys(split_list(row["Synonyms"]), "exact"),
-        parents=tuple(map(curie, split_list(row["ParentIDs"]))),
-        alt_ids=tuple(map(curie, split_list(row["AltDiseaseIDs"]))),
+        dict.fromkeys(_list(row["Synonyms"]), "exact"),
+        parents=tuple(map(curie, _list(row["ParentIDs"]))),
+        alt_ids=tuple(map(curie, _list(row["AltDiseaseIDs"]))),
         definition=row["Definition"],
-        types=tuple(split_list(row["SlimMappings"])),
+        types=tuple(_list(row["SlimMappings"])),
         line=number,
     )
+
+
+def _list(cell: str) -> list[str]:
+    """Split a cell at its bars; white space around the parts and blank parts are dropped."""
+    return [text for part in cell.split("|") if (text := part.strip())]

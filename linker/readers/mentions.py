@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from linker.files import OpenFile, Pathlike, Readable, columns
 from linker.formats import FORMATS, MENTIONS
 from linker.ids import Identify
 from linker.readers import tsv
-from linker.readers.concept import concept_files
+from linker.readers.biosyn import concept_files
 from linker.types import Document, Mention
 
 # of NCBI Disease
@@ -113,9 +113,8 @@ def read(
     named: dict[str, Any] = {"column": column} if column else {}
     if identify and format != "txt":  # which has no ids
         named["identify"] = identify
-    items: Iterator[Document | Mention] = importlib.import_module(FORMATS[format].reader).read(
-        path, on_error=on_error, **named
-    )
+    reader = pkgutil.resolve_name(FORMATS[format].reader)
+    items: Iterator[Document | Mention] = reader(path, on_error=on_error, **named)
     if type is not None:
         items = _of_type(path, items, type)
     item = None

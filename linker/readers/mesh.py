@@ -20,8 +20,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import Pathlike, is_folder
 from linker.ids import normalized
-from linker.readers.elements import blocks_of, elements
-from linker.readers.records import make_concept, parse_each
+from linker.readers.records import blocks_of, elements, make_concept, parse_each
 from linker.types import Concept, NameKind
 
 OPTIONS = ("under",)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, shorten
-from linker.files import OpenFile, Pathlike, parse_json, read_lines, read_text
+from linker.files import (
+    Pathlike,
+    line_limit,
+    open_binary,
+    parse_json,
+    read_lines,
+    read_text,
+    reading,
+    too_large,
+)
 from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT, namespace
 from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span, State
 
-logger = logging.getLogger(__name__)
-
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
+_BLOCK = 1 << 16  # bytes read at a time
 _GIVE = "give one or remove the line"
 
 _NO_OBJECT = (AttributeError, KeyError, TypeError)  # of an object of JSON with other keys or types
@@ -108,26 +114,69 @@ def parse_objects(
     return parse_each(path, ((None, record) for record in objects), parsed, on_error)
 
 
-def find(folder: Pathlike, name: str) -> Path | None:
-    """The file of a folder with this name, plain or .gz; an open file stands for no folder."""
-    if isinstance(folder, OpenFile):
-        return None
-    ways = (Path(folder) / f"{name}{end}" for end in ("", ".gz"))
-    return next((file for file in ways if file.is_file()), None)
+def blocks_of(path: Pathlike) -> Iterator[bytes]:
+    """The bytes of a file, plain or gzip, in blocks."""
+    with open_binary(path) as file, reading(path):
+        while block := file.read(_BLOCK):
+            yield block
 
 
-def beside(path: Pathlike, name: str, content: str) -> Path | None:
-    """The file with another table, in the folder of the first; a warning says if it is not there.
+def elements(
+    path: Pathlike, blocks: Iterable[bytes], form: str, root: str, tag: str
+) -> Iterator[Any]:
+    """Yield the elements of a tag below the root as they are complete; one at a time is in memory.
+
+    Entities are left as they are, DTDs are not read, and nothing is fetched.
 
     Args:
-        path: the file of the first table; an open file stands in no folder.
-        name: of the other file.
-        content: what concepts lack without it.
+        path: the file, for messages.
+        blocks: its bytes.
+        form: the name of the format.
+        root: the tag that the element around all others must have.
+        tag: of the elements.
+
+    Raises:
+        InputError: the XML is broken, its root is another one, or an element, or what stands
+            before it, has more bytes than a line may have.
     """
-    place = path if isinstance(path, OpenFile) else Path(path).parent
-    if (other := find(place, name)) is None:
-        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, content)
-    return other
+    from lxml import etree  # type: ignore[import-untyped]
+
+    parser = etree.XMLPullParser(
+        events=("end",), tag=tag, resolve_entities=False, no_network=True, load_dtd=False
+    )
+    size = 0  # of what is in memory
+    try:
+        for block in blocks:
+            parser.feed(block)
+            size += len(block)
+            for _, element in parser.read_events():
+                size = 0
+                parent = element.getparent()
+                _check_root(path, element if parent is None else parent, form, root)
+                yield element
+                element.clear()
+                while (old := element.getprevious()) is not None and old.tag == tag:
+                    parent.remove(old)
+            if size > line_limit():
+                what = f"a {tag}, or what stands before it,"
+                raise too_large(what, line_limit()).at(path, None)
+        _check_root(path, parser.close(), form, root)
+    except etree.XMLSyntaxError as error:
+        raise InputError(
+            path,
+            f"the XML is broken ({error.msg})",
+            line=error.lineno,
+            expected=f"{form} XML",
+            remedy="fetch or write the file again",
+        ) from None
+
+
+def _check_root(path: Pathlike, element: Any, form: str, root: str) -> None:
+    if element.tag != root:
+        tag = f"its element <{element.tag}> stands where <{root}> should"
+        problem, expected = f"the XML is no {form}: {tag}", f"{form} XML"
+        remedy = f"give a {form} file, or name its format"
+        raise InputError(path, problem, line=element.sourceline, expected=expected, remedy=remedy)
 
 
 def numbered(rows: Iterable[TableRow]) -> Iterator[tuple[int, TableRow]]:
@@ -153,11 +202,6 @@ def comments(path: Pathlike) -> Iterator[str]:
     """The comments that a file begins with, without their signs."""
     lines = (line for _, line in read_lines(path, on_error=ignore))
     return (line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
-
-
-def split_list(cell: str) -> list[str]:
-    """Split a cell at its bars; white space around the parts and blank parts are dropped."""
-    return [text for part in cell.split("|") if (text := part.strip())]
 
 
 def make_concept(

@@ -1,19 +1,23 @@
-"""Tables between tabs in which a quote is a character, and what several of them say of a concept.
+"""Large tables in which a quote is a character, and what several of them say of a concept.
 
-So are the files of OMOP's Athena and of SNOMED CT (RF2).
+So are the files of OMOP's Athena, of SNOMED CT (RF2), and of the UMLS (RRF).
 """
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from linker.errors import InputError, OnError, RecordError
-from linker.files import Pathlike, read_lines
+from linker.errors import InputError, LinkerError, OnError, RecordError
+from linker.files import OpenFile, Pathlike, is_folder, read_lines
 from linker.readers.records import parse_each
+
+logger = logging.getLogger(__name__)
 
 _Parsed = TypeVar("_Parsed")
 
@@ -23,39 +27,86 @@ def read_table(
     columns: Sequence[str],
     parse: Callable[..., _Parsed | None],
     on_error: OnError,
+    titles: str = "",
 ) -> Iterator[_Parsed]:
     """Parse the rows of a table, and yield what is not None.
 
     Args:
-        path: the file, with the names of its columns in the first line.
+        path: the file, with the names of its columns in the first line, and tabs between them.
         columns: those that are wanted.
         parse: is given the number of the line, and the cells of these columns one by one.
         on_error: what to do with a bad row.
+        titles: the names of the columns with bars between them, of a file with bars and no names.
 
     Raises:
         InputError: a column is not there, or what `on_error` raises.
     """
-    lines = read_lines(path, on_error=on_error)
-    _, header = next(lines, (1, ""))
-    titles = header.split("\t")
-    if missing := [column for column in columns if column not in titles]:
+    lines, sign = read_lines(path, on_error=on_error), "|" if titles else "\t"
+    named = titles.split(sign) if titles else next(lines, (1, ""))[1].split(sign)
+    if missing := [column for column in columns if column not in named]:
         raise InputError(
             path,
             f"there is no column {missing[0]!r}",
             line=1,
-            value=header,
+            value=sign.join(named),
             expected=f"with tabs between them {', '.join(columns)}",
             remedy="take the file as it was published",
         )
-    places, width = [titles.index(column) for column in columns], len(titles)
+    places, width = [named.index(column) for column in columns], len(named)
 
     def of_line(number: int, line: str) -> _Parsed | None:
-        cells = line.split("\t")
+        cells = line.split(sign)
         if len(cells) != width:
-            raise RecordError(f"{len(cells)} columns", line, expected=f"{width}, as in the header")
+            expected = f"{width}, as in {titles or 'the header'}"
+            raise RecordError(f"{len(cells)} columns", line, expected=expected)
         return parse(number, *[cells[place] for place in places])
 
     yield from parse_each(path, lines, of_line, on_error)
+
+
+def read_beside(
+    first: Pathlike,
+    name: str,
+    content: str,
+    columns: Sequence[str],
+    parse: Callable[..., _Parsed | None],
+    on_error: OnError,
+    titles: str = "",
+) -> Iterator[_Parsed]:
+    """Parse the rows of another table, in the folder of the first; see `read_table`.
+
+    Args:
+        first: the file of the first table; an open file stands in no folder.
+        name: of the other file; a warning says if it is not there.
+        content: what concepts lack without it.
+        columns, parse, on_error, titles: as for `read_table`.
+    """
+    place = first if isinstance(first, OpenFile) else Path(first).parent
+    if path := find(place, name):
+        yield from read_table(path, columns, parse, on_error, titles)
+    else:
+        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, content)
+
+
+def first_table(path: Pathlike, name: str, remedy: str) -> Pathlike:
+    """The file of this name in a folder; any other path is that of the file.
+
+    Raises:
+        LinkerError: the folder has none.
+    """
+    if not is_folder(path):
+        return path
+    if file := find(path, name):
+        return file
+    raise LinkerError(f"{path}: the folder has no {name}; {remedy}")
+
+
+def find(folder: Pathlike, name: str) -> Path | None:
+    """The file of a folder with this name, plain or .gz; an open file stands for no folder."""
+    if isinstance(folder, OpenFile):
+        return None
+    ways = (Path(folder) / f"{name}{end}" for end in ("", ".gz"))
+    return next((file for file in ways if file.is_file()), None)
 
 
 def number_of(text: str) -> int:

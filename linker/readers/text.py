@@ -1,4 +1,4 @@
-"""Running text: a file, or a folder with a file for each document."""
+"""Plain text: a mention a line, or running text, which is a file or a folder of files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
 from linker.files import Pathlike, check_whole, encodings, is_folder, read_lines
-from linker.types import Document, Passage
+from linker.readers.records import check_mention, parse_each
+from linker.types import Document, Mention, Passage
 
 _ENDINGS = (".txt", ".txt.gz")
 
@@ -61,3 +62,15 @@ def _text(path: Pathlike) -> str:
         lines.append(line)
         check_whole(path, size := size + len(line))
     return "".join(lines)
+
+
+def read_mentions(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:
+    """Yield the mention of each line, without gold ids.
+
+    A blank line is an empty mention, so that the output has a row for each line.
+    """
+
+    def parse(_: int, line: str) -> Mention:
+        return Mention(check_mention(line) if line.strip() else "")
+
+    return parse_each(path, read_lines(path, on_error=on_error), parse, on_error)

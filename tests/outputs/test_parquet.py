@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from linker.outputs import parquet
+from linker.outputs import tsv
 from linker.types import Candidate, Document, Mention, Part, Prediction, Reference
 
 pytest.importorskip("pyarrow")
@@ -32,14 +32,14 @@ ITEMS: list[Any] = [
 
 def written(items: list[Any]) -> bytes:
     file = io.BytesIO()
-    assert parquet.write(iter(items), file) == len(items)
+    assert tsv.write_parquet(iter(items), file) == len(items)
     return file.getvalue()
 
 
 def test_rows() -> None:
     table = pq.read_table(io.BytesIO(written(ITEMS)))
     assert [(f.name, str(f.type)) for f in table.schema] == [
-        (name, kind.replace("float64", "double")) for name, kind in parquet.COLUMNS[:-1]
+        (name, kind.replace("float64", "double")) for name, kind in tsv.PARQUET_COLUMNS[:-1]
     ]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
@@ -55,13 +55,13 @@ def test_rows() -> None:
 def test_ids_of_other_vocabularies_are_a_column_where_they_are_asked_for() -> None:
     file, also = io.BytesIO(), (Reference("MONDO:5", "skos:exactMatch", "m.tsv"),)
     part = Part("gout", candidates=(dataclasses.replace(GOUT, also=also), AGED))
-    parquet.write([(None, [Prediction(Mention("gout"), (part,))])], file, True)
+    tsv.write_parquet([(None, [Prediction(Mention("gout"), (part,))])], file, True)
     column = pq.read_table(io.BytesIO(file.getvalue()))["also"].to_pylist()
     assert column == ["MONDO:5 skos:exactMatch", None]
 
 
 def test_equal_predictions_are_equal_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written(ITEMS) == written(ITEMS)
-    monkeypatch.setattr(parquet, "_ROWS", 2)
+    monkeypatch.setattr(tsv, "_ROWS", 2)
     assert pq.ParquetFile(io.BytesIO(written(ITEMS))).num_row_groups == 2
     assert pq.read_table(io.BytesIO(written([]))).num_rows == 0

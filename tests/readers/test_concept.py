@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.readers import concept
+from linker.readers import biosyn
 from linker.types import Document, GoldGroup, Mention
 
 from .conftest import refused
@@ -24,7 +24,7 @@ def folder(path: Path) -> Path:
 
 
 def test_folder(tmp_path: Path) -> None:
-    first, second = concept.read(folder(tmp_path))
+    first, second = biosyn.read_mentions(folder(tmp_path))
     assert [first.id, second.id] == ["12", "7"]
     assert second.mentions[0] == Mention(
         "gout",
@@ -45,7 +45,7 @@ def test_folder(tmp_path: Path) -> None:
 def test_single_file_with_two_documents(tmp_path: Path) -> None:
     path = tmp_path / "all.concept"
     path.write_bytes(b"1||0|4||A||gout||D006073\r\n2||0|4||A||gout||D006073\r\n")
-    documents = list(concept.read(path))
+    documents = list(biosyn.read_mentions(path))
     assert [(d.id, len(d.mentions), d.text) for d in documents] == [("1", 1, ""), ("2", 1, "")]
     assert isinstance(documents[0], Document)
 
@@ -62,5 +62,5 @@ def test_single_file_with_two_documents(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, line: str, problem: str) -> None:
     path = tmp_path / "1.concept"
     path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
-    (document,) = refused(concept.read, path, f", line 1: {problem}")
+    (document,) = refused(biosyn.read_mentions, path, f", line 1: {problem}")
     assert len(document.mentions) == 1
