@@ -78,7 +78,6 @@ class InputError(LinkerError):
     ) -> None:
         self.path = "standard input" if str(path) == "-" else shown(path)
         self.line, self.problem = line, problem
-        self.start = ""  # of a line that cannot be read, as far as it can
         where = self.path if line is None else f"{self.path}, line {line}"
         text = f"{where}: {shorten(problem, _LONGEST_CLAUSE)}"
         if value is not None:

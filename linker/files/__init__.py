@@ -26,7 +26,7 @@ LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a dama
 _LONG_LINE = 64  # MB of a line that holds a document or object, unless $LINKER_LINE_LIMIT is set
 _WHOLE = 8  # a file that is read whole may be as long as so many such lines
 _MB = 1_000_000
-_BLOCK = 1 << 16  # bytes read at a time where nothing is kept
+_BLOCK = 1 << 16  # bytes read at a time where nothing is kept, or by which a format is known
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BINARY = {
@@ -75,7 +75,7 @@ def open_stored(path: Pathlike) -> io.BufferedReader:
     return os.fdopen(os.dup(0), "rb") if str(path) == "-" else open(path, "rb")
 
 
-def open_binary(path: Pathlike) -> BinaryIO:
+def open_binary(path: Pathlike) -> io.BufferedReader:
     """Open a file for reading bytes, plain or gzip, which is recognised by the content.
 
     Args:
@@ -97,7 +97,7 @@ def open_binary(path: Pathlike) -> BinaryIO:
     except InputError:
         file.close()
         raise
-    return cast(BinaryIO, io.BufferedReader(_ClosingGzip(file))) if has_sign else file
+    return io.BufferedReader(_ClosingGzip(file)) if has_sign else file
 
 
 def is_packed(path: Pathlike) -> bool:
@@ -193,9 +193,7 @@ def read_lines(
             try:
                 text = _text(raw, limit, is_cut)
             except RecordError as bad:
-                error = bad.at(path, number)
-                error.start = raw[:LINE_LIMIT].decode("utf-8", "replace")
-                on_error(error)
+                on_error(bad.at(path, number))
                 with reading(path, number):
                     while raw and not raw.endswith(b"\n"):
                         raw = file.readline(_BLOCK)
@@ -297,9 +295,15 @@ def check_unicode(value: Any) -> None:
 def head(
     path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
 ) -> list[str]:
-    """The first lines of a text file, by which its format is recognised; see `read_lines`."""
+    """The first lines of a text file; see `read_lines`."""
     numbered = read_lines(path, limit=limit, on_error=on_error)
     return [text for _, text in itertools.islice(numbered, lines)]
+
+
+def start_of(path: Pathlike) -> str:
+    """What a file begins with, as far as it is text: by this formats are recognised."""
+    with open_binary(path) as file, reading(path):
+        return file.read(_BLOCK).decode("utf-8-sig", "replace")
 
 
 def sha256(path: Pathlike) -> str:

@@ -63,7 +63,7 @@ def detect(path: Pathlike) -> str:
     if not (isinstance(path, OpenFile) or Path(path).is_file()):
         return UTF8  # a pipe, which can be read only once, or what the reader will complain of
     with open_binary(path) as file, reading(path):
-        start = file.peek(2)  # type: ignore[attr-defined]
+        start = file.peek(2)
         if start[:2] in _UTF16:
             return _UTF16[start[:2]]
         if start.lstrip()[:1] == b"<" or _is_utf8(_blocks(file)):  # XML names its encoding
@@ -115,7 +115,7 @@ def _known(path: Pathlike, encoding: str) -> str:
         return UTF8
     if name == "utf-16":
         with open_binary(path) as file:
-            start = file.peek(2)  # type: ignore[attr-defined]
+            start = file.peek(2)
         return _UTF16.get(start[:2], "utf-16-le")
     return encoding
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking
+from linker.files import Pathlike, Readable, as_path, head, is_folder, peeking, start_of
 from linker.files.rows import titles_of
 from linker.formats import DICTIONARIES
 from linker.readers import sssom
@@ -32,15 +33,11 @@ def detect(path: Readable) -> str:
 def _detect(path: Pathlike) -> str:
     if str(path) == "-":
         raise LinkerError("a dictionary cannot be read from standard input; name a file")
-    unread: list[InputError] = []  # bad lines, which the reader of the format will meet again
-    lines = [] if is_folder(path) else head(path, on_error=unread.append)
-    if unread and unread[0].start.startswith(("{", "<")):  # JSON or XML in one long line
-        lines = [unread[0].start]
+    lines = [] if is_folder(path) else re.split("\r?\n", start_of(path))
     for name in DICTIONARIES:
         if _reader(name).recognises(path, lines):
             return name
-    if unread:
-        raise unread[0]
+    lines = [] if is_folder(path) else head(path)  # which says what cannot be read
     if sssom.recognises(path, lines):
         problem = "holds mappings between vocabularies (SSSOM), not a dictionary"
         raise InputError(path, problem, remedy="give it with --lend")

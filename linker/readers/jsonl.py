@@ -149,7 +149,7 @@ def read_parquet(
     """
     arrow, parquet = pyarrow_for(path)
     with open_binary(path) as file, reading(path):
-        if not file.peek(1):  # type: ignore[attr-defined]
+        if not file.peek(1):
             return
         is_whole = not file.seekable()
         source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")

@@ -21,7 +21,6 @@ from linker.types import Document, Mention
 
 # of NCBI Disease
 _DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
-_HEAD = 1 << 16  # bytes that the format is detected by
 _BIOC = re.compile(
     r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"(?:(?:documents|PubTator3)"\s*:'
     r'|passages"\s*:\s*\[\s*(?:\]|\{\s*"(?:infons|offset|text|sentences|annotations|relations)"))'
@@ -67,9 +66,7 @@ def _detect(path: Pathlike) -> str:
     if files.is_folder(path):
         concept_files(path)
         return "concept"
-    with files.open_binary(path) as file, files.reading(path):
-        head = file.read(_HEAD)
-    text = head.decode("utf-8-sig", errors="replace").lstrip("\r\n ")
+    text = files.start_of(path).lstrip("\r\n ")
     return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-from linker.errors import InputError, OnError, RecordError, stop
+from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, read_lines
 from linker.files.rows import Line
 from linker.ids import Identify, curie, not_known, parse_gold
-from linker.readers.records import STATES, check_spans, is_guess
+from linker.readers.records import STATES, check_spans, is_guess, parse_each
 from linker.types import Document, Mention, Passage, Relation
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
@@ -29,7 +30,6 @@ _ANSWER = re.compile(
     rf"(?: ?\b({'|'.join(STATES)})(?: \[.*)?)?",
     re.IGNORECASE,
 )
-_START = re.compile(r"([^|\t]+)\|([ta])\|")  # of a text line
 
 
 def read(
@@ -41,44 +41,10 @@ def read(
     where a text line of another document (or a second title) begins. A mention without the column
     of ids is not annotated; an empty one, `-` or `-1` says that it has no concept. Nor is one whose
     ids linker wrote and no person confirmed, see `records.is_guess`.
-
-    A document of which a line of text cannot be read is a bad record: without that text the offsets
-    of all that follows would be others.
     """
-    unread: set[int] = set()  # lines of text
-    for block in _blocks(_lines(path, on_error, unread)):
-        if unread.isdisjoint(number for number, _ in block):
-            document = _document(path, block, on_error, identify)
-            if document is not None:
-                yield document
-
-
-def _lines(path: Pathlike, on_error: OnError, unread: set[int]) -> Iterator[Line]:
-    """Yield the lines of a file; of a line of text that cannot be read, only how it begins.
-
-    Args:
-        path: the file.
-        on_error: what to do with a line that cannot be read.
-        unread: is given the numbers of such lines of text.
-    """
-    starts: list[Line] = []
-
-    def keep(error: InputError) -> None:
-        start = _START.match(error.start)
-        if start is None or error.line is None:
-            on_error(error)
-            return
-        problem = f"a text of document {start[1]}, which is left out, cannot be read"
-        remedy = "mend the line"
-        on_error(InputError(path, f"{problem}: {error.problem}", line=error.line, remedy=remedy))
-        starts.append((error.line, start[0]))
-        unread.add(error.line)
-
-    for line in read_lines(path, limit=None, on_error=keep):
-        yield from starts
-        starts.clear()
-        yield line
-    yield from starts
+    for block in _blocks(read_lines(path, limit=None, on_error=on_error)):
+        if document := _document(path, block, on_error, identify):
+            yield document
 
 
 def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -103,8 +69,7 @@ def _document(
     path: Pathlike, block: list[Line], on_error: OnError, identify: Identify
 ) -> Document | None:
     number, line = block[0]
-    first = _TEXT.fullmatch(line)
-    if first is None:
+    if (first := _TEXT.fullmatch(line)) is None:
         error = RecordError(
             "the line stands in no document",
             line,
@@ -113,65 +78,43 @@ def _document(
         )
         on_error(error.at(path, number))
         return None
-    owner = Document(first[1], _passages(block))
-    text = owner.text
-    mentions, relations, unknown = [], [], []
-    last = max(number for number, line in block if _TEXT.fullmatch(line))
+    passages, others, offset = list[Passage](), list[Line](), 0
     for number, line in block:
-        if number < last and not _is_of(line, owner.id):  # a text on several lines
-            on_error(_foreign(line, owner.id).at(path, number))
-            return None
-        if _TEXT.fullmatch(line):
-            continue
-        columns = line.split("\t")
-        try:
-            _check_line(line, owner.id)
-            if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
-                mentions.append(_mention(columns, text, identify))
-            elif len(columns) > 3:
-                relations.append(_relation(columns))
-            else:
-                unknown.append(line)
-        except RecordError as bad:
-            on_error(bad.at(path, number))
-    metadata = {"pubtator:lines": "\n".join(unknown)} if unknown else {}
-    return Document(owner.id, owner.passages, tuple(mentions), tuple(relations), metadata)
-
-
-def _is_of(line: str, owner: str) -> bool:
-    """Whether a line begins as those of a document do."""
-    return line.startswith((f"{owner}\t", f"{owner}|"))
-
-
-def _check_line(line: str, owner: str) -> None:
-    """Check that a line is of a document, and no annotation with a damaged start."""
-    if not _is_of(line, owner):
-        raise _foreign(line, owner)
-    columns = line.split("\t")
-    if len(columns) < 5 or _OFFSET.fullmatch(columns[1]) or not _OFFSET.fullmatch(columns[2]):
-        return
-    if re.search("[0-9]", columns[1]):
-        problem = "the start of the annotation is not a number"
-        raise RecordError(problem, line, expected="id, start, end, mention, type and ids")
-
-
-def _passages(block: list[Line]) -> tuple[Passage, ...]:
-    passages: list[Passage] = []
-    offset = 0
-    for _, line in block:
         if text := _TEXT.fullmatch(line):
             passages.append(Passage(text[3], offset, {"type": _KINDS[text[2]]}))
             offset += len(text[3]) + 1
-    return tuple(passages)
-
-
-def _foreign(line: str, owner: str) -> RecordError:
-    return RecordError(
-        f"the line stands in document {owner}, but is not of it",
-        line,
-        expected=f"lines that begin with its id, {owner}, and a tab or |",
-        remedy="put a blank line between documents, and each text on one line",
+        else:
+            others.append((number, line))
+    owner = Document(first[1], tuple(passages))
+    whole = owner.text
+    items = [
+        *parse_each(path, others, lambda _, line: _item(line, owner.id, whole, identify), on_error)
+    ]
+    unknown = "\n".join(item for item in items if isinstance(item, str))
+    return replace(
+        owner,
+        mentions=tuple(item for item in items if isinstance(item, Mention)),
+        relations=tuple(item for item in items if isinstance(item, Relation)),
+        metadata={"pubtator:lines": unknown} if unknown else {},
     )
+
+
+def _item(line: str, owner: str, text: str, identify: Identify) -> Mention | Relation | str:
+    """The mention or relation of a line; the line itself where it is neither."""
+    if not line.startswith((f"{owner}\t", f"{owner}|")):
+        raise RecordError(
+            f"the line stands in document {owner}, but is not of it",
+            line,
+            expected=f"lines that begin with its id, {owner}, and a tab or |",
+            remedy="put a blank line between documents, and each text on one line",
+        )
+    columns = line.split("\t")
+    if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
+        return _mention(columns, text, identify)
+    if len(columns) > 4 and _OFFSET.fullmatch(columns[2]) and re.search("[0-9]", columns[1]):
+        problem = "the start of the annotation is not a number"
+        raise RecordError(problem, line, expected="id, start, end, mention, type and ids")
+    return _relation(columns) if len(columns) > 3 else line
 
 
 def _mention(columns: list[str], text: str, identify: Identify) -> Mention:

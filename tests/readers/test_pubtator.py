@@ -155,34 +155,25 @@ def test_real_files_are_written_as_they_were(
 
 
 @pytest.mark.parametrize(
-    ("title", "line", "reason"),
+    ("title", "reason"),
     [
-        (b"2|t|Go\0ut.", 3, "a text of document 2, .*: the file is binary"),
-        (b"2|t|G\xf6ut.", 3, "a text of document 2, .*: byte 0xf6 is not UTF-8"),
-        (b"2|t|Gout and\nscurvy.", 4, "the line stands in document 2, but is not of it"),
+        (b"2|t|Go\0ut.", "line 3: the file is binary"),
+        (b"2|t|G\xf6ut.", "line 3: byte 0xf6 is not UTF-8"),
+        (b"2|t|Gout and\nscurvy.", "line 4: the line stands in document 2, but is not of it"),
     ],
 )
-@pytest.mark.parametrize("between", [b"", b"\n"])
-def test_a_document_whose_text_is_damaged_is_skipped_whole(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    title: bytes,
-    line: int,
-    reason: str,
-    between: bytes,
-) -> None:
-    """Without its title, an abstract would begin at 0."""
+def test_mentions_of_a_damaged_text_are_left_out(tmp_path: Path, title: bytes, reason: str) -> None:
+    """Without its title, an abstract begins at 0."""
     path = tmp_path / "x.txt"
     texts = (
         b"1|t|One.\n1|a|Two.\n",
-        title + b"\n2|a|Of gout.\n2\t3\t7\tgout\tDisease\n",
+        title + b"\n2|a|Of gout.\n2\t9\t13\tgout\tDisease\n",
         b"3|t|Gout.\n3\t0\t4\tGout\tDisease\n3\t0\t4\tGo\0t\tDisease\n",
     )
-    path.write_bytes(between.join(texts))
+    path.write_bytes(b"".join(texts))
     skip = Skip()
     documents = list(pubtator.read(path, on_error=skip))
-    assert [d.id for d in documents] == ["1", "3"]
-    assert [m.spans for m in documents[1].mentions] == [((0, 4),)]
-    assert skip.count == 2  # the document, and the annotation with a NUL
-    with pytest.raises(InputError, match=f"line {line + len(between)}: {reason}"):
+    assert [[m.spans for m in document.mentions] for document in documents] == [[], [], [((0, 4),)]]
+    assert skip.count == 3  # the text, its annotation, and the annotation with a NUL
+    with pytest.raises(InputError, match=reason):
         list(pubtator.read(path))
