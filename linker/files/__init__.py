@@ -143,13 +143,18 @@ def too_large(what: str, limit: int) -> RecordError:
     )
 
 
+def whole_limit() -> int:
+    """The bytes that a file may have which is read whole: eight times the `line_limit`."""
+    return _WHOLE * line_limit()
+
+
 def check_whole(path: Pathlike, size: int) -> None:
     """Check the size of a file that is read whole, in bytes.
 
     Raises:
-        InputError: it is longer than eight lines may be (`line_limit`).
+        InputError: it is longer than `whole_limit`.
     """
-    if size > (limit := _WHOLE * line_limit()):
+    if size > (limit := whole_limit()):
         raise too_large("the file, which must be read whole,", limit).at(path, None)
 
 
@@ -257,7 +262,7 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
 
 def read_text(path: Pathlike) -> str:
     """The whole text of a UTF-8 file, checked as in `read_lines` and `check_whole`."""
-    text, most = io.StringIO(), _WHOLE * line_limit()
+    text, most = io.StringIO(), whole_limit()
     for _, line in read_lines(path, limit=None):
         text.write(line + "\n")
         if text.tell() > most:

@@ -14,14 +14,12 @@ or an annotation are lists with commas: the `Selection` that it is linked within
 
 from __future__ import annotations
 
+import codecs
 import json
-import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any
+from typing import Any, BinaryIO
 
 from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
@@ -29,12 +27,14 @@ from lxml import etree  # type: ignore[import-untyped]
 from linker.errors import InputError, OnError, RecordError, stop
 from linker.files import (
     Pathlike,
-    check_unicode,
     check_whole,
+    open_binary,
+    parse_json,
+    reading,
+    whole_limit,
 )
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
 from linker.readers.records import (
-    blocks_of,
     check_spans,
     elements,
     is_guess,
@@ -43,8 +43,6 @@ from linker.readers.records import (
 )
 from linker.types import SELECTION, Document, Mention, Passage, Relation, Selection, check_offsets
 
-logger = logging.getLogger(__name__)
-
 # infons of ids; the first that is there counts
 _IDENTIFIERS = ("identifier", "MESH", "concept_id", "Identifier")
 _FIELDS = ("source", "date", "key")  # of a collection
@@ -52,7 +50,6 @@ _NO_BIOC = (
     *(AttributeError, KeyError, TypeError, ValueError, RecursionError),
     etree.XMLSyntaxError,
 )
-_NO_JSON = (ValueError, RecursionError)
 _DOCUMENTS = ("documents", "PubTator3")  # the lists of a collection, and of an export of PubTator
 _NESTED = ("passages", "sentences", "annotations", "relations")
 # what PubTator leaves out, or writes as null, where it is empty
@@ -73,8 +70,7 @@ def read(
     """Yield the documents of BioC; XML is read document by document, a collection in JSON at once.
 
     An export of PubTator is read, too: `{"PubTator3": […]}`, or a document a line. It normalises
-    the texts of annotations (TNF-a for TNF-α), so that the text at their offsets counts; a warning
-    counts those that differ.
+    the texts of annotations (TNF-a for TNF-α), so that the text at their offsets counts.
 
     Gold ids come from the infon `identifier`, `MESH`, `concept_id` or `Identifier`; without any, a
     mention is not annotated, nor is one whose ids linker wrote and no person confirmed, see
@@ -84,33 +80,26 @@ def read(
     Raises:
         InputError: the file is not XML or JSON, or not BioC.
     """
-    blocks = blocks_of(path)
-    first = next(blocks, b"")
-    if not first:
-        return
-    is_json = first.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-    form = partial(_json, on_error=on_error) if is_json else _xml
-    counts: Counter[str] = Counter()  # of annotations of PubTator
-    for name, line, collection, parse, is_export in form(path, chain([first], blocks)):
-        try:
-            counted = counts if is_export else None
-            document = _document(path, line, parse(), collection, on_error, identify, counted)
-        except _NO_BIOC as error:
-            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            problem = f"document {name} is not BioC ({reason})"
-            remedy = "mend it, or skip it with --on-error skip"
-            on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy=remedy))
-        else:
-            yield document
-    if counts["other"]:
-        others = f"{counts['other']:,} of {counts['all']:,} annotations"
-        text = "differ from the text at their offsets, which is taken"
-        logger.warning("%s: %s %s", path, others, text)
+    with open_binary(path) as file, reading(path):
+        if not (start := file.peek()):
+            return
+        is_json = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
+        raw = _json(path, file, on_error) if is_json else _xml(path, file)
+        for name, line, collection, parse, is_export in raw:
+            try:
+                document = _document(path, line, parse(), collection, on_error, identify, is_export)
+            except _NO_BIOC as error:
+                reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+                problem = f"document {name} is not BioC ({reason})"
+                remedy = "mend it, or skip it with --on-error skip"
+                on_error(InputError(path, problem, line=line, expected=_EXPECTED, remedy=remedy))
+            else:
+                yield document
 
 
-def _xml(path: Pathlike, blocks: Iterable[bytes]) -> Iterator[_RawDocument]:
+def _xml(path: Pathlike, file: BinaryIO) -> Iterator[_RawDocument]:
     """Yield the documents of a collection as they are complete; one at a time is in memory."""
-    for element in elements(path, blocks, "BioC", "collection", "document"):
+    for element in elements(path, file, "BioC", "collection", "document"):
         parent = element.getparent()
         name = element.findtext("id") or "without id"
         fields = {key: parent.findtext(key) for key in _FIELDS}
@@ -136,8 +125,8 @@ def _from_xml(element: Any) -> Any:
     return biocxml.loads(f"<collection>{text}</collection>").documents[0]
 
 
-def _json(path: Pathlike, blocks: Iterator[bytes], on_error: OnError) -> Iterator[_RawDocument]:
-    for line, value in _objects(path, blocks, on_error):
+def _json(path: Pathlike, file: BinaryIO, on_error: OnError) -> Iterator[_RawDocument]:
+    for line, value in _objects(path, file, on_error):
         name = next((name for name in _DOCUMENTS if name in value), "")
         documents = value.get(name, [value] if "passages" in value else None)
         if not isinstance(documents, list):
@@ -152,53 +141,39 @@ def _json(path: Pathlike, blocks: Iterator[bytes], on_error: OnError) -> Iterato
 
 
 def _objects(
-    path: Pathlike, blocks: Iterator[bytes], on_error: OnError
+    path: Pathlike, file: BinaryIO, on_error: OnError
 ) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """Yield the object that is the file, or the one of each line, with the number of the line."""
-    lines = _lines(path, blocks)
-    start, first = next((n, line) for n, line in enumerate(lines, 1) if line.strip())
+    most = whole_limit() + 1
+    lines = enumerate(iter(partial(file.readline, most), b""), 1)
+    number, first = next((n, line) for n, line in lines if line.strip())
+    check_whole(path, len(first))
     try:
         value = _object(first)
-    except _NO_JSON:
-        content = bytearray(b"\n" * (start - 1) + first)
-        for line in lines:
-            content += line
-            check_whole(path, len(content))
+    except ValueError:
+        content = b"\n" * (number - 1) + first + file.read(most)
+        check_whole(path, len(content))
         try:
-            value = _object(content)
-        except _NO_JSON as error:
+            yield None, _object(content)
+        except ValueError as error:
             raise _broken(path, error, getattr(error, "lineno", None)) from None
-        yield None, value
         return
-    yield start, value
-    for number, line in enumerate(lines, start + 1):
+    yield number, value
+    for number, line in lines:
         if line.strip():
+            check_whole(path, len(line))
             try:
                 value = _object(line)
-            except _NO_JSON as error:
+            except ValueError as error:
                 on_error(_broken(path, error, number))
             else:
                 yield number, value
 
 
-def _lines(path: Pathlike, blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The lines of a file with their ends."""
-    line = bytearray()
-    for block in blocks:
-        first, *others = block.split(b"\n")
-        line += first
-        for other in others:
-            yield bytes(line) + b"\n"
-            line = bytearray(other)
-        check_whole(path, len(line))
-    yield bytes(line)
-
-
-def _object(content: bytes | bytearray) -> dict[str, Any]:
-    value = json.loads(content)
+def _object(content: bytes) -> dict[str, Any]:
+    value = parse_json(content.decode("utf-8-sig"))
     if not isinstance(value, dict):
         raise ValueError("it is no object")
-    check_unicode({key: part for key, part in value.items() if key not in _DOCUMENTS})
     return value
 
 
@@ -213,7 +188,6 @@ def _broken(path: Pathlike, error: Exception, line: int | None) -> InputError:
 
 
 def _from_json(document: Any) -> Any:
-    check_unicode(document)
     return biocjson.fromJSON(document, "BioCDocument")
 
 
@@ -235,7 +209,7 @@ def _document(
     collection: dict[str, str],
     on_error: OnError,
     identify: Identify,
-    counts: Counter[str] | None,
+    is_export: bool,
 ) -> Document:
     if not raw.id:
         raise ValueError("it has no id")
@@ -249,11 +223,8 @@ def _document(
         relations += [_relation(relation, place) for relation in holder.relations]
         for annotation in holder.annotations:
             mention = _mention(annotation, place, owner.id, text, identify)
-            if counts is not None and (pieces := pieces_at(mention.spans, text)):
-                written, there = mention.text, " ".join(pieces)
-                counts["all"] += 1
-                counts["other"] += written.split() != there.split()
-                mention = replace(mention, text=there)
+            if is_export and (pieces := pieces_at(mention.spans, text)):
+                mention = replace(mention, text=" ".join(pieces))
             try:
                 if mention.spans:
                     check_spans(mention.text, mention.spans, text, owner=owner.id)

@@ -18,9 +18,9 @@ from typing import Any
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.files import Pathlike, is_folder
+from linker.files import Pathlike, is_folder, open_binary, reading, start_of
 from linker.ids import normalized
-from linker.readers.records import blocks_of, elements, make_concept, parse_each
+from linker.readers.records import elements, make_concept, parse_each
 from linker.types import Concept, NameKind
 
 OPTIONS = ("under",)
@@ -29,7 +29,7 @@ DISEASES = ("C", "F03")
 EVERYTHING = "all"
 
 _SET = r"<(Descriptor|Supplemental)RecordSet\b"
-_YEAR = rb"\b(?:nlm\w+recordset_|desc|supp)(\d{4})\w*\.dtd"
+_YEAR = r"\b(?:nlm\w+recordset_|desc|supp)(\d{4})\w*\.dtd"
 _NAMES = ("desc*.xml", "desc*.gz"), ("supp*.xml", "supp*.gz")  # of the files of a folder
 # what the second concept of a relation is to the first, and the first to the second
 _SECOND: dict[str, NameKind] = {"NRW": "narrow", "BRD": "broad"}
@@ -67,8 +67,8 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
 
 def release(path: Pathlike) -> str:
     """The year in the name of the DTD; empty where none is named."""
-    year = re.search(_YEAR, next(blocks_of(_files(path)[0]), b""))
-    return year[1].decode() if year else ""
+    year = re.search(_YEAR, start_of(_files(path)[0]))
+    return year[1] if year else ""
 
 
 def read(
@@ -95,14 +95,13 @@ def read(
     """
     part = under if isinstance(under, Part) else Part(under)
     for file in _files(path):
-        blocks = blocks_of(file)
-        first = next(blocks, b"")
-        found = re.search(_SET.encode(), first)
-        tag = f"{found[1].decode() if found else 'Descriptor'}Record"
-        all_of = elements(file, chain([first], blocks), "MeSH", f"{tag}Set", tag)
-        records = ((element.sourceline, element) for element in all_of)
-        reader = _descriptors if tag == "DescriptorRecord" else _supplementary
-        yield from reader(file, records, part, on_error)
+        with open_binary(file) as opened, reading(file):
+            found = re.search(_SET.encode(), opened.peek())
+            tag = f"{found[1].decode() if found else 'Descriptor'}Record"
+            all_of = elements(file, opened, "MeSH", f"{tag}Set", tag)
+            records = ((element.sourceline, element) for element in all_of)
+            reader = _descriptors if tag == "DescriptorRecord" else _supplementary
+            yield from reader(file, records, part, on_error)
 
 
 def _files(path: Pathlike) -> list[Pathlike]:

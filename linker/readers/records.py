@@ -6,17 +6,15 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, TypeVar, get_args
+from typing import Any, BinaryIO, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, shorten
 from linker.files import (
     Pathlike,
     line_limit,
-    open_binary,
     parse_json,
     read_lines,
     read_text,
-    reading,
     too_large,
 )
 from linker.files.rows import TableRow
@@ -114,23 +112,14 @@ def parse_objects(
     return parse_each(path, ((None, record) for record in objects), parsed, on_error)
 
 
-def blocks_of(path: Pathlike) -> Iterator[bytes]:
-    """The bytes of a file, plain or gzip, in blocks."""
-    with open_binary(path) as file, reading(path):
-        while block := file.read(_BLOCK):
-            yield block
-
-
-def elements(
-    path: Pathlike, blocks: Iterable[bytes], form: str, root: str, tag: str
-) -> Iterator[Any]:
+def elements(path: Pathlike, file: BinaryIO, form: str, root: str, tag: str) -> Iterator[Any]:
     """Yield the elements of a tag below the root as they are complete; one at a time is in memory.
 
     Entities are left as they are, DTDs are not read, and nothing is fetched.
 
     Args:
         path: the file, for messages.
-        blocks: its bytes.
+        file: it, open.
         form: the name of the format.
         root: the tag that the element around all others must have.
         tag: of the elements.
@@ -146,7 +135,7 @@ def elements(
     )
     size = 0  # of what is in memory
     try:
-        for block in blocks:
+        while block := file.read(_BLOCK):
             parser.feed(block)
             size += len(block)
             for _, element in parser.read_events():
