@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass
 from torch import Tensor
 from torch.nn import functional
 
-from linker import files, persistence
+from linker import persistence
 from linker.encoders import pretrained
 from linker.encoders.base import EncoderContext, Preset
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
@@ -96,8 +96,7 @@ class TransformerEncoder(TrainableEncoder):
 
     @classmethod
     def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TransformerEncoder:
-        with files.utf8_path(folder) as plain:
-            model, tokenizer = pretrained.load(plain, name)
+        model, tokenizer = pretrained.load(folder, name)
         limit = getattr(model.config, "max_position_embeddings", None) or 0
         if 0 < limit < options.max_length:
             raise LinkerError(
@@ -155,9 +154,9 @@ class TransformerEncoder(TrainableEncoder):
         That is weights as safetensors, the configuration, and the tokenizer.
         """
         (folder / "model").mkdir(parents=True, exist_ok=True)
-        with pretrained.quiet(), files.utf8_path(folder / "model") as inside:
-            self.model.save_pretrained(inside)
-            self.tokenizer.save_pretrained(inside)
+        with pretrained.quiet():
+            self.model.save_pretrained(folder / "model")
+            self.tokenizer.save_pretrained(folder / "model")
         persistence.save_json(folder / _OPTIONS, dataclasses.asdict(self.options))
 
     @classmethod

@@ -331,19 +331,6 @@ def fingerprint(path: Pathlike) -> str:
 
 
 @contextlib.contextmanager
-def utf8_path(folder: Path) -> Iterator[Path]:
-    """A path of a folder that is UTF-8, which safetensors and tokenizers need."""
-    with contextlib.ExitStack() as stack:
-        try:
-            str(folder).encode()
-        except UnicodeEncodeError:  # only Linux has such paths; it also names what is open
-            descriptor = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, descriptor)
-            folder = Path(f"/proc/self/fd/{descriptor}")
-        yield folder
-
-
-@contextlib.contextmanager
 def writing(path: Pathlike) -> Iterator[None]:
     """Turn a failed write to `path` (full disk, no permission) into a message."""
     try:

@@ -49,23 +49,31 @@ def aside(path: Path, *, folder: bool) -> Iterator[Path]:
     try:
         with locking(new, wait=True):
             yield new
-            _put(new, path)
+            if path.is_dir():
+                exchange(new, path)
+            else:
+                os.replace(new, path)
     finally:
         _remove(new)  # after an exchange of names, the old one
 
 
-def _put(new: Path, path: Path) -> None:
-    """Give `new` the name `path`; an old folder of this name is `new` afterwards."""
-    if not path.is_dir():
-        os.replace(new, path)
-    elif not _exchange(new, path):
-        old = new.with_suffix(".old")
-        with locking(path, wait=True):
-            os.replace(path, old)
-            try:
-                os.replace(new, path)
-            finally:  # also where Ctrl-C comes between the two
-                os.replace(old, path if new.exists() else new)
+def exchange(first: Path, second: Path) -> None:
+    """Exchange the names of two folders that stand beside each other.
+
+    Where the system cannot do so in one step, `second` has another name between two of three.
+
+    Raises:
+        OSError: one is not there, or may not be renamed.
+    """
+    if _exchange(first, second):
+        return
+    old = second.with_name(f".{second.name}.{secrets.token_hex(4)}.old")
+    with locking(second, wait=True):
+        os.replace(second, old)
+        try:
+            os.replace(first, second)
+        finally:  # also where Ctrl-C comes between the two
+            os.replace(old, first if second.exists() else second)
 
 
 def _exchange(first: Path, second: Path) -> bool:
@@ -75,23 +83,6 @@ def _exchange(first: Path, second: Path) -> bool:
         return False
     names = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second))
     return bool(rename(*names, _RENAME_EXCHANGE) == 0)
-
-
-def exchange(first: Path, second: Path) -> None:
-    """Exchange the names of two folders that stand beside each other.
-
-    Raises:
-        OSError: one is not there, or may not be renamed.
-    """
-    if not _exchange(first, second):
-        between = first.with_name(f"{first.name}.{secrets.token_hex(4)}")
-        os.replace(first, between)
-        try:
-            os.replace(second, first)
-        except OSError:
-            os.replace(between, first)
-            raise
-        os.replace(between, second)
 
 
 def clean(folder: Path, targets: str) -> None:

@@ -1,8 +1,8 @@
 """The one reader of the rows of text tables: it splits, quotes, and numbers lines.
 
 Cells are quoted as Python's `csv` reads them, and may hold separators and line ends. Programs that
-write tabs often write a quote as any other character, so that between tabs a quote that nothing
-closes is a character.
+write tabs often write a quote as any other character, so that between tabs a quote is one where
+nothing closes it, and where the cell would hold both a tab and a line end.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def read_rows(
         path: the file, for messages.
         lines: those of the file, with their ends.
         delimiter: what stands between cells.
-        on_error: what to do with a row whose quotes are broken, or may be characters; returns to
-            leave its first line out.
+        on_error: what to do with a row whose quotes are broken; returns to leave its first line
+            out.
         width: the cells of a row, where quotes can be read in two ways; 0: as in the first row.
     """
     numbered, waiting, taken = iter(lines), deque[Line](), list[Line]()
@@ -99,7 +99,7 @@ def _quoted(
         width: the cells of the header; 0 for the header itself.
 
     Raises:
-        InputError: the quotes are broken, or may be characters.
+        InputError: the quotes are broken.
     """
     number, text = taken[0]
     try:
@@ -118,23 +118,8 @@ def _quoted(
         return cells
     if len(taken) == 1:
         return None if text.count("\t") + 1 == width != len(cells) else cells
-    tabbed = [cell for cell in cells if "\t" in cell and "\n" in cell]
-    if len(cells) == width and not all(map(_is_between_marks, tabbed)):
-        raise InputError(
-            path,
-            f"a quote opens that may be closed in line {taken[-1][0]}, or be a character, "
-            "and the row fits the header in both cases",
-            line=number,
-            value=text.rstrip("\r\n"),
-            remedy='put the cell into quotes, with every quote inside doubled ("")',
-        )
-    return None if tabbed or 0 < width < len(cells) else cells
-
-
-def _is_between_marks(cell: str) -> bool:
-    """Whether the quotes around a cell are cells by themselves, which stand for what is above."""
-    ends = cell[0], cell[-1]
-    return "\t" in ends and {*ends} <= {"\t", "\r", "\n"}
+    is_of_several = any("\t" in cell and "\n" in cell for cell in cells)
+    return None if is_of_several or 0 < width < len(cells) else cells
 
 
 def _unquoted(cell: str) -> str:

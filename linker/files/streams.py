@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import tempfile
 import weakref
 from typing import IO, Any
@@ -13,17 +12,17 @@ from linker.errors import LinkerError
 
 _BLOCK = 1 << 16  # bytes read at a time
 _IN_MEMORY = 1 << 24  # bytes of a copy that are kept in memory; a longer one goes to disk
-_PLAIN = 1 << 64  # places of a text file below it are bytes; others hold the decoder's state too
 
 
 class OpenFile(os.PathLike[str]):
     """An open file that readers take wherever they take a path; messages call it by its name.
 
-    Readers begin where the file stands, may read it several times, and leave it open. A file that
-    can be read only once (a socket, a pipe) is copied first, to a temporary file where it is long.
+    Readers begin where the file stands, may read it several times, and leave it open. A text file,
+    and a file that can be read only once (a socket, a pipe), is copied first, to a temporary file
+    where it is long.
 
     Args:
-        file: the open file; of a text file the bytes under it are read, and must be UTF-8.
+        file: the open file.
         name: what messages call it; empty for the file's own name, or "upload" if it has none.
 
     Raises:
@@ -32,15 +31,17 @@ class OpenFile(os.PathLike[str]):
 
     def __init__(self, file: IO[bytes] | IO[str], name: str = "") -> None:
         self._name = name or _name(file)
-        self._is_copy = False
+        self._given: Any = file
         try:
-            self._file: Any = _bytes_of(file)
-            self._start = self._file.tell()
-            self._file.seek(self._start)
-        except (AttributeError, OSError):
+            self._place = self._given.tell()
+            self._given.seek(self._place)
+        except (AttributeError, OSError):  # a pipe, or a text file within a loop over its lines
+            self._place = None
+        if self._place is not None and isinstance(self._given.read(0), bytes):
+            self._file, self._start = self._given, self._place
+        else:
             self._file, self._start = _copy(file, self._name), 0
             weakref.finalize(self, self._file.close)
-            self._is_copy = True
 
     def __fspath__(self) -> str:
         return self._name
@@ -57,11 +58,11 @@ class OpenFile(os.PathLike[str]):
         Raises:
             LinkerError: it can be read only once.
         """
-        if self._is_copy:
+        if self._place is None:
             raise LinkerError(
                 f"{self._name}: can be read only once; put it into an OpenFile and read that"
             )
-        self._file.seek(self._start)
+        self._given.seek(self._place)
 
 
 class _View(io.RawIOBase):
@@ -98,34 +99,12 @@ def _name(file: IO[Any]) -> str:
     return name if isinstance(name, str) and name else "upload"
 
 
-def _bytes_of(file: Any) -> Any:
-    """The bytes from where a file stands, which of a text is not where its read-ahead stands.
-
-    Raises:
-        OSError: a text does not tell where it stands, as a pipe or within a loop over its lines.
-    """
-    has_bytes = hasattr(file, "buffer")
-    if not has_bytes and not isinstance(file.read(0), str):
-        return file
-    place = file.tell()
-    if has_bytes and place < _PLAIN:
-        file.seek(place)
-        return file.buffer
-    rest = _encoded(file)
-    file.seek(place)
-    return rest
-
-
-def _encoded(file: IO[str]) -> io.BytesIO:
-    return io.BytesIO(file.read().encode("utf-8", "surrogatepass"))
-
-
 def _copy(file: Any, name: str) -> IO[bytes]:
-    if hasattr(file, "buffer"):
-        file = _encoded(file) if file.seekable() else file.buffer
+    """What is left of a file, a text in UTF-8."""
     copy = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed with its owner
     try:
-        shutil.copyfileobj(file, copy, _BLOCK)
+        while block := file.read(_BLOCK):
+            copy.write(block.encode("utf-8", "surrogatepass") if isinstance(block, str) else block)
     except OSError as error:
         copy.close()
         raise LinkerError(f"{name}: cannot be read: {error.strerror or error}") from None

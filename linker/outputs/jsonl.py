@@ -5,25 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args
+from functools import cache
+from itertools import chain
+from typing import Any
 
 from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, read_lines
 from linker.outputs import Layout, decision_from_json
-from linker.types import (
-    ASSERTIONS,
-    SCHEMA,
-    Candidate,
-    Document,
-    Mention,
-    Part,
-    Prediction,
-    Reading,
-    ReadingKind,
-    Reference,
-    State,
-    parse_spans,
-)
+from linker.types import SCHEMA, Document, Prediction
 
 FOOTER = ""
 _EXPECTED = "an object as linker link --format jsonl writes it"
@@ -72,88 +61,40 @@ def from_json(record: Any) -> Prediction:
     """
     if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
         raise ValueError(f"it is not an object of schema {SCHEMA}")
+    values = _checked(record)
+    mention = {"text": "mention", "spans": "spans", "document_id": "document_id"}
+    values["mention"] = {key: values[name] for key, name in mention.items() if name in values}
+    decisions = values.get("decisions", [])
+    if not isinstance(decisions, list):
+        raise ValueError("the decisions are no list")
+    values["decisions"] = tuple(map(decision_from_json, decisions))
     try:
-        mention = Mention(
-            _text(record, "mention"),
-            parse_spans(record["spans"]),
-            document_id=_text_or_none(record, "document_id"),
-        )
-        return Prediction(
-            mention,
-            tuple(map(_part_from_json, record["parts"])),
-            _of(get_args(ReadingKind), record.get("reading", "whole"), "a reading"),
-            tuple(map(_rival_from_json, record.get("rivals", ()))),
-            _of(get_args(State), record.get("state", "model"), "the state"),
-            tuple(map(decision_from_json, record.get("decisions", ()))),
-        )
-    except KeyError as error:
-        raise ValueError(f"the key {error} is missing") from None
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"a value has the wrong type: {error}") from None
+        prediction: Prediction = _checker().validate_python(values)
+    except ValueError as error:
+        first = error.errors()[0]  # type: ignore[attr-defined] # pydantic's
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    parts = chain(prediction.parts, *(rival.parts for rival in prediction.rivals))
+    candidates = (c for part in parts for c in (*part.candidates, part.rejected) if c)
+    if not all(0 <= (candidate.confidence or 0) <= 1 for candidate in candidates):
+        raise ValueError("a confidence is not a number from 0 to 1")
+    return prediction
 
 
-def _rival_from_json(record: Mapping[str, Any]) -> Reading:
-    parts = tuple(map(_part_from_json, record["parts"]))
-    kind = _of(get_args(ReadingKind), record["kind"], "a reading")
-    return Reading(kind, parts, _confidence(record))
+@cache
+def _checker() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Prediction)
 
 
-def _of(choices: tuple[Any, ...], value: Any, what: str) -> Any:
-    if value not in choices:
-        raise ValueError(f"{what} is none of {', '.join(choices)}")
-    return value
-
-
-def _part_from_json(record: Mapping[str, Any]) -> Part:
-    rejected = record.get("rejected")
-    return Part(
-        _text(record, "text"),
-        _text_or_none(record, "expanded"),
-        parse_spans(record["spans"]),
-        tuple(map(_candidate_from_json, record["candidates"])),
-        bool(record["nil"]),
-        None if rejected is None else _candidate_from_json(rejected),
-        _of(ASSERTIONS, record.get("assertion", "present"), "the assertion"),
-    )
-
-
-def _candidate_from_json(record: Mapping[str, Any]) -> Candidate:
-    return Candidate(
-        _text(record, "concept_id"),
-        _text(record, "name"),
-        _text(record, "matched_name"),
-        _score(record, "score"),
-        None if record["sparse_score"] is None else _score(record, "sparse_score"),
-        None if record["dense_score"] is None else _score(record, "dense_score"),
-        _text(record, "source") if "source" in record else "",
-        _confidence(record),
-        tuple(Reference(**other) for other in record.get("also", ())),
-    )
-
-
-def _confidence(record: Mapping[str, Any]) -> float | None:
-    if record.get("confidence") is None:
-        return None
-    if not 0 <= (confidence := _score(record, "confidence")) <= 1:
-        raise ValueError("'confidence' is not a number from 0 to 1")
-    return confidence
-
-
-def _text(record: Mapping[str, Any], key: str) -> str:
-    if not isinstance(value := record[key], str):
-        raise ValueError(f"{key!r} is not a text")
-    return value
-
-
-def _text_or_none(record: Mapping[str, Any], key: str) -> str | None:
-    return None if record[key] is None else _text(record, key)
-
-
-def _score(record: Mapping[str, Any], key: str) -> float:
-    try:
-        score = float(record[key])
-    except OverflowError:
-        score = math.inf
-    if not math.isfinite(score):
-        raise ValueError(f"{key!r} is not a finite number")
-    return score
+def _checked(value: Any) -> Any:
+    """A value of JSON, of which numbers are finite; where there are no spans, there is no key."""
+    if isinstance(value, Mapping):
+        return {
+            key: _checked(inner)
+            for key, inner in value.items()
+            if not (key == "spans" and inner is None)
+        }
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is not finite")
+    return list(map(_checked, value)) if isinstance(value, list) else value

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -360,26 +359,3 @@ def test_a_stopped_training_goes_on_to_the_same_model(
     assert made == [place for place in every if place > (epochs + 1, steps)]
     assert contents(tmp_path / "model") == contents(left_alone)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
-def test_folders_whose_names_are_not_utf_8(
-    run: Run, files: tuple[object, ...], tiny_bert: Path, tmp_path: Path
-) -> None:
-    odd = os.fsdecode(b"\xff")
-    bert, model = tmp_path / f"bert{odd}", tmp_path / f"model{odd}"
-    shutil.copytree(tiny_bert, bert)
-    given = ("train", *files, *QUICK, "--epochs", 1, "-o", model)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Linker, "save", lambda *_: (_ for _ in ()).throw(LinkerError("killed")))
-        assert run(*given, "--model-name", bert).code == 1
-    for options in (
-        ("--model-name", bert, "--resume"),
-        ("--encoder", "dan", "--set", "ground.epochs=1"),
-    ):
-        assert run(*given, *options).code == 0
-        assert Linker.load(model).link("yellow fever").parts[0].best.concept_id == "D6"
-        if "--resume" in options:
-            assert config(model)["options"]["transformer"]["model"] == r"bert\xff"
-        texts = [file.read_text("utf-8") for file in model.rglob("*.json")]
-        assert not [text for text in texts if "/proc/" in text]

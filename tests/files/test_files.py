@@ -408,18 +408,6 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "disk").iterdir()) == ["model", "target"]
 
 
-@pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")
-def test_a_folder_has_a_path_in_utf_8(tmp_path: Path) -> None:
-    for name in (b"plain", "β".encode(), b"\xff"):
-        folder = tmp_path / os.fsdecode(name)
-        folder.mkdir()
-        (folder / "inside").write_text(str(name))
-        with files.utf8_path(folder) as path:
-            assert str(path).encode().decode() == str(path)
-            assert (path / "inside").read_text() == str(name)
-            assert (path == folder) == (name != b"\xff")
-
-
 def test_the_rights_of_a_file_that_is_replaced_stay(path: Path) -> None:
     path.write_text("old")
     path.chmod(0o600)

@@ -70,6 +70,7 @@ def test_quoted_cells_between_tabs_hold_tabs_and_line_ends(path: Path) -> None:
         ["a", '"', "b", '"'],
         ['"a', 'b"'],
         ['""a', '"'],
+        ['"gout', "x", '5"', "y"],  # which would fit the header as one row, too
     ],
 )
 def test_quotes_that_are_characters(path: Path, lines: list[str]) -> None:
@@ -79,12 +80,6 @@ def test_quotes_that_are_characters(path: Path, lines: list[str]) -> None:
     rows[:] = [[cell.replace('"x"', "x") for cell in row] for row in rows]
     assert cells(path) == rows
     assert extended(path, "n").splitlines()[1] == "\t".join(rows[0]) + "\tn"
-
-
-def test_quotes_that_may_be_either_are_refused(path: Path) -> None:
-    path.write_text('a\tb\n"gout\tx\n5"\ty\n')
-    with pytest.raises(InputError, match=r"line 2: a quote opens that may be closed in line 3"):
-        cells(path)
 
 
 def test_a_header_is_never_skipped(path: Path) -> None:
