@@ -16,7 +16,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TextIO, cast
+from typing import IO, Any, BinaryIO, TextIO
 
 from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import replacing
@@ -372,24 +372,16 @@ def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
         encoding: of the text; what it cannot write it writes by name, such as
             `\\N{GREEK SMALL LETTER ALPHA}`.
     """
-    form = text_form(encoding)
-    named, path = path, Path(path)
-    if _is_device(path):
-        with writing(named), open(path, "w", **form) as text:
-            yield text
-        return
     with write_binary_aside(path) as raw:
-        packed = cast(
-            IO[bytes],
-            gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw,
-        )
-        with io.TextIOWrapper(packed, **form) as text:
+        is_packed = Path(path).suffix == ".gz"
+        under: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if is_packed else raw
+        text = io.TextIOWrapper(under, **text_form(encoding))
+        try:
             yield text
-            text.flush()
-            if packed is not raw:
-                packed.close()
-            raw.flush()
-            os.fsync(raw.fileno())
+        finally:
+            text.detach()  # which writes what is left
+        if is_packed:
+            under.close()
 
 
 def _is_device(path: Path) -> bool:

@@ -28,7 +28,6 @@ USUAL = "windows-1252"
 """What a text is in that is not in UTF-8, nor UTF-16 by its mark."""
 _BLOCK = 1 << 20  # bytes read at a time
 _IN_MEMORY = 1 << 24  # bytes of a text that are kept in memory; a longer one goes to disk
-_OF_NAMES = ("idna", "punycode")  # codecs for host names, not for texts
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _NAMED = re.compile(r"\\N\{([A-Z][A-Z0-9 -]*)\}")  # see `files.text_form`
 
@@ -106,7 +105,7 @@ def _known(path: Pathlike, encoding: str) -> str:
     try:
         "".encode(encoding)
         name = codecs.lookup(encoding).name
-        if name in _OF_NAMES:
+        if name in ("idna", "punycode"):  # of host names, not of texts
             raise LookupError
     except (LookupError, ValueError):
         remedy = f"name one such as {USUAL} or utf-16 with --encoding"

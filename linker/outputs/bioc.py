@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import bioc
-from bioc.biocxml.encoder import encode_annotation, encode_document
+from bioc.biocxml.encoder import encode_document
 from lxml import etree  # type: ignore[import-untyped]
 
 from linker.ids import format_gold
@@ -31,7 +30,6 @@ from linker.types import Document, Mention, Passage, Prediction, Relation
 FOOTER = "</collection>\n"
 # characters that XML cannot hold
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_HOLDER = re.compile("<!--([0-9.]*)-->")  # where the annotations of a place are put
 _RESERVED = ("bioc:", "pubtator:", "concept:")  # metadata that are not infons
 _OF_ANSWERS = ("score", "confidence", "rejected", "state", "decisions")
 
@@ -69,20 +67,10 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     """
     document = with_text(document, "bioc")
     result, holders = _document(document)
-    annotations = defaultdict[str, list[str]](list)  # as XML, since trees need ten times the memory
     for i, (mention, prediction) in enumerate(paired(document, predictions)):
-        tree = encode_annotation(_annotation(mention, prediction, str(i)))
         place = _place(mention, document, holders)
-        annotations[place].append(etree.tostring(tree, encoding="unicode"))
-    tree = encode_document(result)
-    elements = zip(holders, tree.iter("document", "passage", "sentence"), strict=True)
-    for place, element in list(elements):
-        behind = next(iter(element.iterchildren("relation")), None)
-        at = len(element) if behind is None else element.index(behind)
-        element.insert(at, etree.Comment(place))
-    pieces = _HOLDER.split(etree.tostring(tree, encoding="unicode"))
-    pieces[1::2] = ("".join(annotations[place]) for place in pieces[1::2])
-    return "".join(pieces) + "\n"
+        holders[place].add_annotation(_annotation(mention, prediction, str(i)))
+    return etree.tostring(encode_document(result), encoding="unicode") + "\n"
 
 
 def _document(document: Document) -> tuple[Any, dict[str, Any]]:

@@ -171,7 +171,17 @@ def _curated_rows(
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
-            "comment": "; ".join(filter(None, (_said(row, number, len(ids)), where, scope))),
+            "comment": "; ".join(
+                filter(
+                    None,
+                    (
+                        _place(number, len(ids), row.predicate),
+                        "accepted in bulk" * row.bulk,  # by whom it does not say
+                        where,
+                        scope,
+                    ),
+                )
+            ),
         }
 
 
@@ -259,21 +269,12 @@ def _where(document: Document | None, prediction: Prediction, decision: Decision
     return _listed(texts)
 
 
-def _place(number: int, count: int) -> str:
-    """Which of several parts a mapping is of, so that those of one mention are known."""
-    return f"part {number} of {count}" if count > 1 else ""
-
-
-def _place_of(row: Decision, number: int, count: int) -> str:
-    """As `_place`; and whether a person called the concepts related."""
-    if row.predicate != "related":
-        return _place(number, count)
+def _place(number: int, count: int, predicate: Predicate = "") -> str:
+    """Which of several parts a mapping is of, so that those of one mention are known; and whether a
+    person called the concepts related."""
+    if predicate != "related":
+        return f"part {number} of {count}" if count > 1 else ""
     return f"part {number} of {count}" + ", related" * (count > 1)
-
-
-def _said(row: Decision, number: int, count: int) -> str:
-    """Which part a mapping is of, and whether it was accepted in bulk, by whom it does not say."""
-    return "; ".join(filter(None, (_place_of(row, number, count), "accepted in bulk" * row.bulk)))
 
 
 def _comment(document: Document | None, mention: Mention, part: Part, place: str) -> str:

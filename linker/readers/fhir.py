@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.files import Pathlike, read_text
+from linker.files import Pathlike
 from linker.readers.languages import Languages
-from linker.readers.records import parse_objects, read_json
+from linker.readers.records import json_version, parse_objects, read_json
 from linker.types import Concept, Name, NameKind
 from linker.vocabularies import of_address
 
@@ -22,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 OPTIONS = ("languages",)
 _START = re.compile(r'\s*\{.*"resourceType"\s*:\s*"(?:CodeSystem|ValueSet)"', re.DOTALL)
-_VERSION = re.compile(r'"version"\s*:\s*"([^"]+)"')
 _PARENTS = ("parent", "subsumedBy")
 _OBSOLETE = ("retired", "deprecated")
 _PREFERRED = ("display", "preferredForLanguage")
@@ -34,10 +33,7 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
     return _START.match("\n".join(head)) is not None
 
 
-def release(path: Pathlike) -> str:
-    """The version that the resource states; empty where it states none."""
-    match = _VERSION.search(read_text(path))
-    return match[1] if match else ""
+release = json_version
 
 
 def read(

@@ -3,7 +3,7 @@ mentions in a column of a Parquet file, whose other columns are the keys of such
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, stop
@@ -11,7 +11,7 @@ from linker.files import Pathlike, open_binary, parse_json, read_lines, reading
 from linker.formats import pyarrow_for
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers.records import check_mention, parse_each, parse_selection
-from linker.types import SELECTION, Document, Gold, Mention, Passage, Span, parse_spans
+from linker.types import SELECTION, Document, Gold, Mention, Passage, parse_spans
 
 SCHEMA = 1  # of our own output
 _GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there counts
@@ -21,6 +21,7 @@ _EXPECTED = '{"mention": "...", "gold": "A|B"}, or of a document {"id": "...", "
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
 _OTHERS = ("document_id", "type", "gold", "spans", *SELECTION)
+_TEXT_TYPES = ("string", "large_string", "string_view")  # of Arrow
 _ROWS = 10_000  # that are in memory at once
 
 
@@ -64,9 +65,28 @@ def from_record(record: Any, identify: Identify = not_known) -> Mention:
         RecordError: the mention is empty or too long.
         ValueError: a value is not of its type; the text says which one.
     """
-    text, spans, kind, document = _fields(record)
-    gold, within = _gold(record, identify), parse_selection(record)
-    return Mention(check_mention(text), spans, gold, kind, document, within=within)
+    if not isinstance(record, dict):
+        raise ValueError("the line is not a JSON object")
+    if record.get("schema", SCHEMA) != SCHEMA:
+        raise ValueError(
+            f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}"
+        )
+    text, kind, document = record.get("mention"), record.get("type"), record.get("document_id")
+    if not isinstance(text, str):
+        raise ValueError("the object has no text under 'mention'")
+    if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
+        raise ValueError("'type' and 'document_id' must be texts")
+    spans = parse_spans(record.get("spans"))
+    if any(not 0 <= start < end for start, end in spans):
+        raise ValueError("a span does not end behind its start")
+    return Mention(
+        check_mention(text),
+        spans,
+        _gold(record, identify),
+        kind or "",
+        None if document is None else str(document),
+        within=parse_selection(record),
+    )
 
 
 def _document(record: Mapping[str, Any], number: int) -> Document:
@@ -86,27 +106,6 @@ def _document(record: Mapping[str, Any], number: int) -> Document:
     return Document(str(owner), tuple(passages))
 
 
-def _fields(record: Any) -> tuple[str, tuple[Span, ...], str, str | None]:
-    """Check and take apart one object; a ValueError says what is wrong with it."""
-    if not isinstance(record, dict):
-        raise ValueError("the line is not a JSON object")
-    if record.get("schema", SCHEMA) != SCHEMA:
-        raise ValueError(
-            f"schema {record['schema']!r} is not known; this version reads schema {SCHEMA}"
-        )
-    text, kind, document = record.get("mention"), record.get("type"), record.get("document_id")
-    if not isinstance(text, str):
-        raise ValueError("the object has no text under 'mention'")
-    if not isinstance(kind, str | None) or not isinstance(document, str | int | None):
-        raise ValueError("'type' and 'document_id' must be texts")
-    return (
-        text,
-        _spans(record.get("spans")),
-        kind or "",
-        None if document is None else str(document),
-    )
-
-
 def _gold(record: Mapping[str, Any], identify: Identify) -> Gold | None:
     ids = next((record[key] for key in _GOLD_KEYS if key in record), None)
     if ids is None:
@@ -115,13 +114,6 @@ def _gold(record: Mapping[str, Any], identify: Identify) -> Gold | None:
     if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         raise ValueError("the ids are neither a text nor a list of texts")
     return tuple(group for part in ids for group in parse_gold(part, identify))
-
-
-def _spans(pairs: Any) -> tuple[Span, ...]:
-    spans = parse_spans(pairs)
-    if any(not 0 <= start < end for start, end in spans):
-        raise ValueError("a span does not end behind its start")
-    return spans
 
 
 def read_parquet(
@@ -158,7 +150,6 @@ def read_parquet(
             table = parquet.ParquetFile(source)
             column = _column(path, table.schema_arrow, column)
             names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
-            _check_names(path, table.schema_arrow, names)
             for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
@@ -176,31 +167,20 @@ def read_parquet(
 
 def _column(path: Pathlike, schema: Any, column: str | None) -> str:
     """The name of the column of mentions."""
-    names = [column] if column else [name for name in _NAMES if name in schema.names]
-    if not names or names[0] not in schema.names:
-        problem = f"has no column {column}" if column else "has no column mention or text"
+    name = column or next((name for name in _NAMES if name in schema.names), _NAMES[0])
+    place = schema.get_field_index(name)  # -1 where there is none, or more than one
+    if place < 0 or str(schema.field(place).type) not in _TEXT_TYPES:
+        problem = f"has no single column {name} that holds texts"
+        columns = ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
         remedy = "name the column of mentions with --column"
-        columns = f"one of its columns: {', '.join(schema.names) or 'none'}"
-        raise InputError(path, problem, expected=columns, remedy=remedy)
-    _check_names(path, schema, names[:1])
-    if (kind := str(schema.field(names[0]).type)) not in ("string", "large_string", "string_view"):
-        problem = f"the column {names[0]} holds {kind}"
-        raise InputError(path, problem, expected="texts", remedy="name another with --column")
-    return names[0]
-
-
-def _check_names(path: Pathlike, schema: Any, names: Iterable[str]) -> None:
-    """Check that no two of the columns that are read have the same name."""
-    for name in names:
-        if (count := schema.names.count(name)) > 1:
-            problem = f"has {count} columns of the name {name}"
-            raise InputError(path, problem, expected="one", remedy="rename or remove the others")
+        raise InputError(path, problem, expected=f"one of its columns: {columns}", remedy=remedy)
+    return name
 
 
 def _read_too(schema: Any) -> list[str]:
     """The names of the columns that are read beside that of mentions."""
-    has_lists = "spans" in schema.names and "list" in str(schema.field("spans").type)
-    return [n for n in _OTHERS if n in schema.names and (n != "spans" or has_lists)]
+    there = [name for name in _OTHERS if schema.get_field_index(name) >= 0]
+    return [n for n in there if n != "spans" or "list" in str(schema.field(n).type)]
 
 
 def _of_row(place: str, error: ValueError) -> InputError:

@@ -150,30 +150,25 @@ def _remedy(name: str, known: Known, address: str, path: Path) -> str:
 
 
 def _of_latest_year(addresses: Mapping[str, str]) -> dict[str, str]:
-    """The addresses of the latest year of which all files are there, as a next one may be early."""
-    yearly = [address for address in addresses.values() if "{year}" in address]
-    this = date.today().year
-    if yearly:
+    """The addresses of the latest year of which all files are there, as a next one may be early.
+
+    Where none is, they are those of this year: fetching them will say what fails.
+    """
+
+    def is_there(address: str) -> bool:
         import requests
 
-        def answers(year: int) -> set[int]:
-            return {_status(address.format(year=year)) for address in yearly}
+        try:
+            return requests.head(address, timeout=_WAIT, allow_redirects=True).ok
+        except requests.RequestException:
+            return False
 
-        if answers(this + 1) == {requests.codes.ok}:
-            this += 1
-        elif requests.codes.not_found in answers(this):
-            this -= 1
-    return {file: address.format(year=this) for file, address in addresses.items()}
-
-
-def _status(address: str) -> int:
-    """The status of a file of the web; 0 where fetching it will say what fails."""
-    import requests
-
-    try:
-        return requests.head(address, timeout=_WAIT, allow_redirects=True).status_code
-    except requests.RequestException:
-        return 0
+    this = date.today().year
+    yearly = [address for address in addresses.values() if "{year}" in address]
+    years = (this + 1, this, this - 1) if yearly else ()
+    latest = (y for y in years if all(is_there(address.format(year=y)) for address in yearly))
+    year = next(latest, this)
+    return {file: address.format(year=year) for file, address in addresses.items()}
 
 
 def _released(name: str, known: Known, release: str) -> str:

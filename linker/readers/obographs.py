@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_text
+from linker.files import Pathlike
 from linker.readers import terms
 from linker.readers.languages import Languages
-from linker.readers.records import parse_objects, read_json
+from linker.readers.records import json_version, parse_objects, read_json
 from linker.types import Concept
 
 _START = re.compile(r'\s*\{.*"graphs"\s*:', re.DOTALL)
-_VERSION = re.compile(r'"version"\s*:\s*"([^"]+)"')
 _EXPECTED = "a node with id, lbl and meta"
 
 
@@ -27,10 +26,7 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
     return _START.match("\n".join(head)) is not None
 
 
-def release(path: Pathlike) -> str:
-    """The version of the first graph that has one; empty where none has."""
-    match = _VERSION.search(read_text(path))
-    return match[1] if match else ""
+release = json_version
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
@@ -81,6 +82,12 @@ def read_json(path: Pathlike) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(path, "the JSON is no object", expected="{…}", remedy="check the path")
     return value
+
+
+def json_version(path: Pathlike) -> str:
+    """The first version that a file of JSON states; empty where it states none."""
+    match = re.search(r'"version"\s*:\s*"([^"]+)"', read_text(path))
+    return match[1] if match else ""
 
 
 def parse_objects(

@@ -14,7 +14,6 @@ lists are put together.
 from __future__ import annotations
 
 import csv
-import difflib
 import itertools
 import logging
 import re
@@ -209,9 +208,7 @@ def _columns(header: str) -> list[str]:
 def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
     read = (*COLUMNS, *_OF_NAME)
     for unknown in (column for column in columns if column not in read):
-        close = difflib.get_close_matches(unknown, read, n=1, cutoff=0.8)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        logger.warning("%s: the column %r is not read%s", path, unknown, hint)
+        logger.warning("%s: the column %r is not read", path, unknown)
     for name in read:
         count = columns.count(name)
         if count > 1 or (count == 0 and name in ("id", "name")):
