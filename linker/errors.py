@@ -11,6 +11,7 @@ from os import PathLike
 
 from linker.version import install_hint
 
+_MEND = "mend it, or skip it, where the command has --on-error"
 _LONGEST_VALUE = 80  # characters of an offending value that a message repeats
 _LONGEST_CLAUSE = 500  # of a clause of a message, which may quote the file
 _LONGEST_START, _LONGEST_END = 1_500, 500  # of a whole message
@@ -90,13 +91,16 @@ class InputError(LinkerError):
 
 
 class RecordError(ValueError):
-    """What is wrong with a record; who reads it adds file and line. See `InputError`."""
+    """What is wrong with a record; who reads it adds file and line. See `InputError`.
+
+    Without a remedy of its own, it is to be mended or skipped.
+    """
 
     def __init__(
         self, problem: str, value: str | None = None, *, expected: str = "", remedy: str = ""
     ) -> None:
         super().__init__(problem)
-        self._value, self._expected, self._remedy = value, expected, remedy
+        self._value, self._expected, self._remedy = value, expected, remedy or _MEND
 
     def at(self, path: str | PathLike[str], line: int | None) -> InputError:
         """The error with the place of the record."""

@@ -45,7 +45,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
             prediction = from_json(parse_json(line))
         except ValueError as error:
             problem = f"the line is no prediction ({error})"
-            bad = RecordError(problem, line, expected=_EXPECTED, remedy="write the file again")
+            bad = RecordError(problem, line, expected=_EXPECTED)
             on_error(bad.at(path, number))
         else:
             yield prediction

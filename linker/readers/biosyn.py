@@ -81,8 +81,7 @@ def _group(path: Pathlike, on_error: OnError) -> dict[Ids, _Entry]:
 def _split(number: int, line: str) -> tuple[int, Ids, list[str]]:
     left, bars, right = line.partition("||")
     if not bars:
-        remedy = "check the dictionary's format"
-        raise RecordError("the line has no ||", line, expected="id||name", remedy=remedy)
+        raise RecordError("the line has no ||", line, expected="id||name")
     ids = [curie(text) for text in left.split("|")]
     first, *others = (text.strip() for text in right.split("|"))
     names = [first, *filter(None, others)]
@@ -158,12 +157,8 @@ def concept_files(folder: Pathlike) -> list[Path]:
     """
     files = sorted(Path(folder).glob("*.concept"))
     if not files:
-        raise InputError(
-            folder,
-            "the folder holds no *.concept file",
-            expected="a BioSyn folder",
-            remedy="name a file to read another format",
-        )
+        remedy = "name a file to read another format"
+        raise InputError(folder, "the folder holds no *.concept file", remedy=remedy)
     return files
 
 
@@ -171,12 +166,8 @@ def _mention(line: str, identify: Identify) -> Mention:
     columns = line.split("||")
     offsets = _OFFSETS.fullmatch(columns[1]) if len(columns) == 5 else None
     if offsets is None or not columns[3].strip():
-        raise RecordError(
-            "the mention is empty" if offsets else "the line is not a mention",
-            line,
-            expected="document||start|end||type||mention||ids",
-            remedy="mend or delete the line",
-        )
+        problem = "the mention is empty" if offsets else "the line is not a mention"
+        raise RecordError(problem, line, expected="document||start|end||type||mention||ids")
     document, _, kind, text, ids = columns
     return Mention(
         text,

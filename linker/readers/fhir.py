@@ -185,5 +185,5 @@ def _identifier(system: str, code: str) -> str:
     """The id of a code; one that has its prefix keeps it, as those of HPO."""
     prefix = of_address(system).prefix or re.split("[/:]", system.rstrip("/#"))[-1]
     if not code.strip():
-        raise RecordError("the code is empty", system, expected="a code", remedy="give one")
+        raise RecordError("the code is empty", system, expected="a code")
     return code if code.startswith(f"{prefix}:") or not prefix else f"{prefix}:{code}"

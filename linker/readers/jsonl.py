@@ -50,8 +50,7 @@ def read(
         return from_record(record, identify)
 
     lines = read_lines(path, limit=None, on_error=on_error)
-    remedy = "write one object a line"
-    return parse_each(path, lines, parse, on_error, expected=_EXPECTED, remedy=remedy)
+    return parse_each(path, lines, parse, on_error, expected=_EXPECTED)
 
 
 def from_record(record: Any, identify: Identify = not_known) -> Mention:

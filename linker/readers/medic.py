@@ -74,10 +74,9 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
             remedy="take the file as CTD offers it, comments included",
         )
     columns = titles_of(header)
-    expected = f"{len(columns)}: {', '.join(columns)}"
 
     def parse(number: int, row: TableRow) -> Concept:
-        return _concept(number, by_column(row, columns, expected, "fetch the file again"))
+        return _concept(number, by_column(row, columns))
 
     data = (line for line in chain([first], lines) if not line[1].startswith("#"))
     rows = read_rows(path, data, delimiter_of(header), on_error, len(columns))

@@ -51,8 +51,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         nonlocal abbreviations
         for place, line in stanza:
             if ":" not in line[1:] and not line.startswith("["):
-                expected, remedy = "tag: value", "check its line ends"
-                error = RecordError("the line is not OBO", line, expected=expected, remedy=remedy)
+                error = RecordError("the line is not OBO", line, expected="tag: value")
                 on_error(error.at(path, place))
                 return None
         first = stanza[0][1]

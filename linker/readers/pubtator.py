@@ -22,6 +22,7 @@ from linker.types import Document, Mention, Passage, Relation
 
 _TEXT = re.compile(r"([^|\t]+)\|([ta])\|(.*)")
 _OFFSET = re.compile(r"-?\d{1,9}")
+_EXPECTED = "id, start, end, mention, type and ids, separated by tabs"
 _KINDS = {"t": "title", "a": "abstract"}
 
 # the seventh column that linker writes beside an answer: confidences, state and decisions
@@ -70,12 +71,8 @@ def _document(
 ) -> Document | None:
     number, line = block[0]
     if (first := _TEXT.fullmatch(line)) is None:
-        error = RecordError(
-            "the line stands in no document",
-            line,
-            expected="the text of a document first: id|t|title or id|a|abstract",
-            remedy="add the text",
-        )
+        expected = "the text of a document first: id|t|title or id|a|abstract"
+        error = RecordError("the line stands in no document", line, expected=expected)
         on_error(error.at(path, number))
         return None
     passages, others, offset = list[Passage](), list[Line](), 0
@@ -102,31 +99,21 @@ def _document(
 def _item(line: str, owner: str, text: str, identify: Identify) -> Mention | Relation | str:
     """The mention or relation of a line; the line itself where it is neither."""
     if not line.startswith((f"{owner}\t", f"{owner}|")):
-        raise RecordError(
-            f"the line stands in document {owner}, but is not of it",
-            line,
-            expected=f"lines that begin with its id, {owner}, and a tab or |",
-            remedy="put a blank line between documents, and each text on one line",
-        )
+        problem = f"the line stands in document {owner}, but is not of it"
+        remedy = "put a blank line between documents, and each text on one line"
+        raise RecordError(problem, line, remedy=remedy)
     columns = line.split("\t")
     if len(columns) > 1 and _OFFSET.fullmatch(columns[1]):
         return _mention(columns, text, identify)
     if len(columns) > 4 and _OFFSET.fullmatch(columns[2]) and re.search("[0-9]", columns[1]):
-        problem = "the start of the annotation is not a number"
-        raise RecordError(problem, line, expected="id, start, end, mention, type and ids")
+        raise RecordError("the start of the annotation is not a number", line, expected=_EXPECTED)
     return _relation(columns) if len(columns) > 3 else line
 
 
 def _mention(columns: list[str], text: str, identify: Identify) -> Mention:
     if len(columns) < 5 or not _OFFSET.fullmatch(columns[2]):
-        raise RecordError(
-            f"the annotation has {len(columns)} columns"
-            if len(columns) < 5
-            else "the end of the annotation is not a number",
-            "\t".join(columns),
-            expected="id, start, end, mention, type and ids, separated by tabs",
-            remedy="mend the line",
-        )
+        problem = "the annotation has too few columns, or its end is not a number"
+        raise RecordError(problem, "\t".join(columns), expected=_EXPECTED)
     owner, start, end, name, kind = columns[:5]
     spans = ((int(start), int(end)),)
     check_spans(name, spans, text, owner=owner)

@@ -25,7 +25,6 @@ from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span, St
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
 _BLOCK = 1 << 16  # bytes read at a time
-_GIVE = "give one or remove the line"
 
 _NO_OBJECT = (AttributeError, KeyError, TypeError)  # of an object of JSON with other keys or types
 
@@ -41,7 +40,6 @@ def parse_each(
     on_error: OnError,
     *,
     expected: str = "",
-    remedy: str = "",
 ) -> Iterator[_Parsed]:
     """Parse the records of a file, and yield what is not None.
 
@@ -52,7 +50,6 @@ def parse_each(
             whose text says what is wrong.
         on_error: what to do with a bad one; returns to skip it.
         expected: what should stand there, where the error does not say it.
-        remedy: what to do about it, where the error does not say it.
     """
     for number, record in records:
         try:
@@ -60,7 +57,7 @@ def parse_each(
         except ValueError as error:
             if not isinstance(error, RecordError):
                 value = str(record) if isinstance(record, str) else None  # of rdflib, too
-                error = RecordError(str(error), value, expected=expected, remedy=remedy)
+                error = RecordError(str(error), value, expected=expected)
             on_error(error.at(path, number))
         else:
             if parsed is not None:
@@ -113,8 +110,7 @@ def parse_objects(
         except _NO_OBJECT as error:
             problem = f"an object is not as its format has it ({type(error).__name__}: {error})"
             value = json.dumps(record, ensure_ascii=False)
-            remedy = "mend it, or skip it with --on-error skip"
-            raise RecordError(problem, value, expected=expected, remedy=remedy) from None
+            raise RecordError(problem, value, expected=expected) from None
 
     return parse_each(path, ((None, record) for record in objects), parsed, on_error)
 
@@ -180,17 +176,15 @@ def numbered(rows: Iterable[TableRow]) -> Iterator[tuple[int, TableRow]]:
     return ((row.number, row) for row in rows if row.line.strip())
 
 
-def by_column(
-    row: TableRow, columns: Sequence[str], expected: str = "", remedy: str = ""
-) -> Mapping[str, str]:
+def by_column(row: TableRow, columns: Sequence[str]) -> Mapping[str, str]:
     """The cells of a row by their columns; empty for a column that the table does not have.
 
     Raises:
         RecordError: the row has more cells or fewer.
     """
     if len(row.cells) != len(columns):
-        expected = expected or f"{len(columns)}, as in the header"
-        raise RecordError(f"{len(row.cells)} columns", row.line, expected=expected, remedy=remedy)
+        expected = f"{len(columns)}, as in the header"
+        raise RecordError(f"{len(row.cells)} columns", row.line, expected=expected)
     return defaultdict(str, zip(columns, map(str.strip, row.cells), strict=True))
 
 
@@ -232,17 +226,17 @@ def check_concept(identifier: str, names: Iterable[str]) -> None:
     """Check a concept's id and names, the preferred one first; see `make_concept`."""
     expected = "an identifier such as MESH:D001260"
     if not identifier or identifier.endswith(":"):
-        raise RecordError("the concept id is empty", expected=expected, remedy=_GIVE)
+        raise RecordError("the concept id is empty", expected=expected)
     if identifier.lower() in NO_CONCEPT:
         problem = f"the concept id {identifier!r} says that there is no concept"
-        raise RecordError(problem, expected=expected, remedy=_GIVE)
+        raise RecordError(problem, expected=expected)
     for position, name in enumerate(names):
         if not name:
             problem = "the concept name is empty" if position == 0 else "a name is empty"
-            raise RecordError(problem, identifier, expected="a name", remedy=_GIVE)
+            raise RecordError(problem, identifier, expected="a name")
         if len(name) > NAME_LIMIT:
-            expected, remedy = f"at most {NAME_LIMIT:,} characters", "check quotes and line ends"
-            raise RecordError("the name is too long", name, expected=expected, remedy=remedy)
+            expected = f"at most {NAME_LIMIT:,} characters"
+            raise RecordError("the name is too long", name, expected=expected)
 
 
 def check_mention(text: str) -> str:
@@ -253,14 +247,13 @@ def check_mention(text: str) -> str:
     """
     text = text.strip()
     if not text:
-        raise RecordError("the mention is empty", expected="a name", remedy="delete the line")
+        raise RecordError("the mention is empty", expected="a name")
     if len(text) > MENTION_LIMIT:
-        raise RecordError(
+        problem, expected = (
             f"the mention has {len(text):,} characters",
-            text,
-            expected=f"a name of at most {MENTION_LIMIT:,}",
-            remedy="give one mention a line",
+            f"at most {MENTION_LIMIT:,}",
         )
+        raise RecordError(problem, text, expected=expected)
     return text
 
 
@@ -292,7 +285,6 @@ def check_spans(text: str, spans: Sequence[Span], whole: str, *, owner: str) -> 
         text,
         expected="offsets in characters from the start of the document, "
         "one for the break after the title",
-        remedy="mend the offsets, or skip such mentions with --on-error skip",
     )
 
 

@@ -95,15 +95,13 @@ def concept_id(cell: str) -> str:
 
 def _mapping(number: int, row: TableRow, columns: list[str]) -> IdMapping | None:
     """The mapping of a row; None where the row says that there is none."""
-    cells = by_column(row, columns, remedy="write line ends and tabs inside a cell as blanks")
+    cells = by_column(row, columns)
     types = cells["subject_type"].lower(), cells["object_type"].lower()
     if cells["predicate_modifier"].lower() == "not" or _LITERAL in types:
         return None
     if not cells["predicate_id"]:
-        problem, expected = "the column 'predicate_id' is empty", "such as skos:exactMatch"
-        raise RecordError(
-            problem, row.line, expected=expected, remedy="give one or remove the line"
-        )
+        expected = "such as skos:exactMatch"
+        raise RecordError("the column 'predicate_id' is empty", row.line, expected=expected)
     if _NOTHING in (cells["subject_id"].lower(), cells["object_id"].lower()):
         return None
     return IdMapping(

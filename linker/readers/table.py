@@ -59,7 +59,6 @@ _NAME_KINDS: dict[str, NameKind] = {
     **dict.fromkeys(("fully specified name", "fsn", "pt"), "preferred"),
     "acronym": "abbreviation",
 }
-_REMEDY = "rename the column if it says something else"
 _YES_NO = {
     **dict.fromkeys(("", "n", "no", "false", "0"), False),
     **dict.fromkeys(("y", "yes", "true", "1"), True),
@@ -108,7 +107,7 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
         return (row for row in rows if row[0] > 1)
 
     def record(number: int, row: TableRow) -> Record:
-        cells = by_column(row, columns, remedy="quote cells that hold a delimiter")
+        cells = by_column(row, columns)
         return _record(number, cells, spell)
 
     of_id, width = columns.index("id"), len(columns)
@@ -248,11 +247,11 @@ def _kind(row: Mapping[str, str]) -> NameKind:
     if kind is None:
         expected = ", ".join(filter(None, _NAME_KINDS))
         problem = "the kind of the name is not known"
-        raise RecordError(problem, row["kind"], expected=expected, remedy=_REMEDY)
+        raise RecordError(problem, row["kind"], expected=expected)
     is_preferred = _YES_NO.get(row["preferred"].lower())
     if is_preferred is None:
         problem, expected = "'preferred' is neither yes nor no", "yes or no, or 1 or 0"
-        raise RecordError(problem, row["preferred"], expected=expected, remedy=_REMEDY)
+        raise RecordError(problem, row["preferred"], expected=expected)
     return "preferred" if is_preferred else kind
 
 

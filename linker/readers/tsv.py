@@ -66,12 +66,8 @@ def is_header(line: str) -> bool:
         )
     titles = _titles(line)
     if _MENTION in titles and not {*_ID_COLUMNS} & {*titles}:
-        raise RecordError(
-            "the header is not known",
-            line,
-            expected=f"a column mention and one of {', '.join(_ID_COLUMNS)}",
-            remedy="name the column of the ids id",
-        )
+        expected = f"a column mention and one of {', '.join(_ID_COLUMNS)}"
+        raise RecordError("the header is not known", line, expected=expected)
     return _MENTION in titles
 
 
@@ -88,12 +84,8 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
             remedy="add the id (-1 for no concept), or read the file as txt",
         )
     if not columns and len(row.cells) > 2 and cells[_MENTION].strip().isdigit():
-        raise RecordError(
-            "the mention is a number",
-            cells[_MENTION],
-            expected="mention<TAB>id",
-            remedy="put a header line that names the columns, such as document<TAB>mention<TAB>id",
-        )
+        remedy = "put a header line that names the columns, such as document<TAB>mention<TAB>id"
+        raise RecordError("the mention is a number", cells[_MENTION], remedy=remedy)
     is_other = cells.get("predicate", "").strip() in PREDICATES[1:]
     if cells.get("accepted") == "false" or cells.get("scope", "").strip() or is_other:
         return None

@@ -82,15 +82,15 @@ def test_relation_with_more_columns(tmp_path: Path) -> None:
 BAD = {
     "1\t0\t4\tgout\tDisease\tD1": (
         "line 2: the text of document 1 at 0-4 is 'Gout', not the mention: 'gout'; expected offsets in characters from the "
-        "start of the document, one for the break after the title; mend the offsets, or skip such mentions with --on-error skip"
+        "start of the document, one for the break after the title; mend it, or skip it, where the command has --on-error"
     ),
     "1\t2\t99\tut\tDisease": "line 2: the text of document 1 at 2-99 is 'ut', not the mention: 'ut'",
     "1\t-4\t4\tGout\tDisease": "line 2: the text of document 1 at -4-4 is 'Gout', not the mention: 'Gout'",
     "1\t2\t2\t\tDisease": "line 2: the text of document 1 at 2-2 is '', not the mention: ''",
-    "1\t0\t4\tGout": "line 2: the annotation has 4 columns: '1\\t0\\t4\\tGout'; expected id, start, end, mention, type and ids",
-    "1\t0\tx\tGout\tDisease": "line 2: the end of the annotation is not a number: '1\\t0\\tx\\tGout\\tDisease'",
+    "1\t0\t4\tGout": "line 2: the annotation has too few columns, or its end is not a number: '1\\t0\\t4\\tGout'; expected id, start, end, mention, type and ids",
+    "1\t0\tx\tGout\tDisease": "line 2: the annotation has too few columns, or its end is not a number: '1\\t0\\tx\\tGout\\tDisease'",
     "1\tx0\t4\tGout\tDisease": "line 2: the start of the annotation is not a number",
-    "2\t0\t4\tGout\tDisease": "line 2: the line stands in document 1, but is not of it: '2\\t0\\t4\\tGout\\tDisease'; expected lines",
+    "2\t0\t4\tGout\tDisease": "line 2: the line stands in document 1, but is not of it: '2\\t0\\t4\\tGout\\tDisease'; put a blank line",
     "wrapped abstract": "line 2: the line stands in document 1, but is not of it: 'wrapped abstract'",
 }
 
