@@ -13,7 +13,7 @@ import itertools
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any
 
 import openpyxl
@@ -58,7 +58,8 @@ class Workbook:
             titles = [sheet.title for sheet in book.worksheets]  # not those that are charts
             if not titles:
                 raise ValueError("it has no sheets")
-        places = enumerate(header_place(self._texts(n), wanted) for n in range(len(titles)))
+        sheets = (map(_texts, self._values(number)) for number in range(len(titles)))
+        places = enumerate(header_place(rows, wanted) for rows in sheets)
         self._sheet, place = next(((n, p) for n, p in places if p is not None), (0, 0))
         self.sheets: Sequence[str] = [titles.pop(self._sheet), *titles]
         self.header_line = place + 1
@@ -68,7 +69,7 @@ class Workbook:
         if self._columns > _MOST_COLUMNS:
             raise self._too_large(f"{self._columns:,} columns")
         missing = self._columns - len(self._head)
-        self.header = [*map(_text, self._head), *[""] * missing]
+        self.header = [*_texts(self._head), *[""] * missing]
 
     def _check_parts(self, most: int | None) -> None:
         """Check, before openpyxl holds them, that the parts of the workbook are not too large, and
@@ -95,10 +96,7 @@ class Workbook:
     def rows(self) -> Iterator[TableRow]:
         for number, values in enumerate(self._values(self._sheet), 1):
             if number > self.header_line:
-                yield TableRow(number, list(map(_text, values)), values=values)
-
-    def _texts(self, number: int) -> Iterator[list[str]]:
-        return (list(map(_text, values)) for values in self._values(number))
+                yield TableRow(number, _texts(values), values=values)
 
     def _values(self, number: int) -> Iterator[list[Any]]:
         """The values of each row of a sheet, without blank ones at its end; of formulas those that
@@ -203,8 +201,8 @@ def _day(value: Any) -> Any:
     return value.date() if is_day else value
 
 
-def _text(value: Any) -> str:
-    """The value of a cell as a text."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return "" if value is None else str(_day(value))
+def _texts(values: Iterable[Any]) -> list[str]:
+    """The values of cells as texts."""
+    days = map(_day, values)
+    whole = (int(v) if isinstance(v, float) and v.is_integer() else v for v in days)
+    return ["" if value is None else str(value) for value in whole]

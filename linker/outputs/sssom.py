@@ -167,7 +167,10 @@ def _curated_rows(
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
             "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
-            "author_label": "" if row.bulk else _escaped(row.reviewer),
+            # a value of a column of lists: bars and backslashes have a backslash before them
+            "author_label": ""
+            if row.bulk
+            else re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS)),
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
@@ -308,8 +311,3 @@ def _curie(identifier: str, prefixes: Sequence[str]) -> str:
 def _scalar(text: str) -> str:
     """A text as YAML, in quotes where it must be."""
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-
-
-def _escaped(text: str) -> str:
-    r"""One value of a column of lists: bars and backslashes have a backslash before them."""
-    return re.sub(r"([\\|])", r"\\\1", text.translate(BREAKS))

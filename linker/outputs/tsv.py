@@ -98,8 +98,16 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     For the arguments see `linker.outputs.Writer`.
     """
     has_columns = _has_columns(layout)
+
+    def fields(row: tuple[Any, ...]) -> Iterator[str]:
+        values = (
+            decimals(value) if place in _NUMBERS else "" if value is None else str(value)
+            for place, value in enumerate(row)
+        )
+        return compress(values, has_columns)
+
     rows = chain.from_iterable(cells(document, prediction) for prediction in predictions)
-    return text_of(_fields(row, has_columns) for row in rows)
+    return text_of(map(fields, rows))
 
 
 def cells(document: Document | None, prediction: Prediction) -> Iterator[tuple[Any, ...]]:
@@ -140,14 +148,6 @@ def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any,
 def _has_columns(layout: Layout) -> list[bool]:
     """Whether a table has each of `ALL_COLUMNS`."""
     return [is_shown(layout) for is_shown in _SHOWN.values()]
-
-
-def _fields(row: Sequence[Any], has_columns: Sequence[bool]) -> list[str]:
-    """The values of a row as they are written, in the columns that there are."""
-    values = [*row]
-    for place in _NUMBERS:
-        values[place] = decimals(row[place])
-    return ["" if value is None else str(value) for value in compress(values, has_columns)]
 
 
 def write_parquet(items: Iterable[Predicted], file: BinaryIO, also: bool = False) -> int:

@@ -289,18 +289,13 @@ def _mention(raw: Any, place: str, owner: str, text: str, identify: Identify) ->
     name = raw.text or " ".join(text[start:end] for start, end in spans)
     if not isinstance(name, str):
         raise ValueError(f"the text of annotation {raw.id} is {name!r}")
-    key = _identifier_key(infons)
+    key = next((key for key in _IDENTIFIERS if key in infons), None)
     spell = curie if key == "MESH" else normalized  # a key that says which ids are bare
     is_annotated = key is not None and not is_guess(infons.get("state", "").lower())
     gold = parse_gold(infons[key], identify, spell) if key and is_annotated else None
     kind, metadata = infons.get("type", ""), infons | {"bioc:in": place}
     within = _selection(infons)
     return Mention(name, spans, gold, kind, owner, str(raw.id or ""), metadata, within)
-
-
-def _identifier_key(infons: Mapping[str, str]) -> str | None:
-    """Which infon of an annotation has its ids; None: it has none."""
-    return next((key for key in _IDENTIFIERS if key in infons), None)
 
 
 def _selection(infons: Mapping[str, str]) -> Selection | None:

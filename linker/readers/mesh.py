@@ -116,7 +116,12 @@ def _descriptors(
     path: Pathlike, records: _Records, part: Part, on_error: OnError
 ) -> Iterator[Concept]:
     """The descriptors of a part, with their places in its trees."""
-    found = list(parse_each(path, records, _descriptor, on_error))
+
+    def parse(line: int, element: Any) -> tuple[Concept, list[str]]:
+        concept = _concept(line, element, "Descriptor", _text(element, f"{_OWN}/ScopeNote"))
+        return concept, _texts(element, "TreeNumberList/TreeNumber")
+
+    found = list(parse_each(path, records, parse, on_error))
     holders = {number: concept.id for concept, numbers in found for number in numbers}
     roots = _roots(path, part, {concept.id: numbers for concept, numbers in found})
     for concept, numbers in found:
@@ -153,12 +158,6 @@ def _is_under(number: str, roots: Sequence[str]) -> bool:
     )
 
 
-def _descriptor(line: int, element: Any) -> tuple[Concept, list[str]]:
-    """A descriptor without its place, and its tree numbers."""
-    concept = _concept(line, element, "Descriptor", _text(element, f"{_OWN}/ScopeNote"))
-    return concept, _texts(element, "TreeNumberList/TreeNumber")
-
-
 def _supplementary(
     path: Pathlike, records: _Records, part: Part, on_error: OnError
 ) -> Iterator[Concept]:
@@ -173,7 +172,9 @@ def _supplementary(
         mapped = _texts(element, "HeadingMappedToList/*/DescriptorReferredTo/DescriptorUI")
         ids = dict.fromkeys(f"MESH:{ui.lstrip('*')}" for ui in mapped)  # * marks the main ones
         above = [i for i in ids if i in part.kept]
-        alike = [i for i in above if is_disease == any(map(_of_disease, part.kept[i]))]
+        alike = [
+            i for i in above if is_disease == any(_is_under(t, DISEASES) for t in part.kept[i])
+        ]
         if not alike and not part.is_whole:
             return None
         note = _text(element, f"{_OWN}/ScopeNote") or _text(element, "Note")
@@ -183,10 +184,6 @@ def _supplementary(
         return replace(concept, parents=tuple(parents), types=tuple(types))
 
     yield from parse_each(path, records, parse, on_error)
-
-
-def _of_disease(category: str) -> bool:
-    return _is_under(category, DISEASES)
 
 
 def _concept(line: int, element: Any, kind: str, definition: str) -> Concept:

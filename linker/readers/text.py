@@ -32,7 +32,9 @@ def read(
     for file in paths_of(path):
         try:
             text, _ = encodings.as_utf8(file, encoding)
-            yield Document(_id(file), (Passage(_text(text)),))
+            name = "stdin" if str(file) == "-" else Path(file).name
+            identifier = name.removesuffix(".gz").removesuffix(".txt")
+            yield Document(identifier, (Passage(_text(text)),))
         except InputError as error:
             on_error(error)
 
@@ -49,11 +51,6 @@ def paths_of(path: Pathlike) -> Sequence[Pathlike]:
     if not paths:
         raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
     return paths
-
-
-def _id(path: Pathlike) -> str:
-    name = "stdin" if str(path) == "-" else Path(path).name
-    return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
 
 
 def _text(path: Pathlike) -> str:
