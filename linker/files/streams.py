@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tempfile
@@ -32,13 +33,15 @@ class OpenFile(os.PathLike[str]):
     def __init__(self, file: IO[bytes] | IO[str], name: str = "") -> None:
         self._name = name or _name(file)
         self._given: Any = file
-        try:
-            self._place = self._given.tell()
-            self._given.seek(self._place)
-        except (AttributeError, OSError):  # a pipe, or a text file within a loop over its lines
-            self._place = None
+        self._place: int | None = None
+        # not of a pipe, nor of a text file within a loop over its lines
+        with contextlib.suppress(AttributeError, OSError):
+            place = self._given.tell()
+            self._given.seek(place)
+            self._place = place
         if self._place is not None and isinstance(self._given.read(0), bytes):
-            self._file, self._start = self._given, self._place
+            self._file: IO[bytes] = self._given
+            self._start = self._place
         else:
             self._file, self._start = _copy(file, self._name), 0
             weakref.finalize(self, self._file.close)

@@ -70,7 +70,8 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     for i, (mention, prediction) in enumerate(paired(document, predictions)):
         place = _place(mention, document, holders)
         holders[place].add_annotation(_annotation(mention, prediction, str(i)))
-    return etree.tostring(encode_document(result), encoding="unicode") + "\n"
+    text: str = etree.tostring(encode_document(result), encoding="unicode")
+    return text + "\n"
 
 
 def _document(document: Document) -> tuple[Any, dict[str, Any]]:
