@@ -384,21 +384,18 @@ def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
             under.close()
 
 
-def _is_device(path: Path) -> bool:
-    """Whether a path is written to: /dev/null must not be replaced, /dev/fd/63 cannot be."""
-    return path.exists() and not (path.is_file() or path.is_dir())
-
-
 @contextlib.contextmanager
 def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
     """Write a file of bytes as `write_aside` writes texts; it may be read and written again."""
-    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
+    named, path = path, Path(path)
     if path.is_dir():
         raise LinkerError(f"{named}: is a folder; name a file with -o")
-    if _is_device(path):
+    # /dev/null must not be replaced, /dev/fd/63 cannot be
+    if path.exists() and not path.is_file():
         with writing(named), open(path, "wb") as device:
             yield device
         return
+    path = path.resolve()  # a link stays, and its target is replaced
     with writing(named):
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing.aside(path, folder=False) as new:

@@ -40,7 +40,7 @@ class OpenFile(os.PathLike[str]):
             self._given.seek(place)
             self._place = place
         if self._place is not None and isinstance(self._given.read(0), bytes):
-            self._file: IO[bytes] = self._given
+            self._file: Any = file
             self._start = self._place
         else:
             self._file, self._start = _copy(file, self._name), 0
