@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-from linker.errors import needing
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +58,3 @@ DICTIONARIES = {
     )
 }
 """The module of each format of dictionaries, in the order in which they are recognised."""
-
-
-def pyarrow_for(path: object) -> tuple[Any, Any]:
-    """The modules pyarrow and pyarrow.parquet, which read and write Parquet.
-
-    Args:
-        path: what needs them, for the message.
-
-    Raises:
-        LinkerError: they are not installed.
-    """
-    with needing(f"{path}: Parquet", "ray"):
-        import pyarrow
-        import pyarrow.parquet
-    return pyarrow, pyarrow.parquet

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from linker import outputs
-from linker.outputs import joined_ids, jsonl
+from linker.outputs import joined_ids, jsonl, writing
 from linker.readers import mentions, table
 from linker.types import Candidate, Concept, Document, Mention, Name, Part, Passage, Prediction
 
@@ -96,7 +96,7 @@ def _several(rng: random.Random) -> list[tuple[Document, list[Prediction]]]:
 
 def _written(form: str, linked: Linked, path: Path) -> str:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        outputs.write(form, linked, file, outputs.Layout(documents=True))
+        writing.write(form, linked, file, outputs.Layout(documents=True))
     return path.read_bytes().decode()
 
 

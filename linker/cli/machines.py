@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from linker.cli import common
 from linker.cli.options import picked
 from linker.errors import OnError, Skip, UsageError
+from linker.outputs import writing
 
 if TYPE_CHECKING:
     from linker.jobs.linking import Item, LinkSettings
@@ -108,7 +109,7 @@ def write_linked(
         places.run(make, chunks) as results,
         common.bar(unit, output) as bar,
     ):
-        file.writelines(outputs.joined(settings.form, written()))
+        file.writelines(writing.joined(settings.form, written()))
     asserted = sum(n for (_, assertion), n in outcomes.items() if assertion != "present")
     if asserted and settings.form == "sssom":
         common.say(

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TextIO
 
-from linker.errors import InputError, LinkerError, OnError, RecordError, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, needing, stop
 from linker.files import replacing
 from linker.files.streams import OpenFile as OpenFile
 
@@ -438,3 +438,18 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def pyarrow_for(path: object) -> tuple[Any, Any]:
+    """The modules pyarrow and pyarrow.parquet, which read and write Parquet.
+
+    Args:
+        path: what needs them, for the message.
+
+    Raises:
+        LinkerError: they are not installed.
+    """
+    with needing(f"{path}: Parquet", "ray"):
+        import pyarrow
+        import pyarrow.parquet
+    return pyarrow, pyarrow.parquet

@@ -15,14 +15,15 @@ from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device, Precision
 from linker.errors import InputError, LinkerError, OnError, shorten
+from linker.files import pyarrow_for
 from linker.files.columns import ColumnNeeded
-from linker.formats import FORMATS, pyarrow_for
+from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import Layout
+from linker.outputs import Layout, writing
 from linker.readers import mentions as readers
 from linker.text import short_forms
 from linker.text.find import Overlaps
@@ -139,7 +140,7 @@ class Written:
 
 def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     """Write predictions into texts."""
-    format = outputs.writer_of(form)
+    format = writing.writer_of(form)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
@@ -299,7 +300,7 @@ def _link_file(
     with files.write_aside(file.output) as text:
         has = has_documents(kind), linker, decisions is not None, bool(settings.also)
         layout = layout_of(settings.form, *has)
-        count = outputs.write(settings.form, linked, text, layout)
+        count = writing.write(settings.form, linked, text, layout)
         file.check()
     return count
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, compress, islice
 from typing import Any, BinaryIO, TextIO
 
-from linker.formats import pyarrow_for
+from linker.files import pyarrow_for
 from linker.outputs import (
     BREAKS,
     DECISION_COLUMNS,

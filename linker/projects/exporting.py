@@ -24,7 +24,7 @@ from linker.formats import FORMATS
 from linker.jobs import tables as linked_tables
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
-from linker.outputs import Predicted, tsv
+from linker.outputs import Predicted, tsv, writing
 from linker.projects import linking, marks, sources
 from linker.projects import store as rows
 from linker.projects.groups import DECIDED
@@ -203,7 +203,7 @@ class Exporter:
         is_whole = form in ("pubtator", "bioc")
         items = self._documents(there, is_whole) if has_documents else self._loose(there)
         with _text(file) as text:
-            outputs.write(form, items, text, layout)
+            writing.write(form, items, text, layout)
 
     def _documents(self, there: Sequence[Source], is_whole: bool) -> Iterator[Predicted]:
         """The documents of files with the answers for their mentions.

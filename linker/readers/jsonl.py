@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.files import Pathlike, open_binary, parse_json, read_lines, reading
-from linker.formats import pyarrow_for
+from linker.files import Pathlike, open_binary, parse_json, pyarrow_for, read_lines, reading
 from linker.ids import Identify, not_known, parse_gold
 from linker.readers.records import check_mention, parse_each, parse_selection
 from linker.types import SELECTION, Document, Gold, Mention, Passage, parse_spans

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
 
-from linker import outputs
 from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked
+from linker.outputs import writing
 from linker.service.errors import ERRORS, check_mention
 from linker.service.schemas import (
     EXAMPLES,
@@ -105,5 +105,5 @@ def _text(
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
     file, documents = io.StringIO(), any(document is not None for document, _ in linked)
-    outputs.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
+    writing.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
     return file.getvalue()

@@ -15,7 +15,7 @@ from linker import outputs
 from linker.decisions import exchange
 from linker.decisions.records import checked
 from linker.errors import InputError, Skip
-from linker.outputs import sssom
+from linker.outputs import sssom, writing
 from linker.types import PREDICATES, Candidate, Decision, Mention, Part, Prediction
 
 TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
@@ -77,7 +77,7 @@ def test_what_link_writes_comes_back_where_people_decided(
     predictions += [Prediction(Mention("gout and x"), (sure, unsure))]
     predictions += [replace(predictions[-1], state="accepted", decisions=(composite,))] * 2
     file = io.StringIO()
-    outputs.write("sssom", [(None, predictions)], file, outputs.Layout(decisions=True))
+    writing.write("sssom", [(None, predictions)], file, outputs.Layout(decisions=True))
     read_decisions = list(read(tmp_path, file.getvalue()))
     expected = [d for decisions in said.values() for d in decisions]
     assert read_decisions == [*expected, composite, composite]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from linker import InputError, Linker, LinkerError, Mention, outputs
+from linker import InputError, Linker, LinkerError, Mention
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.outputs import jsonl
+from linker.outputs import jsonl, writing
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 def ours(tiny: Linker, path: Path) -> Path:
     """Our own predictions for GIVEN."""
     with path.open("w", encoding="utf-8") as file:
-        outputs.write("jsonl", tiny.link_items(GIVEN, k=20), file)
+        writing.write("jsonl", tiny.link_items(GIVEN, k=20), file)
     return path
 
 
@@ -71,7 +71,7 @@ def test_only_predictions_shorter_than_asked_are_warned_of(
     tiny: Linker, path: Path, depth: int, messages: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with path.open("w", encoding="utf-8") as file:
-        outputs.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
+        writing.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
     found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
     assert found == [3, 4]  # the longest counts
     with caplog.at_level(logging.WARNING):

@@ -12,7 +12,8 @@ import pytest
 from linker.errors import LinkerError
 from linker.formats import PREDICTIONS
 from linker.ids import parse_gold
-from linker.outputs import Layout, joined, writer_of
+from linker.outputs import Layout
+from linker.outputs.writing import joined, writer_of
 from linker.readers import mentions
 from linker.types import Candidate, Decision, Document, Mention, Part, Passage, Prediction
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import outputs
 from linker.errors import InputError, OnError
+from linker.outputs import writing
 from linker.readers import jsonl
 from linker.types import (
     Candidate,
@@ -71,7 +71,7 @@ def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) ->
 def test_our_own_output(tmp_path: Path) -> None:
     part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
     mention, file = Mention("gout", ((2, 6),), TWO, document_id="d"), io.StringIO()
-    outputs.write("jsonl", [(None, [Prediction(mention, (part,))])], file)
+    writing.write("jsonl", [(None, [Prediction(mention, (part,))])], file)
     assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 
 

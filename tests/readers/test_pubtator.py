@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker import outputs
 from linker.errors import InputError, Skip
+from linker.outputs import writing
 from linker.readers import pubtator
 from linker.types import Document, GoldGroup, Mention, Passage, Relation
 
@@ -28,7 +28,7 @@ def read(folder: Path, text: str, **options: Skip) -> list[Document]:
 
 def written(documents: list[Document]) -> str:
     file = io.StringIO()
-    outputs.write("pubtator", ((document, ()) for document in documents), file)
+    writing.write("pubtator", ((document, ()) for document in documents), file)
     return file.getvalue()
 
 
