@@ -19,8 +19,7 @@ from linker import Dictionary, LinkerError, persistence
 from linker.candidates import base, hybrid, index
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.candidates.index import Hits, VectorIndex
-from linker.candidates.sparse import SparseGenerator
-from linker.candidates.sparse_index import ExactPostings
+from linker.candidates.sparse import Postings, SparseGenerator
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.text.normalize import normalize
@@ -101,7 +100,7 @@ def generator(
     encoder, made = Letters(), table(names, concepts)
     number = 1 + max(c for some in concepts for c in some)
     entry_rank = np.broadcast_to(np.array(kinds, np.int32), len(made.entries))
-    postings = ExactPostings(csr_matrix(encoder.encode(names).T))
+    postings = Postings.of(encoder.encode(names))
     id_rank = np.arange(number, dtype=np.int32)[::-1]
     sparse = SparseGenerator(made, id_rank, entry_rank, encoder, postings)
     return encoded_names(sparse, Endings(), weight, bias)

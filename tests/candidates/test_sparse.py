@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, files, persistence
-from linker.candidates import sparse_index
-from linker.candidates.sparse import SparseGenerator
-from linker.candidates.sparse_index import ExactPostings
+from linker.candidates import sparse
+from linker.candidates.index import IndexOptions
+from linker.candidates.sparse import Postings, SparseGenerator
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.text.normalize import normalize
 
@@ -46,7 +46,7 @@ def generator(
     made, encoder = table(names, concepts), TfidfEncoder(TfidfOptions("char", 1, 2))
     encoder.fit(names)
     entry_rank = np.array(kinds or [0] * len(made.entries), np.int32)
-    postings = ExactPostings(csr_matrix(encoder.encode(names).T))
+    postings = Postings.of(encoder.encode(names))
     return SparseGenerator(made, np.array(id_rank, np.int32), entry_rank, encoder, postings)
 
 
@@ -91,7 +91,7 @@ def test_given_names_score_as_in_the_full_table(data: st.DataObject) -> None:
     rows = np.array([data.draw(row) for _ in queries], np.int32).reshape(len(queries), width)
     made = generator(names, [[0]] * len(names), [0])
     expected = np.take_along_axis(full(made, queries), np.maximum(rows, 0), axis=1)
-    with mock.patch.object(sparse_index, "_PAIRS", data.draw(st.integers(1, 20))):
+    with mock.patch.object(sparse, "_PAIRS", data.draw(st.integers(1, 20))):
         scores = made.similarity(queries, rows)
     assert scores.dtype == np.float32
     assert scores == pytest.approx(np.where(rows < 0, 0, expected), abs=1e-6)
@@ -146,7 +146,7 @@ def saved(tmp_path: Path, four: Dictionary) -> Path:
 
 def test_saving_and_loading(four: Dictionary, saved: Path) -> None:
     loaded, queries = SparseGenerator.load(saved, four, TfidfEncoder), ["flu", "fever β", ""]
-    array = loaded.names.postings.data  # type: ignore[union-attr]
+    array = loaded.names.lists.data
     while isinstance(array.base, np.ndarray):
         array = array.base
     assert isinstance(array, np.memmap)
@@ -188,3 +188,100 @@ def test_loading_refuses_arrays_that_do_not_fit(
     persistence.load(saved, "generator", lambda folder, _: folder)  # the checksums fit
     with pytest.raises((LookupError, TypeError, ValueError)):
         SparseGenerator.load(saved, four, TfidfEncoder)
+
+
+@pytest.fixture(scope="module")
+def generators(sample: Path) -> tuple[SparseGenerator, SparseGenerator]:
+    """The sample dictionary, searched by all terms and by the rarest; names stand in parts of 40."""
+    dictionary = Dictionary.read(sample)
+    exact = indexed(dictionary, TfidfOptions())
+    with mock.patch.multiple(sparse, LARGE=1, _PART=40):
+        return exact, indexed(dictionary, TfidfOptions())
+
+
+def test_large_dictionaries_may_be_searched_exactly(sample: Path) -> None:
+    dictionary = Dictionary.read(sample)
+    table, encoder = dictionary.table(normalize), TfidfEncoder()
+    encoder.fit(table.texts)
+    with mock.patch.object(sparse, "LARGE", 1):
+        made = SparseGenerator.index(table, dictionary, encoder, IndexOptions(kind="exact"))
+    assert made.names.is_exact
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_names_in_parts_are_found_as_those_in_one(sample: Path, is_exact: bool) -> None:
+    exact = indexed(Dictionary.read(sample), TfidfOptions())
+    queries = exact.encoder.encode(["lung cancers", "hepatitis b", "oesophageal", "", "ΩΩ"])
+    with mock.patch.multiple(sparse, _PART=7, _TELLING=1.0, _PROPOSED=10_000):
+        parts = Postings.of(exact.by_name, is_exact)
+        assert len(parts._parts) > 20
+        for k in (1, 7, 50):
+            found, wanted = parts.search(queries, k), exact.names.search(queries, k)
+            assert found.indptr.tolist() == wanted.indptr.tolist()
+            best, own = (np.lexsort((-hits.scores, hits.queries)) for hits in (wanted, found))
+            assert found.scores[own] == pytest.approx(wanted.scores[best], abs=1e-6)
+            slow = (queries @ exact.by_name.T).toarray()
+            assert found.scores == pytest.approx(slow[found.queries, found.rows], abs=1e-6)
+
+
+def test_the_rarest_terms_propose() -> None:
+    """Of terms in 1, 2 and 3 names with squares of 0.5, 0.35 and 0.15, the first two are enough."""
+    has = np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1]], np.float32)
+    postings = Postings.of(csr_matrix(has), is_exact=False)
+    asked = csr_matrix(np.sqrt(np.array([[0.5, 0.35, 0.15], [0, 0, 1], [0, 0.9, 0.1], [0, 0, 0]])))
+    telling = postings._telling(asked.astype(np.float32))
+    kept = [row.nonzero()[0].tolist() for row in telling.toarray()]
+    assert kept == [[0, 1], [2], [1], []]
+    assert telling.data == pytest.approx(np.sqrt([0.5, 0.35, 1, 0.9]))
+
+
+def test_names_of_frequent_terms_get_their_exact_scores(
+    generators: tuple[SparseGenerator, SparseGenerator],
+) -> None:
+    exact, telling = generators
+    queries = exact.encoder.encode(["lung cancers", "hepatitis b", "ataxia telangiectasa"])
+    hits = telling.names.search(queries, 5)
+    slow = (queries @ exact.by_name.T).toarray()
+    assert hits.scores == pytest.approx(slow[hits.queries, hits.rows], abs=1e-6)
+    assert hits.scores == pytest.approx(-np.sort(-slow)[:, :5].ravel(), abs=1e-6)
+
+
+def test_large_ones_are_saved_and_loaded(
+    generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
+) -> None:
+    with mock.patch.object(sparse, "_PART", 40):
+        generators[1].save(tmp_path)
+        loaded = SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
+        assert not loaded.names.is_exact
+        queries = ["lung cancers", "hepatitis b"]
+        before, after = (concepts_of(made, queries, 5) for made in (generators[1], loaded))
+    assert list(map(answers, before)) == list(map(answers, after))
+
+
+@pytest.mark.parametrize("file", ["postings/indices.npy", "vectors/indices.npy"])
+def test_a_row_that_is_not_there_is_refused(
+    file: str, generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
+) -> None:
+    with mock.patch.object(sparse, "_PART", 40):
+        generators[1].save(tmp_path)
+        values = np.load(tmp_path / file)
+        values[0] = 10**8
+        np.save(tmp_path / file, values)
+        with pytest.raises((LookupError, TypeError, ValueError)):
+            SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
+
+
+def test_a_part_of_the_names(generators: tuple[SparseGenerator, SparseGenerator]) -> None:
+    """A small part is searched exactly, a large one by its rarest terms; both score alike."""
+    exact, telling = generators
+    concepts = np.zeros(int(exact.table.concepts.max()) + 1, bool)
+    concepts[::2] = True
+    (wanted,) = concepts_of(exact.among(concepts), ["lung cancer"], 3)
+    small = telling.among(concepts)
+    with mock.patch.object(sparse, "LARGE", 1):
+        large = telling.among(concepts)
+    assert (small.names.is_exact, large.names.is_exact) == (True, False)
+    for part in (small, large):
+        (ranked,) = concepts_of(part, ["lung cancer"], 3)
+        assert ranked.concepts.tolist() == wanted.concepts.tolist()
+        assert ranked.scores == pytest.approx(wanted.scores, abs=1e-6)
