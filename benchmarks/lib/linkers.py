@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary, Linker, LinkerOptions
@@ -51,7 +52,8 @@ def lending(
 ) -> tuple[Dictionary, Lending]:
     """A dictionary with the names that some files lend, and the account of these names."""
     lenders = [read(locate(name)) for name in files]
-    account = consider(receiver.columns, receiver.sources, lenders, kinds)
+    with mock.patch("linker.dictionary.lending.KINDS", kinds):
+        account = consider(receiver.columns, receiver.sources, lenders)
     return receiver.with_lent_names(account), account
 
 

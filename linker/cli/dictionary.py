@@ -107,7 +107,6 @@ def convert(options: SimpleNamespace) -> None:
     dictionary,
     path=o.argument("PATH"),
     lenders=o.argument("LENDER...", nargs=-1, required=True),
-    lend_kinds=reading.LEND_KINDS,
     output=o.OUTPUT,
     on_error=o.ON_ERROR,
 )
@@ -116,13 +115,12 @@ def lend(options: SimpleNamespace) -> None:
 
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
-    from linker.dictionary import lending as rules
     from linker.outputs.tsv import row_writer
 
     path, lenders = options.path, options.lenders
-    kinds, on_error = rules.chosen_kinds(options.lend_kinds), options.on_error
+    on_error = options.on_error
     dictionary = reading.read([path], SimpleNamespace(on_error=on_error))
-    dictionary, lending = reading.lent(dictionary, lenders, kinds, on_error)
+    dictionary, lending = reading.lent(dictionary, lenders, on_error)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(options.output, [path, *lenders]) as file:
         write_row = row_writer(file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,12 @@ import click
 from linker import formats
 from linker.cli import common
 from linker.cli import options as o
-from linker.errors import LinkerError, OnError, UsageError, stop
+from linker.errors import LinkerError, OnError, stop
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
     from linker.dictionary.lending import Lending
-    from linker.types import Document, Mention, NameKind
+    from linker.types import Document, Mention
 
 
 def given(options: SimpleNamespace) -> dict[str, Any]:
@@ -37,14 +37,8 @@ def read(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
 
 def read_and_lend(paths: Sequence[str], options: SimpleNamespace) -> tuple[Dictionary, Lending]:
     """Like `read`, with the account of the names that --lend lends."""
-    from linker.dictionary import lending
-
     chosen, on_error = given(options), getattr(options, "on_error", stop)
-    lenders, kinds = chosen.get("lend", ()), chosen.get("lend_kinds", ())
-    if kinds and not lenders:
-        raise UsageError("--lend-kinds chooses among the names of --lend; give that, too")
-    kinds = lending.chosen_kinds(kinds)
-    return lent(_read(paths, chosen, on_error), lenders, kinds, on_error)
+    return lent(_read(paths, chosen, on_error), chosen.get("lend", ()), on_error)
 
 
 def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
@@ -80,7 +74,7 @@ def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dic
         model = (Path(paths[0]) / "dictionary").is_dir()
         kind, part = ("model", "dictionary") if model else ("dictionary", "")
         return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
-    of_files = {n: value for n, value in given.items() if n not in ("lend", "lend_kinds")}
+    of_files = {n: value for n, value in given.items() if n != "lend"}
     format = of_files.pop("dict_format", None)
     if "hierarchy" in of_files:
         of_files["hierarchy"] = located(of_files["hierarchy"])
@@ -88,7 +82,7 @@ def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dic
 
 
 def lent(
-    dictionary: Dictionary, paths: Sequence[str], kinds: Collection[NameKind], on_error: OnError
+    dictionary: Dictionary, paths: Sequence[str], on_error: OnError
 ) -> tuple[Dictionary, Lending]:
     """Lend names of files to a dictionary; nothing changes where there are none."""
     from linker.dictionary import lending
@@ -96,7 +90,7 @@ def lent(
     if not paths:
         return dictionary, lending.Lending()
     lenders = [lending.read(located(path), on_error=on_error) for path in paths]
-    account = lending.consider(dictionary.columns, dictionary.sources, lenders, kinds)
+    account = lending.consider(dictionary.columns, dictionary.sources, lenders)
     return dictionary.with_lent_names(account), account
 
 
@@ -167,9 +161,6 @@ UNDER = o.commas(
     "MeSH only: keep what is under these tree numbers or ids, e.g. C04, or all. [default: C,F03]",
     hidden=True,
 )
-LEND_KINDS = o.commas(
-    "Lend names of these kinds, e.g. exact,narrow. [default: preferred,exact]", hidden=True
-)
 READING = {
     "dict_format": FORMAT,
     "hierarchy": o.option("Another dictionary file that lends its parents.", "PATH"),
@@ -182,5 +173,4 @@ READING = {
     "lend": o.several(
         "Another dictionary that lends names, or mappings (SSSOM); may be given again."
     ),
-    "lend_kinds": LEND_KINDS,
 }

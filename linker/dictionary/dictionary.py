@@ -24,7 +24,7 @@ from linker.dictionary.columns import (
     add_annotations,
 )
 from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
-from linker.dictionary.lending import ALTERNATIVE_ID, KINDS, XREF, Lending, key, vocabulary
+from linker.dictionary.lending import ALTERNATIVE_ID, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import counted, curie, namespace, normalized
@@ -34,7 +34,7 @@ from linker.readers import dictionaries, known
 from linker.readers.languages import ENGLISH, Languages
 from linker.readers.mesh import Part
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, Name, NameKind, Reference, Source
+from linker.types import NAME_KINDS, Concept, Name, Reference, Source
 
 Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
 """What puts a candidate before another one, in the order in which it counts.
@@ -407,7 +407,6 @@ class Dictionary:
     def lend(
         self,
         *paths: files.Pathlike,
-        kinds: Sequence[NameKind] = KINDS,
         form: Callable[[str], str] = normalize,
         on_error: OnError = stop,
     ) -> Dictionary:
@@ -418,7 +417,6 @@ class Dictionary:
         Args:
             paths: dictionary files, whose concepts are joined by ids and cross-references, and
                 SSSOM files of mappings, which join them too and whose labels are names.
-            kinds: of the names that are lent, in their own vocabulary.
             form: the normal form of a name.
             on_error: what to do with a bad record; returns to skip it.
 
@@ -426,9 +424,7 @@ class Dictionary:
             LinkerError: a file cannot be read, or none of its concepts joins one of ours.
         """
         lenders = [lending.read(path, on_error=on_error) for path in paths]
-        return self.with_lent_names(
-            lending.consider(self.columns, self.sources, lenders, kinds, form)
-        )
+        return self.with_lent_names(lending.consider(self.columns, self.sources, lenders, form))
 
     def with_lent_names(self, lending: Lending) -> Dictionary:
         """A dictionary that also holds the names and references that other vocabularies lend.

@@ -19,11 +19,11 @@ from typing import Literal
 from linker import files
 from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
-from linker.errors import LinkerError, OnError, UsageError, ignore, stop
+from linker.errors import LinkerError, OnError, ignore, stop
 from linker.ids import counted, namespace, normalized
 from linker.readers import dictionaries, known, sssom
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, IdMapping, Name, NameKind, Reference, Source
+from linker.types import Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.vocabularies import of_prefix
 
 logger = logging.getLogger(__name__)
@@ -57,20 +57,6 @@ _OBSOLETE = "obsolete "  # how the label of an obsolete term begins in OBO ontol
 
 KINDS: Sequence[NameKind] = ("preferred", "exact")
 """The kinds of names, in their own vocabulary, that were best to lend on development data."""
-
-
-def chosen_kinds(kinds: Sequence[str]) -> Sequence[NameKind]:
-    """The kinds of names to lend; the best ones where none is given.
-
-    Raises:
-        UsageError: one is not a kind of names that dictionaries have.
-    """
-    known = tuple(kind for kind in NAME_KINDS if kind != "training")
-    if unknown := [kind for kind in kinds if kind not in known]:
-        raise UsageError(
-            f"{unknown[0]!r} is no kind of names to lend; choose of {', '.join(known)}"
-        )
-    return tuple(kind for kind in known if kind in kinds) or KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +244,6 @@ def consider(
     columns: Columns,
     sources: Sequence[Source],
     lenders: Sequence[Lender],
-    kinds: Collection[NameKind] = KINDS,
     form: Callable[[str], str] = normalize,
 ) -> Lending:
     """Decide which names are lent to the concepts of a dictionary.
@@ -267,7 +252,6 @@ def consider(
         columns: the arrays of the dictionary.
         sources: the files of the dictionary.
         lenders: the files that lend, in the order in which they lend a name that several have.
-        kinds: of the names that are lent, in their own vocabulary.
         form: the normal form of a name, by which names are the same.
 
     Raises:
@@ -277,7 +261,7 @@ def consider(
     mappings = itertools.chain.from_iterable(lender.joining for lender in lenders)
     joins = Joins(columns, mappings)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
-    names = _considered(columns, lenders, joined, kinds, form)
+    names = _considered(columns, lenders, joined, form)
     reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]
     _check(joins, sources, lenders, reports)
     considered = tuple(itertools.chain.from_iterable(names))
@@ -313,7 +297,6 @@ def _considered(
     columns: Columns,
     lenders: Sequence[Lender],
     joined: Sequence[_Joined],
-    kinds: Collection[NameKind],
     form: Callable[[str], str],
 ) -> list[list[ConsideredName]]:
     """The names of each lender, in their order, with what becomes of each."""
@@ -327,7 +310,7 @@ def _considered(
     rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
     for concept, rows, refusal in itertools.chain.from_iterable(judged):
         for name in concept.names:
-            if refusal is None and name.kind in kinds:
+            if refusal is None and name.kind in KINDS:
                 rows_of[forms[name.text]].add(rows)
     lent: set[str] = set()
     considered: list[list[ConsideredName]] = []
@@ -337,7 +320,7 @@ def _considered(
             ids = tuple(columns.ids[row] for row in rows)
             for name in concept.names:
                 outcome: Outcome = refusal or "lent"
-                if refusal is None and name.kind not in kinds:
+                if refusal is None and name.kind not in KINDS:
                     outcome = "kind not lent"
                 elif refusal is None:
                     text = forms[name.text]

@@ -125,9 +125,8 @@ def search(
 ) -> Iterator[Hit]:
     """Find concepts by an id, also an old one, or by their names, of which words may be only begun.
 
-    Words may have errors, stand in another order, or be others that take their place in names of
-    the dictionary; see `words`. Of names that fit equally, those of concepts with more others below
-    them come first.
+    Words may have errors, and stand in another order; see `words`. Of names that fit equally, those
+    of concepts with more others below them come first.
 
     Args:
         dictionary: which has the concepts.

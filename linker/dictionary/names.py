@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import persistence
-from linker.dictionary.columns import RaggedArray
 from linker.dictionary.words import Words
 from linker.persistence import Strings
 
@@ -75,7 +74,7 @@ class NameTable:
     @cached_property
     def words(self) -> Words:
         """The words of the names, for a search; they are made when it is first asked for."""
-        return Words.of(self.texts, RaggedArray(self.indptr, self.concepts))
+        return Words.of(self.texts)
 
     def row(self, text: str) -> int:
         """The row of a normalised name; -1 where it is not there."""

@@ -1,8 +1,7 @@
-"""The words of names, for a search that forgives: begun words, typing errors, other words.
+"""The words of names, for a search that forgives: begun words, and typing errors.
 
 A word that was typed fits a word of the dictionary that it is, begins, or is inside, with an error
-or two; and other words that stand in its place in names of the same concepts, as "kidney" in place
-of "renal".
+or two.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,7 @@ _ONE_ERROR, _TWO_ERRORS, _INSIDE_FROM = 4, 8, 3  # bytes of a word that may have
 _PER_ERROR = 2.0  # what an error costs, divided by the bytes of the word that was typed
 _PER_REST = 0.2  # what it costs that a word is only begun, times the share that is missing
 _INSIDE = 0.5  # how well a word fits that has the one that was typed inside
-_IN_PLACE = 0.85  # how well one fits that stands in the place of a word that fits by 1
 _MEANT = 0.75  # of the best fit: words that a typed one is taken for, when it is said to be rare
-_CONCEPTS, _SHARE = 3, 0.05  # where words take each other's place: number, share of all
-_NEIGHBOURS = 16  # words that may take one place
 _COVERED = 0.7  # of how well a name fits, the share by how much of it was asked for
 
 
@@ -48,7 +44,6 @@ class Words:
         names: for each word the rows of the names that have it.
         weights: how much each word says, (words,): the rarer, the more.
         name_weights: the sum of the weights of the words of each name, (names,).
-        others: for each word the rows of those that may stand in its place.
     """
 
     joined: bytes
@@ -57,16 +52,10 @@ class Words:
     names: RaggedArray
     weights: Floats
     name_weights: Floats
-    others: RaggedArray
 
     @classmethod
-    def of(cls, texts: Strings, concepts: RaggedArray) -> Words:
-        """Take names apart.
-
-        Args:
-            texts: the names in normal form, (names,).
-            concepts: the concepts of each name.
-        """
+    def of(cls, texts: Strings) -> Words:
+        """Take names in normal form apart, (names,)."""
         numbers: dict[str, int] = {}
         words, sizes = array("i"), array("i")
         for text in texts:
@@ -94,7 +83,6 @@ class Words:
             ),
             weights,
             np.bincount(owners, weights[of_name.indices], len(texts)).astype(np.float32),
-            _others(of_name, concepts, len(bare)),
         )
 
     def fits(self, text: str) -> Floats:
@@ -134,9 +122,6 @@ class Words:
             places = [match.start() for match in re.finditer(re.escape(word), self.joined)]
             inside = np.searchsorted(self.starts, places, "right") - 1
             fits[inside] = np.maximum(fits[inside], _INSIDE)
-        sure = np.flatnonzero(fits > _INSIDE)
-        others, sizes = _joined(self.others, sure)
-        np.maximum.at(fits, others, _IN_PLACE * np.repeat(fits[sure], sizes))
         rows = np.flatnonzero(fits > 0)
         rows = rows[np.argsort(fits[rows], kind="stable")]
         return rows, fits[rows]
@@ -216,54 +201,3 @@ def _joined(lists: RaggedArray, rows: Ints) -> tuple[Ints, Ints]:
     sizes = (ends - starts).astype(np.int64)
     before = np.cumsum(sizes) - sizes
     return lists.indices[np.repeat(starts - before, sizes) + np.arange(sizes.sum())], sizes
-
-
-def _others(words: RaggedArray, concepts: RaggedArray, count: int) -> RaggedArray:
-    """For each word those that take its place: in names of a concept that differ in it alone.
-
-    They must do so for some concepts, and for a share of those in whose names either word is.
-
-    Args:
-        words: of each name.
-        concepts: of each name.
-        count: how many words there are.
-    """
-    owners = np.repeat(np.arange(len(words.indptr) - 1), np.diff(concepts.indptr))
-    word, sizes = _joined(words, owners)
-    concept = np.repeat(concepts.indices, sizes)
-    having = np.bincount(_distinct(word, concept)[0], minlength=count)
-    # what is left of a name without a word is known by the sum of random numbers of its words
-    random = np.random.default_rng(0)
-    marks, of_concept = (
-        random.integers(0, 2**64, size, np.uint64)
-        for size in (count, concepts.indices.max(initial=0) + 1)
-    )
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(marks[words.indices])])
-    whole = (sums[words.indptr[1:]] - sums[words.indptr[:-1]])[owners]
-    rest = np.repeat(whole, sizes) - marks[word] + of_concept[concept]
-    is_part = np.repeat(sizes > 1, sizes)
-    rest, word, concept = _distinct(rest[is_part], word[is_part], concept[is_part])
-    pairs = []
-    for step in range(1, _NEIGHBOURS):
-        same = rest[step:] == rest[:-step]
-        pairs.append((word[:-step][same], word[step:][same], concept[step:][same]))
-    first, second, _ = _distinct(*map(np.concatenate, zip(*pairs, strict=True)))
-    ends = np.flatnonzero(np.diff(first, append=-1) | np.diff(second, append=-1))
-    times = np.diff(ends, prepend=-1)
-    first, second = first[ends], second[ends]
-    usual = np.maximum(having[first], having[second])
-    kept = (times >= _CONCEPTS) & (times >= _SHARE * usual)
-    first, second = (
-        np.concatenate([a[kept], b[kept]]) for a, b in ((first, second), (second, first))
-    )
-    first, second = _distinct(first, second)
-    return RaggedArray(np.searchsorted(first, np.arange(count + 1)), second.astype(np.int32))
-
-
-def _distinct(*columns: NDArray[Any]) -> list[NDArray[Any]]:
-    """Rows without repeats, in the order of their first columns."""
-    order = np.lexsort(columns[::-1])
-    columns = tuple(column[order] for column in columns)
-    changes = reduce(np.logical_or, (column[1:] != column[:-1] for column in columns))
-    kept = np.concatenate([np.ones(min(1, len(order)), np.bool_), changes])
-    return [column[kept] for column in columns]

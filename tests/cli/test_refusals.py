@@ -46,8 +46,6 @@ WRONG = [  # exit code 2
     *((f"evaluate {{t}} --k {ks}", KS.format(ks)) for ks in ("0", "1,x", "1,1000001", "9" * 20)),
     ("decisions list --decisions d --history --conflicts", "leave out --history"),
     ("dictionary search x y -n 0", "0 is not in the range 1<=x<=1000000"),
-    ("dictionary lend {dict} {dict} --lend-kinds funny", "'funny' is no kind of names to lend"),
-    ("dictionary stats {dict} --lend-kinds exact", "--lend-kinds chooses among the names of"),
     ("encode {m} -o v.txt", "v.txt: name a file that ends in .npy or .safetensors"),
     ("encode {m} -o w.npy --workers 2", "--workers is for several files"),
     ("index", "nothing to do; give --dict, --mentions or --set index.kind=ivf"),

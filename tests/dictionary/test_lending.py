@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from linker import Dictionary, LinkerError
 from linker.dictionary import inspection, lending
-from linker.dictionary.lending import KINDS, Joins, Lending, key
-from linker.errors import InputError, UsageError
+from linker.dictionary.lending import Joins, Lending, key
+from linker.errors import InputError
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
-from linker.types import Concept, IdMapping, Name, NameKind
+from linker.types import Concept, IdMapping, Name
 
 OURS = (
     "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"
@@ -89,13 +89,10 @@ def outcomes(account: Lending) -> dict[tuple[str, str], str]:
 
 
 def lend(
-    ours: Dictionary,
-    *paths: Path,
-    kinds: Sequence[NameKind] = KINDS,
-    form: Callable[[str], str] = normalize,
+    ours: Dictionary, *paths: Path, form: Callable[[str], str] = normalize
 ) -> tuple[Dictionary, Lending]:
     lenders = [lending.read(path) for path in paths]
-    account = lending.consider(ours.columns, ours.sources, lenders, kinds, form)
+    account = lending.consider(ours.columns, ours.sources, lenders, form)
     return ours.with_lent_names(account), account
 
 
@@ -176,14 +173,9 @@ def test_labels_are_names_over_two_steps(ours: Dictionary, mappings: Path, disea
     assert (both["O:1", "pyrexia"], both["D:1", "pyrexia"]) == ("lent", "lent already")
 
 
-def test_kinds_and_the_form_of_names_decide(ours: Dictionary, diseases: Path) -> None:
-    narrow, _ = lend(ours, diseases, kinds=("narrow",))
-    assert lent(narrow) == [("M:1", "summer fever", "narrow", "d.obo")]
+def test_the_form_of_names_decides(ours: Dictionary, diseases: Path) -> None:
     as_written = lend(ours, diseases, form=str)[1]  # by which it is no name that is known
     assert outcomes(as_written)["D:1", "HOT head"] == "lent"
-    assert lending.chosen_kinds(["narrow", "preferred"]) == ("preferred", "narrow")
-    with pytest.raises(UsageError, match="'training' is no kind of names to lend; choose of pre"):
-        lending.chosen_kinds(["training"])
 
 
 def test_lent_names_are_kept(ours: Dictionary, diseases: Path, tmp_path: Path) -> None:

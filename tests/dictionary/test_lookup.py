@@ -55,20 +55,6 @@ def test_search(tmp_path: Path, text: str, expected: list[tuple[str, str, float]
     assert found(read(tmp_path, OLD), text) == expected
 
 
-def test_words_that_take_each_others_place(tmp_path: Path) -> None:
-    """Names of three concepts say that kidney and renal are the same, which lends to a fourth."""
-    stone, cyst, abscess = (
-        f"K:{number}\trenal {what}\t{what} of kidney|kidney {what}\t\t\t\t\n"
-        for number, what in enumerate(("stone", "cyst", "abscess"))
-    )
-    text = "K:8\tkidney disease\t\t\t\t\t\n" + stone + cyst
-    assert {id for id, *_ in found(read(tmp_path, text), "renal")} == {"K:0", "K:1"}
-    hits = found(read(tmp_path, text + abscess), "renal")
-    # of ten names seven have "kidney", one "disease": 0.85 (0.3 + 0.595 ln 17/7 / ln 17/7 · 11)
-    assert hits[-1] == ("K:8", "kidney disease", 0.3916)
-    assert len(hits) == 4
-
-
 def test_concepts_with_more_below_them_come_first(tmp_path: Path) -> None:
     text = "P:1\tpain here\t\t\t\t\t\nP:2\tpain there\t\t\t\t\t\nP:3\tache\t\tP:2\t\t\t\n"
     assert [id for id, *_ in found(read(tmp_path, text), "pain")] == ["P:2", "P:1"]
