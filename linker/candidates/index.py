@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -211,8 +210,8 @@ class VectorIndex:
 
     @cached_property
     def _flat(self) -> Any:
-        """The vectors in faiss, which compares four times as many; None without it, or for many."""
-        if self.vectors.size > _MOST_FLAT or not importlib.util.find_spec("faiss"):
+        """The vectors in faiss, which compares four times as many; None for many."""
+        if self.vectors.size > _MOST_FLAT:
             return None
         import faiss
 

@@ -207,37 +207,36 @@ class Columns:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays to save."""
-        return (
-            self.ids.arrays("id")
-            | {"id.rank": self.id_rank, "preferred": self.preferred}
-            | self.definitions.arrays("definition")
-            | self.xrefs.arrays("xrefs")
-            | self.types.arrays("types")
-            | self.parents.arrays("parents")
-            | self.names.arrays()
-            | self.old_ids.arrays("old")
-            | self.old_concepts.arrays("old")
-            | {"old.status": self.old_status}
-            | (self.also.arrays("also") if self.also is not None else {})
-        )
+        arrays = {"id.rank": self.id_rank, "preferred": self.preferred}
+        arrays |= self.names.arrays() | {"old.status": self.old_status}
+        for name, (saved, _) in _SAVED.items():
+            if (column := getattr(self, name)) is not None:
+                arrays |= column.arrays(saved)
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Columns:
         """The columns saved by `arrays`."""
+        lists = dict(_SAVED.items() if "also.data" in arrays else list(_SAVED.items())[:-1])
         return cls(
-            Strings.from_arrays(arrays, "id"),
-            arrays["id.rank"],
-            arrays["preferred"],
-            Strings.from_arrays(arrays, "definition"),
-            Strings.from_arrays(arrays, "xrefs"),
-            RaggedArray.from_arrays(arrays, "types"),
-            RaggedArray.from_arrays(arrays, "parents"),
-            NameColumns.from_arrays(arrays),
-            Strings.from_arrays(arrays, "old"),
-            arrays["old.status"],
-            RaggedArray.from_arrays(arrays, "old"),
-            Strings.from_arrays(arrays, "also") if "also.data" in arrays else None,
+            id_rank=arrays["id.rank"],
+            preferred=arrays["preferred"],
+            names=NameColumns.from_arrays(arrays),
+            old_status=arrays["old.status"],
+            **{name: kind.from_arrays(arrays, saved) for name, (saved, kind) in lists.items()},
         )
+
+
+_SAVED: dict[str, tuple[str, Any]] = {  # of columns of lists: the name of their files, and the type
+    "ids": ("id", Strings),
+    "definitions": ("definition", Strings),
+    "xrefs": ("xrefs", Strings),
+    "types": ("types", RaggedArray),
+    "parents": ("parents", RaggedArray),
+    "old_ids": ("old", Strings),
+    "old_concepts": ("old", RaggedArray),
+    "also": ("also", Strings),  # may be None
+}
 
 
 def _check_numbers(values: NDArray[Any], rows: int, limit: int) -> None:

@@ -154,7 +154,15 @@ def _connect(ray: Any, machines: Machines) -> None:
         settings |= {"num_cpus": number, "object_store_memory": _MEMORY}
     elif address != "auto":
         _knock(address)
-    _start(ray, settings)
+    settings |= {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    terminate = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(**settings)
+    except Exception as error:
+        raise _no_answer(settings["address"], str(error).strip().splitlines()[0]) from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, terminate)  # Ray has one of its own
 
 
 def _knock(address: str) -> None:
@@ -179,33 +187,3 @@ def _no_answer(address: str, reason: str) -> LinkerError:
         f"no Ray cluster answers at {address} ({reason}); "
         "start one with `ray start --head`, or leave out --address for one on this machine"
     )
-
-
-def _start(ray: Any, settings: dict[str, Any]) -> None:
-    """Call `ray.init` without its dashboard; an address that nobody answers is waited for briefly.
-
-    Ray waits a minute or more within compiled code, hence the thread.
-    """
-    failures: list[BaseException] = []
-    terminate = signal.getsignal(signal.SIGTERM)
-
-    def start() -> None:
-        try:
-            ray.init(
-                **settings, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
-            )
-        except BaseException as error:
-            failures.append(error)
-
-    if settings["address"] == "local":
-        start()
-    else:
-        thread = threading.Thread(target=start, daemon=True)
-        thread.start()
-        thread.join(_PATIENCE)
-        if thread.is_alive():
-            raise _no_answer(settings["address"], f"within {_PATIENCE:g} seconds")
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, terminate)  # Ray has one of its own
-    if failures:
-        raise _no_answer(settings["address"], str(failures[0]).strip().splitlines()[0])
