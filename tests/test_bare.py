@@ -60,7 +60,6 @@ NEEDING = {
     "words train dictionaries/sample_mentions.txt -o words": "dense",
     "train --dict dictionaries/sample_medic.tsv --encoder dan": "dense",
     "train --dict dictionaries/sample_medic.tsv --encoder transformer": "dense",
-    "encode dictionaries/sample_mentions.txt -o vectors.safetensors": "dense",
     "link dictionaries/sample_mentions.txt --device cuda": "dense",
     "link dictionaries/sample_mentions.txt --model hf:user/name": "hub",
     "link dictionaries/ --engine ray -o linked": "ray",

@@ -7,6 +7,7 @@ letter, is the other one, or this without a letter. Of all these only hashes are
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -21,8 +22,6 @@ SHORTEST = 4  # letters of a word that is respelt
 _LONGEST = 40
 _MOST = 3  # words that one may stand for
 _MOST_UNKNOWN = 3  # words of a text that are respelt
-_BASE = np.uint64(0x9E3779B97F4A7C15)  # of the hashes, which are polynomials modulo 2**64; odd
-_INVERSE = np.uint64(pow(int(_BASE), -1, 1 << 64))
 
 
 class Respelling:
@@ -42,12 +41,12 @@ class Respelling:
         return Counter({word: times for word, times in words.items() if _is_spelt(word)})
 
     @cached_property
-    def _index(self) -> tuple[list[str], NDArray[np.uint64], NDArray[np.int32]]:
+    def _index(self) -> tuple[list[str], NDArray[np.int64], NDArray[np.int32]]:
         """The words; the hashes of them and of them without a letter, rising; the word of each."""
         words = list(self._times)
         hashes, owner = _hashes(words)
         order = np.argsort(hashes, kind="stable")
-        return words, hashes[order], owner[order].astype(np.int32)
+        return words, hashes[order], owner[order]
 
     def near(self, word: str) -> list[str]:
         """The words that are one error away, the most frequent first.
@@ -114,22 +113,11 @@ def _is_spelt(word: str) -> bool:
     return SHORTEST <= len(word) <= _LONGEST and word.isalpha()
 
 
-def _hashes(words: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """The hashes of words and of each without one of its letters, and the word that each is of.
-
-    The hash of letters c is the sum of c_i · B^i. Without the letter at j it is that of the letters
-    before, and 1 / B of the rest.
-    """
-    size = max(map(len, words), default=0)
-    codes = np.array(words, f"U{max(1, size)}").view(np.uint32).reshape(len(words), max(1, size))
-    powers = _BASE ** np.arange(codes.shape[1], dtype=np.uint64)
-    upto = np.cumsum(codes.astype(np.uint64) * powers, axis=1, dtype=np.uint64)
-    before = np.concatenate([np.zeros((len(words), 1), np.uint64), upto[:, :-1]], axis=1)
-    whole = upto[:, -1:] if codes.shape[1] else np.zeros((len(words), 1), np.uint64)
-    shorter = before + (whole - upto) * _INVERSE
-    is_letter = codes > 0
-    owner = np.broadcast_to(np.arange(len(words))[:, None], codes.shape)
-    return (
-        np.concatenate([whole[:, 0], shorter[is_letter]]),
-        np.concatenate([np.arange(len(words)), owner[is_letter]]),
-    )
+def _hashes(words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The hashes of words and of each without one of its letters, and the word that each is of."""
+    hashes, owner = array("q"), array("i")
+    for row, word in enumerate(words):
+        forms = {word, *(word[:i] + word[i + 1 :] for i in range(len(word)))}
+        hashes.extend(map(hash, forms))
+        owner.extend([row] * len(forms))
+    return np.frombuffer(hashes, np.int64), np.frombuffer(owner, np.int32)

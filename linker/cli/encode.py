@@ -16,7 +16,7 @@ from linker.cli import options as o
     names=o.argument("NAMES"),
     model=o.MODEL,
     output=o.option(
-        "A file that ends in .npy or .safetensors; of several files of names a folder.",
+        "A file that ends in .npy; of several files of names a folder.",
         "PATH",
         required=True,
         flags="-o --output",
@@ -54,14 +54,11 @@ def _encode_file(options: SimpleNamespace) -> None:
     from linker.readers import mentions
 
     names, output, kind = options.names, options.output, options.input_format
-    suffix = Path(output).suffix
-    if suffix not in encoding.SUFFIXES:
-        expected = " or ".join(encoding.SUFFIXES)
-        raise click.UsageError(f"{output}: name a file that ends in {expected} with -o")
+    if Path(output).suffix != ".npy":
+        raise click.UsageError(f"{output}: name a file that ends in .npy with -o")
     common.refuse_input(output, [names])
     linker = Linker.load(options.model)
     encoding.generator(linker, options.model).encoder.use(options.precision)
-    write = encoding.write if suffix == ".npy" else encoding.write_safetensors
     items = mentions.read(
         names,
         None if kind == "auto" else kind,
@@ -69,4 +66,4 @@ def _encode_file(options: SimpleNamespace) -> None:
         column=options.column,
     )
     with files.write_binary_aside(output) as file:
-        write(linker, items, file)
+        encoding.write(linker, items, file)

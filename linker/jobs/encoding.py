@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
 from numpy.lib import format as npy
 
 from linker import files
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.encoders.base import Precision
-from linker.errors import LinkerError, OnError, needing
+from linker.errors import LinkerError, OnError
 from linker.jobs.linking import check_model, model_hash
 from linker.jobs.parts import JobFile, Work
 from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.types import Document, Mention
 
-SUFFIXES = (".npy", ".safetensors")
 _NAMES = 10_000  # that are encoded together
 
 
@@ -106,18 +103,3 @@ def write(linker: Linker, items: Iterable[Document | Mention], file: BinaryIO) -
 def _write_header(file: BinaryIO, names: int, dim: int) -> None:
     header = {"descr": "<f4", "fortran_order": False, "shape": (names, dim)}
     npy.write_array_header_1_0(file, header)
-
-
-def write_safetensors(linker: Linker, items: Iterable[Document | Mention], file: BinaryIO) -> int:
-    """As `write`, as the tensor `vectors` of a safetensors file; they must fit into memory.
-
-    Raises:
-        LinkerError: the package safetensors is not installed.
-    """
-    with needing("a file .safetensors, other than .npy,", "dense"):
-        from safetensors.numpy import save
-    with tempfile.TemporaryFile() as matrix:
-        count = write(linker, items, matrix)
-        matrix.seek(0)
-        file.write(save({"vectors": np.load(matrix)}))
-    return count

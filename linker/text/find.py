@@ -356,22 +356,8 @@ def longest(spans: Iterable[Span]) -> list[Span]:
         spans: in any order; none is empty.
     """
     chosen: list[Span] = []
-    for cluster in _clusters(sorted(spans)):
-        of_cluster: list[Span] = []
-        for span in sorted(cluster, key=lambda span: (span[0] - span[1], span)):
-            if not any(overlap(span, other) for other in of_cluster):
-                of_cluster.append(span)
-        chosen += sorted(of_cluster)
+    for span in sorted(spans, key=lambda span: (span[0] - span[1], span)):
+        at = bisect_left(chosen, span)
+        if not any(overlap(span, other) for other in chosen[max(0, at - 1) : at + 1]):
+            chosen.insert(at, span)
     return chosen
-
-
-def _clusters(spans: Sequence[Span]) -> list[list[Span]]:
-    """Groups of spans that overlaps link, given the order of their starts."""
-    clusters: list[list[Span]] = []
-    reach = 0  # where the last cluster ends
-    for start, end in spans:
-        if not clusters or start >= reach:
-            clusters.append([])
-        clusters[-1].append((start, end))
-        reach = max(reach, end)
-    return clusters

@@ -46,7 +46,7 @@ WRONG = [  # exit code 2
     *((f"evaluate {{t}} --k {ks}", KS.format(ks)) for ks in ("0", "1,x", "1,1000001", "9" * 20)),
     ("decisions list --decisions d --history --conflicts", "leave out --history"),
     ("dictionary search x y -n 0", "0 is not in the range 1<=x<=1000000"),
-    ("encode {m} -o v.txt", "v.txt: name a file that ends in .npy or .safetensors"),
+    ("encode {m} -o v.txt", "v.txt: name a file that ends in .npy with -o"),
     ("encode {m} -o w.npy --workers 2", "--workers is for several files"),
     ("index", "nothing to do; give --dict, --mentions or --set index.kind=ivf"),
     ("index --namespaces E", "options of reading are for a dictionary; give --dict, too"),
