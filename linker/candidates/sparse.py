@@ -83,7 +83,8 @@ class Postings:
     @cached_property
     def _frequencies(self) -> NDArray[np.int64]:
         """How many names have each term, (terms,)."""
-        return np.sum([np.diff(part.indptr) for part in self._parts], axis=0, dtype=np.int64)
+        counts = [np.diff(part.indptr) for part in self._parts]
+        return np.asarray(np.sum(counts, axis=0), np.int64)
 
     def search(self, queries: csr_matrix, k: int) -> Hits:
         """Find the k names with the largest dot products for each query, in any order.

@@ -186,18 +186,10 @@ def of_level(
     """
     names = of_groups(table, hierarchy.levels(level, root)[-1], ids)
     if names.count < 2:
-        usable = (
-            k
-            for k in range(level - 1, 0, -1)
-            if of_groups(table, hierarchy.levels(k, root)[-1], ids).count > 1
-        )
-        remedy = "take"
-        if k := next(usable, 0):
-            remedy = f"set ground.level={k}, the deepest that has, or take"
         raise LinkerError(
             f"the hierarchy has {_counted(names.count, 'concept')} on level {level} with names "
-            f"below; expected: two or more; {remedy} another ground.root, or a dictionary with "
-            "more of a hierarchy (--hierarchy)"
+            "below; expected: two or more; take a lower ground.level, another ground.root, or a "
+            "dictionary with more of a hierarchy (--hierarchy)"
         )
     return names
 
