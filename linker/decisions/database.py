@@ -8,6 +8,7 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from linker.decisions.records import place_of
 from linker.text.people import person
 
 DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
@@ -26,21 +27,13 @@ def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     connection.execute("PRAGMA trusted_schema = OFF")  # of a file that somebody else may have made
     connection.execute("PRAGMA cell_size_check = ON")
     connection.create_function("person", 1, person, deterministic=True)
-    connection.text_factory = _text
+    connection.create_function("form", 2, lambda *place: place_of(*place)[0], deterministic=True)
     return connection
 
 
 def log_of(path: Path) -> Path:
     """Where SQLite keeps the latest changes of a file that is open, or was never closed."""
     return path.with_name(f"{path.name}-wal")
-
-
-def _text(raw: bytes) -> str | bytes:
-    """A text of the file; the bytes themselves where it is damaged."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
 
 
 def inserting(table: str, *columns: str) -> str:
@@ -51,7 +44,7 @@ def inserting(table: str, *columns: str) -> str:
     """
     values = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(len(columns)))
     names = ", ".join(columns)
-    return f"INSERT INTO {table} ({names}) SELECT {values} FROM json_each(?) ORDER BY key"  # noqa: S608
+    return f"INSERT INTO {table} ({names}) SELECT {values} FROM json_each(?) ORDER BY key"
 
 
 def until_free(connection: sqlite3.Connection, statement: str, patience: float) -> None:
@@ -83,7 +76,7 @@ def problem(error: sqlite3.Error, path: Path, patience: float) -> str:
         return "is no file of decisions (SQLite); name another one"
     if "full" in text:
         return "there is no space left where it is; free some, and try again"
-    if "malformed" in text:
+    if "malformed" in text or "decode" in text:
         return DAMAGED.format("")
     return f"the file of decisions cannot be used ({text})"
 

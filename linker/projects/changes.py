@@ -7,9 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from linker.decisions import steps
-from linker.decisions.steps import Step, add_step
-from linker.decisions.store import DecisionStore
+from linker.decisions import store as decisions
+from linker.decisions.store import DecisionStore, Step, add_step
 from linker.errors import shorten
 from linker.projects import marks
 from linker.projects import store as rows
@@ -23,11 +22,15 @@ Remark = tuple[str, Kind, str]
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
 )
+_ALL = (  # one row, since others have a turn with each
+    "SELECT json_group_array(json_array(form, kind, value)) "
+    f"FROM ({_OF_PROJECT} AND undone = '' ORDER BY remarks.id)"
+)
 _LAST = (
     "SELECT value, reviewer FROM remarks JOIN steps ON steps.id = step "
     "WHERE project = ? AND form = ? AND kind = ? AND undone = '' ORDER BY remarks.id DESC LIMIT 1"
 )
-_ABOUT = (  # one row, since others have a turn with each
+_ABOUT = (  # one row, too
     "SELECT json_group_array(mention) FROM (SELECT mention FROM decisions JOIN details "
     "ON decision = id WHERE step = :step UNION ALL SELECT form FROM remarks WHERE step = :step)"
 )
@@ -59,6 +62,12 @@ class Remarked(marks.Outdated):
         self.value = value
         now = f"{shorten(value, _LONGEST_NOTE)!r}, by {reviewer or 'nobody named'}"
         super().__init__(f"the {kind} is now {now if value else 'gone'}; yours was not kept")
+
+
+def remarks_of(connection: sqlite3.Connection, project: int) -> dict[tuple[str, str], str]:
+    """The last remarks in a project, by their forms and kinds; empty where one was taken away."""
+    ((text,),) = connection.execute(_ALL, [project])
+    return {(form, kind): value for form, kind, value in json.loads(text)}
 
 
 def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = None) -> None:
@@ -123,14 +132,14 @@ def undo(
         store: the file.
         project: in which.
         reviewer: whose step it is.
-        of, most: see `steps.undo`.
+        of, most: see `linker.decisions.store.undo`.
 
     Returns:
         The step, and the mentions that it was about, or their forms; none of these where it is not
         yet undone.
     """
     with store.transaction() as connection:
-        if (step := steps.undo(connection, project, reviewer, of, most)) is None:
+        if (step := decisions.undo(connection, project, reviewer, of, most)) is None:
             return None
         if not step.undone:
             return step, []

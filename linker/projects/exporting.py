@@ -8,15 +8,15 @@ import itertools
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
 
 from linker import files, outputs
 from linker.decisions import exchange, log
-from linker.decisions.applying import Decided, form_in
-from linker.decisions.records import predicate_in
+from linker.decisions.applying import Decided
+from linker.decisions.records import form_everywhere, predicate_in
 from linker.decisions.store import DecisionStore
 from linker.files import encodings, tables
 from linker.files.rows import TableRow
@@ -25,13 +25,12 @@ from linker.jobs import tables as linked_tables
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.outputs import Predicted, tsv, writing
-from linker.projects import linking, marks, sources
+from linker.projects import changes, linking, marks, sources
 from linker.projects import store as rows
 from linker.projects.groups import DECIDED
-from linker.projects.queue import Queue
 from linker.projects.store import Project, Source
 from linker.text.mentions import Definitions, definitions_of
-from linker.types import Decision, Document, Mention, Prediction, parse_spans
+from linker.types import Document, Mention, Prediction, parse_spans
 
 Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
 """`own`: as what came in; `tsv`: a row for each mention, in which people may decide."""
@@ -64,26 +63,11 @@ class Export:
     form: AnyForm
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What people said in a project up to a time."""
-
-    project: Project
-    remarks: Mapping[tuple[str, str], str]  # by form and kind
-    said: Sequence[Sequence[Decision]]  # those in force on its mentions, of each form and scope
-
-    @classmethod
-    def of(cls, queue: Queue) -> Snapshot:
-        """What a queue has now."""
-        remarks = {place: value for place, value in queue.remarks.items() if value}
-        return cls(queue.project, remarks, queue.said())
-
-
 class Exporter:
-    """Writes a project.
+    """Writes a project as it is now.
 
     Args:
-        snapshot: what people said in it.
+        project: the project.
         connection: to the file.
         store: of the file.
         decided: the decisions in force.
@@ -92,16 +76,16 @@ class Exporter:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        project: Project,
         connection: sqlite3.Connection,
         store: DecisionStore,
         decided: Decided,
         linker: Linker,
     ) -> None:
-        self._project, self._connection = snapshot.project, connection
+        self._project, self._connection = project, connection
         self._store, self._decided, self._linker = store, decided, linker
-        self._remarks, self._said = snapshot.remarks, snapshot.said
-        self._sources = rows.sources(connection, self._project.id)
+        self._remarks = changes.remarks_of(connection, project.id)
+        self._sources = rows.sources(connection, project.id)
 
     def described(self, form: AnyForm) -> Export:
         """The file of a format: its name, and what it is."""
@@ -143,7 +127,15 @@ class Exporter:
         if form == "log":
             log.write(self._store, text, self._project.id)
             return
-        said = itertools.chain.from_iterable(self._said)
+        forms, documents = linking.mentioned(self._connection, self._project.id)
+        decided = self._decided
+        said = (
+            decision
+            for places in (decided.places, decided.unapplied)
+            for (form, scope), of_place in places.items()
+            if form in forms and (not scope or scope in documents)
+            for decision in of_place
+        )
         exchange.write(sorted(said, key=lambda d: d.id or 0), text)
 
     def _write_own(self, source: Source, file: IO[bytes]) -> None:
@@ -189,7 +181,7 @@ class Exporter:
                 for p in predictions:
                     expanded = p.parts[0].expanded or ""
                     place = document.id if document else "", outputs.spans_text(p.mention)
-                    form = form_in(self._linker, expanded or p.mention.text)
+                    form = form_everywhere(expanded or p.mention.text)
                     yield (p.mention.text, *place, expanded), form, p
             return
         for source in there:
@@ -258,7 +250,6 @@ class Exporter:
         """Yield the place, the form and the answer of mentions; None for one without answer."""
         for place, text, kind, form, packed in self._connection.execute(statement, values):
             mention = Mention(text, type=kind)
-            form = form or form_in(self._linker, text)
             yield place, form, mention, self._prediction(packed, mention, None, Definitions())
 
     def _prediction(

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import form_of
-from linker.decisions.steps import Step, add_step
+from linker.decisions.records import form_everywhere
+from linker.decisions.store import Step, add_step
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention, Span, parse_spans
@@ -372,7 +372,13 @@ def refresh(connection: sqlite3.Connection, project: int, number: int, document:
     for place, mention in wanted.items():
         if place not in there:
             start = place.spans[0][0] if place.spans else 0
-            values = (start, mention.text, _json(place.spans), place.type, form_of(mention.text))
+            values = (
+                start,
+                mention.text,
+                _json(place.spans),
+                place.type,
+                form_everywhere(mention.text),
+            )
             connection.execute(_ADD_MENTION, [*values, project, number])
 
 

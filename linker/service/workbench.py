@@ -7,8 +7,7 @@ import contextlib
 import logging
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,8 +15,7 @@ from cachetools import LRUCache
 
 from linker.decisions.applying import Decided
 from linker.decisions.records import releases
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.projects import changes, linking
 from linker.projects import store as rows
@@ -32,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 _QUEUES = 16  # of projects that are kept in memory
 _DOCUMENTS = 4  # in which mentions are found before others have their turn
-_BREATH = 0.001  # seconds in which others may ask a queue that takes up much
 _PAUSE = 10.0  # seconds after which what failed is tried again
 
 _Result = TypeVar("_Result")
@@ -141,14 +138,14 @@ class Workbench:
         return await self._service.decided() or Decided([], self._service.linker)
 
     async def ask(
-        self, number: int, function: Ask[_Result], only: Collection[str] | None = None
+        self, number: int, function: Ask[_Result], *, is_hurried: bool = False
     ) -> _Result:
         """Call what asks the queue of a project, which is as the file is now.
 
         Args:
             number: of the project.
             function: is given the queue, and a connection to the file.
-            only: forms whose rows have to be as the file is; others may be from before. None: all.
+            is_hurried: whether mentions and answers may be those of before.
 
         Raises:
             Missing: there is no such project.
@@ -164,12 +161,9 @@ class Workbench:
                 if kept is None or not is_same:
                     kept = _Kept(Queue(project, model.linker), model)
                     self._queues[number] = kept
-                while True:
-                    with kept.lock:
-                        is_all = kept.queue.refresh(connection, decided, only or ())
-                        if is_all or (only is not None and kept.queue.is_made):
-                            return function(kept.queue, connection)
-                    time.sleep(_BREATH)  # who waits for the lock has it now
+                with kept.lock:
+                    kept.queue.refresh(connection, decided, is_hurried=is_hurried)
+                    return function(kept.queue, connection)
 
         return await asyncio.to_thread(call)
 
@@ -186,21 +180,14 @@ class Workbench:
         except LinkerError as error:
             raise Failure(503, str(error)) from None
 
-    async def write_all(self, steps: Iterator[int]) -> int:
-        """Take all steps of what writes the file in several transactions; others may come between.
+    async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what stores a file, whose mentions are linked then, also where nobody waits for it
+        any more."""
 
-        They are taken to their end, also where nobody waits for it any more.
-
-        Returns:
-            What the last step yielded.
-        """
-
-        async def take() -> int:
-            last = 0
-            while (value := await self.write(next, steps, None)) is not None:
-                last = value
+        async def take() -> _Result:
+            result = await self.write(function, *args)
             self.wake()
-            return last
+            return result
 
         return await asyncio.shield(take())
 
@@ -253,20 +240,13 @@ class Workbench:
         """Read the project in which somebody decided last, since it will be opened first."""
         with contextlib.suppress(LinkerError):  # whoever opens it is told what is wrong
             if last := await self.read(rows.last):
-                await self.ask(last.id, lambda queue, _: queue.columns)
+                await self.ask(last.id, lambda queue, _: queue.summary())
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""
-        with contextlib.suppress(Failure, LinkerError):
-            for number in await self.read(rows.leftovers):
-                await self.write_all(rows.deleted(self.store, number))
-        asyncio.get_running_loop().call_later(rows.SILENT.total_seconds() + 1, self._work.set)
         while True:
             await self._work.wait()
             self._work.clear()
-            with contextlib.suppress(Failure, LinkerError):
-                for source in await self.read(rows.unfinished):
-                    await self.write_all(rows.removed(self.store, source))
             waiting = [project.id for project in await self.read(rows.projects)]
             while waiting:
                 waiting = [number for number in waiting if await self._link_some(number)]
@@ -288,20 +268,24 @@ class Workbench:
     async def _link_next(self, number: int) -> bool:
         model, origin = self._service.model, self.origin
 
-        def read(connection: sqlite3.Connection) -> tuple[list[StoredDocument], Batch | None]:
+        def read(
+            connection: sqlite3.Connection,
+        ) -> tuple[str, list[StoredDocument], Batch | None]:
             project = rows.project(connection, number)
             if project.origin != origin:
-                return [], None
+                return "", [], None
             documents = rows.unsearched(connection, number, _DOCUMENTS)
-            return documents, None if documents else linking.pending(connection, project)
+            batch = None if documents else linking.pending(connection, project)
+            return project.type, documents, batch
 
-        documents, batch = await self.read(read)
+        kind, documents, batch = await self.read(read)
         if documents:
-            kept = [await self._service.find(linking.search, model.annotator, d) for d in documents]
+            find, annotator = self._service.find, model.annotator
+            found = [await find(linking.search, annotator, d, kind) for d in documents]
 
             def write() -> None:
                 with self.store.transaction() as connection:
-                    linking.keep_found(connection, number, documents, kept)
+                    rows.keep_found(connection, number, found)
 
             await self.write(write)
         elif batch:
