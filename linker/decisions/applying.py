@@ -142,7 +142,8 @@ class Decided:
     def touched(self, before: Decided) -> set[Place]:
         """Where the decisions may say something else than those before them."""
         now, then = self.places, before.places
-        return {place for place in {*now, *then} if now.get(place) is not then.get(place)}
+        places = {*now, *then} if now is not then else ()
+        return {place for place in places if now.get(place) is not then.get(place)}
 
     def _take(self, decisions: Iterable[Decision]) -> None:
         """Take up all decisions on some forms, in order of entry."""

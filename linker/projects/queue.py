@@ -94,12 +94,9 @@ class Queue:
         """The ids of the documents by their numbers."""
         self.number = time.time_ns() // 1_000_000
         """Another one whenever something in the project changed."""
-        self._clear()
-
-    def _clear(self) -> None:
         self._groups: dict[Key, Group] = {}
-        self._by_form: dict[str, list[Group]] = defaultdict(list)  # of the long form
-        self._by_own: dict[str, list[Group]] = defaultdict(list)  # as written, where that is other
+        self._by_form: dict[str, list[Group]] = {}  # of the long form
+        self._by_own: dict[str, list[Group]] = {}  # of what is written, where that is another one
         self._waiting: set[str] = set()  # the forms of mentions that wait to be linked
         self._said: dict[
             int, str
@@ -127,15 +124,13 @@ class Queue:
         self.remarks, before = remarks, self._decided
         if decided.seen >= before.seen:
             self._decided = decided
-        touched = self._decided.touched(before)
-        version = connection.execute(_VERSION, {"project": number}).fetchone()
-        if version == self._version or (is_hurried and self._version):
-            groups = self._on(form for form, _ in touched)
-        else:
-            self._version, self._agreement = version, None
-            self._clear()
-            self._read(connection)
-            groups = list(self._groups.values())
+        touched, changed = self._decided.touched(before), list[Group]()
+        if not (is_hurried and self._version):
+            version = connection.execute(_VERSION, {"project": number}).fetchone()
+            if version != self._version:
+                self._version, self._agreement = version, None
+                changed = self._read(connection)
+        groups = dict.fromkeys([*changed, *self._on(form for form, _ in touched)])
         places = self._decided.places, before.places
         if any(len(of.get(place, ())) > 1 for place in touched for of in places):
             self._agreement = None
@@ -143,8 +138,8 @@ class Queue:
         for group in groups:
             self._judge(connection, group)
 
-    def _read(self, connection: sqlite3.Connection) -> None:
-        """Read the mentions, and put equal ones together."""
+    def _read(self, connection: sqlite3.Connection) -> list[Group]:
+        """Read the mentions, put equal ones together, and return the groups that were not there."""
         number = self.project.id
         is_of_documents = self.project.kind == "documents"
         if is_of_documents:
@@ -155,6 +150,8 @@ class Queue:
         last = next(reversed(self._answers), 0)
         for of, ids, shown, confidence in connection.execute(_ANSWERS, [number, last]):
             self._answers[of] = ids, shown, confidence
+        groups, before, new = dict[Key, Group](), self._groups, list[Group]()
+        self._waiting, self._said = set(), {}
         for row in _at_once(connection, _MENTIONS, number):
             mention, document, place, text, spans, kind, form, expanded, answer = row
             if not answer and linking.is_linked(self.project, kind):
@@ -163,11 +160,8 @@ class Queue:
             ids, shown, confidence = self._answers.get(answer, ("", "[null]", None))
             own = form_of(text) if is_of_documents else form
             key = own, form, kind, ids
-            if (group := self._groups.get(key)) is None:
-                group = self._groups[key] = Group(key, text, expanded, answer > 0, shown)
-                self._by_form[form].append(group)
-                if own != form:
-                    self._by_own[own].append(group)
+            if (group := groups.get(key)) is None:
+                group = groups[key] = Group(key, text, expanded, answer > 0, shown)
             group.members.append((mention, document, place))
             group.assertions.update(linking.assertions_in(shown))
             if confidence is not None:
@@ -175,8 +169,23 @@ class Queue:
                 group.total += confidence
             if gold := self._of_file.get((document, spans.replace(" ", ""), kind)):
                 self._said[mention] = gold
-        for group in self._groups.values() if is_of_documents else ():
-            group.members.sort(key=lambda member: member[1:])
+        self._groups, self._by_form, self._by_own = groups, {}, {}
+        for key, group in groups.items():
+            if is_of_documents:
+                group.members.sort(key=lambda member: member[1:])
+            old = before.get(key)
+            if old and (old.members, old.total) == (group.members, group.total):
+                groups[key] = before.pop(key)
+            else:
+                new.append(group)
+            self._by_form.setdefault(group.form, []).append(groups[key])
+            if key[0] != group.form:
+                self._by_own.setdefault(key[0], []).append(groups[key])
+        for gone in (row for group in before.values() for row in group.rows):
+            self._count(gone, -1)
+            del self._rows[gone.key]
+        self._orders.clear()
+        return new
 
     def _on(self, forms: Iterable[str]) -> list[Group]:
         """The groups that decisions on forms may be about, as written or in long form."""
