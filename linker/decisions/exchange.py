@@ -299,19 +299,15 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
 def add_new(
     store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
 ) -> list[Decision]:
-    """Add the decisions of `new_in`, as `DecisionStore.add` does, and return them."""
-    new = new_in(store, decisions)
-    return store.add(new, step) if new else []
-
-
-def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that the store never had, so that an import may be repeated.
+    """Add the decisions that the store never had, so that an import may be repeated, and return
+    them.
 
     One that was withdrawn stays so, unless it was taken anew, at another time.
 
     Args:
         store: the file.
         decisions: what was said.
+        step: see `DecisionStore.add`.
     """
     known = {_key(past.decision) for past in store.history()}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
@@ -327,7 +323,7 @@ def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision
             new.append(decision)
             known.add(key)
             last[place] = key
-    return new
+    return store.add(new, step) if new else []
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:

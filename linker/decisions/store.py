@@ -162,13 +162,11 @@ _ADD_STEP = (  # files of schema 2 have roles, which nobody reads
 )
 _LAST_STEP = (
     "SELECT words, reviewer, project, time, id FROM steps WHERE project IS :project "
-    "AND undone = '' AND id = coalesce(:of, id) AND person(reviewer) = person(:reviewer) "
-    "ORDER BY id DESC LIMIT 1"
+    "AND undone = '' AND person(reviewer) = person(:reviewer) ORDER BY id DESC LIMIT 1"
 )
 _WITHDRAW_STEP = (
     "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, :undone_by, :undone "
-    "FROM details WHERE step = :id AND decision NOT IN (SELECT decision FROM withdrawals) "
-    "ORDER BY decision DESC LIMIT :most"
+    "FROM details WHERE step = :id AND decision NOT IN (SELECT decision FROM withdrawals)"
 )
 _UNDO = "UPDATE steps SET undone = :undone, undone_by = :undone_by WHERE id = :id"
 
@@ -506,31 +504,21 @@ def add_step(connection: sqlite3.Connection, step: Step) -> int:
     return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
-def undo(
-    connection: sqlite3.Connection,
-    project: int | None,
-    reviewer: str,
-    of: int | None = None,
-    most: int = -1,
-) -> Step | None:
+def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
     """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
 
     Args:
         connection: of a transaction.
         project: in which; None: the last of those that are in none.
         reviewer: whose step it is, who undoes it.
-        of: its number, where that is known.
-        most: how many decisions to withdraw, the last first; -1: all.
 
     Returns:
-        The step, which is not undone where more of its decisions are in force; None where there is
-        none to undo.
+        The step; None where there is none to undo.
     """
-    asked = {"project": project, "reviewer": reviewer, "of": of}
+    asked = {"project": project, "reviewer": reviewer}
     if not (found := connection.execute(_LAST_STEP, asked).fetchone()):
         return None
     step = replace(Step(*found), undone=now(), undone_by=reviewer)
-    if connection.execute(_WITHDRAW_STEP, asdict(step) | {"most": most}).rowcount == most:
-        return replace(step, undone="", undone_by="")
-    connection.execute(_UNDO, asdict(step))
+    for statement in (_WITHDRAW_STEP, _UNDO):
+        connection.execute(statement, asdict(step))
     return step

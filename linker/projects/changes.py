@@ -121,28 +121,17 @@ def _plain(value: str) -> str:
     return " ".join(value.split())
 
 
-def undo(
-    store: DecisionStore, project: int, reviewer: str, of: int | None = None, most: int = -1
-) -> tuple[Step, list[str]] | None:
+def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str]] | None:
     """Undo the last step of a reviewer in a project that is not undone; None: there is none.
 
     Its decisions are withdrawn, and its remarks and marks count no more.
 
-    Args:
-        store: the file.
-        project: in which.
-        reviewer: whose step it is.
-        of, most: see `linker.decisions.store.undo`.
-
     Returns:
-        The step, and the mentions that it was about, or their forms; none of these where it is not
-        yet undone.
+        The step, and the mentions that it was about, or their forms.
     """
     with store.transaction() as connection:
-        if (step := decisions.undo(connection, project, reviewer, of, most)) is None:
+        if (step := decisions.undo(connection, project, reviewer)) is None:
             return None
-        if not step.undone:
-            return step, []
         for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
             marks.check_undone(connection, project, document, stored.document)
@@ -160,33 +149,15 @@ def places(
         source, text, spans = connection.execute(
             "SELECT source, text, spans FROM mentions WHERE id = ?", [number]
         ).fetchone()
+        of: dict[str, Any] = {"document_id": None, "document": None, "row": place, "cells": {}}
+        before = after = ""
         if not document:
-            (cells,) = rows.cells(connection, source, [place])
-            yield _place(None, None, place, ("", text, ""), cells)
-            continue
-        if document not in known:
-            known[document] = rows.document(connection, project.id, document).document
-        whole, around = known[document].text, parse_spans(json.loads(spans))
-        start = around[0][0] if around else 0
-        end = around[-1][1] if around else 0
-        pieces = whole[max(0, start - _AROUND) : start], text, whole[end : end + _AROUND]
-        yield _place(known[document].id, document, None, pieces, {})
-
-
-def _place(
-    document_id: str | None,
-    document: int | None,
-    row: int | None,
-    pieces: tuple[str, str, str],
-    cells: dict[str, str],
-) -> dict[str, Any]:
-    before, text, after = pieces
-    return {
-        "document_id": document_id,
-        "document": document,
-        "row": row,
-        "before": before,
-        "text": text,
-        "after": after,
-        "cells": cells,
-    }
+            (of["cells"],) = rows.cells(connection, source, [place])
+        else:
+            if document not in known:
+                known[document] = rows.document(connection, project.id, document).document
+            whole, around = known[document].text, parse_spans(json.loads(spans)) or ((0, 0),)
+            start, end = around[0][0], around[-1][1]
+            before, after = whole[max(0, start - _AROUND) : start], whole[end : end + _AROUND]
+            of |= {"document_id": known[document].id, "document": document, "row": None}
+        yield of | {"before": before, "text": text, "after": after}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import sqlite3
 import zipfile
@@ -43,7 +42,6 @@ _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-valu
 _ZIP = "application/zip"
 _OF_MENTION = ("document_id", "spans", "expanded")  # of a document
 _REMARKS = ("flag", "note")
-_SOME = 1_000  # answers that are written together
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
 _ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
@@ -202,9 +200,9 @@ class Exporter:
 
         Args:
             there: the files.
-            is_whole: whether a document is written as a whole; else it is yielded several
-                times, each time with the next answers. Ids that its file had stay in it, instead
-                of an answer of the model, unless somebody decided who looked at it.
+            is_whole: whether a document is written as a whole; else it is yielded with each of
+                its answers. Ids that its file had stay in it, instead of an answer of the model,
+                unless somebody decided who looked at it.
         """
         wanted = {source.id for source in there}
         marked = marks.of_project(self._connection, self._project.id)
@@ -213,14 +211,13 @@ class Exporter:
                 continue
             document = marks.marked(stored.document, marked.get(stored.number, ()))
             predictions = self._of_document(document, stored.number)
-            if not is_whole:
-                while some := list(itertools.islice(predictions, _SOME)):
-                    yield document, some
-                continue
-            yield (
-                document,
-                (p for p in predictions if p.mention.gold is None or p.state != "model"),
-            )
+            if is_whole:
+                yield (
+                    document,
+                    (p for p in predictions if p.mention.gold is None or p.state != "model"),
+                )
+            else:
+                yield from ((document, [prediction]) for prediction in predictions)
 
     def _of_document(self, document: Document, number: int) -> Iterator[Prediction]:
         """Yield the answers for the mentions of a document; all at once may need much memory."""

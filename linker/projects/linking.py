@@ -47,14 +47,8 @@ class Batch:
     numbers: list[list[int] | None] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer as it is stored."""
-
-    prediction: bytes
-    ids: str
-    shown: str
-    confidence: float | None
+Answer = tuple[str, str, float | None, bytes]
+"""An answer as it is stored: its ids, its concepts as JSON, its confidence, and all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +217,7 @@ def _packed(prediction: Prediction) -> Answer:
         del record["parts"][0]["spans"], record["parts"][0]["text"]
     packed = zlib.compress(json.dumps(record, ensure_ascii=False).encode(), 1)
     confidence = prediction.confidence if all(p.best for p in prediction.parts) else None
-    return Answer(packed, joined_ids(prediction), json.dumps(shown(prediction)), confidence)
+    return joined_ids(prediction), json.dumps(shown(prediction)), confidence, packed
 
 
 def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
@@ -284,7 +278,7 @@ def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Ans
             known[answer] = connection.execute(
                 "INSERT INTO answers (project, ids, shown, confidence, prediction) "
                 "VALUES (?, ?, ?, ?, ?)",
-                [project.id, answer.ids, answer.shown, answer.confidence, answer.prediction],
+                [project.id, *answer],
             ).lastrowid
         values: list[Any] = [known[answer], one.form, one.expanded]
         if one.number is None:

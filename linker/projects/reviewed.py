@@ -200,22 +200,10 @@ def keep(
     Returns:
         The number of new decisions, and of mentions that were flagged or noted about.
     """
-    step = step_of(project, name, reviewer)
+    step = Step(f"read {name or 'a file'}", reviewer, project)
     added = exchange.add_new(store, read.decisions, step)
-    return len(added), remark(store, step, added, read)
-
-
-def step_of(project: int, name: str, reviewer: str) -> Step:
-    """The step in which a file is read into a project."""
-    return Step(f"read {name or 'a file'}", reviewer, project)
-
-
-def remark(store: DecisionStore, step: Step, added: Sequence[Decision], read: Reviewed) -> int:
-    """Store flags and notes that are new in a step, that of the decisions which were added; how
-    many they are."""
-    return changes.remark_new(
-        store, replace(step, id=added[0].step if added else None), read.remarks
-    )
+    step = replace(step, id=added[0].step if added else None)
+    return len(added), changes.remark_new(store, step, read.remarks)
 
 
 def told(read: Reviewed, added: int, remarked: int) -> list[str]:

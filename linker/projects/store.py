@@ -130,13 +130,6 @@ def project(connection: sqlite3.Connection, number: int) -> Project:
     raise Missing(f"there is no project {number}; see the list of projects")
 
 
-def last(connection: sqlite3.Connection) -> Project | None:
-    """The project in which somebody decided last, or else the newest; None: there is none."""
-    latest = "coalesce((SELECT max(id) FROM steps WHERE project = projects.id), 0)"
-    rows = connection.execute(f"{_PROJECTS} ORDER BY {latest} DESC, id DESC")
-    return next(map(_project, rows), None)
-
-
 def named(connection: sqlite3.Connection, name: str) -> Project:
     """The project of a name, or with this number.
 

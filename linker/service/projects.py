@@ -16,7 +16,6 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from linker.decisions import exchange
 from linker.decisions.applying import Decided
 from linker.files.columns import ColumnNeeded
 from linker.projects import changes, linking, reviewed, sources
@@ -78,13 +77,11 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         """Keep what is decided in a file; the project, and what there is to tell."""
         of_file: dict[str, Any] = {"notes": [*file.notes, *told]}
         if said is not None:
-            store, step = workbench.store, reviewed.step_of(number, file.name, reviewer)
+            about = workbench.store, number, said, file.name, reviewer
             async with workbench.importing:
-                new = await workbench.write(exchange.new_in, store, said.decisions)
-                added = await service.add(store, new, step) if new else []
-                remarked = await workbench.write(reviewed.remark, store, step, added, said)
-            of_file["imported"] = len(added)
-            of_file["notes"] += reviewed.told(said, len(added), remarked)
+                added, remarked = await workbench.write(reviewed.keep, *about)
+            of_file["imported"] = added
+            of_file["notes"] += reviewed.told(said, added, remarked)
         return await workbench.summary(number) | of_file
 
     @routes.get("")

@@ -190,7 +190,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     async def undo(number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
         """Undo the last step of a reviewer in a project; of a large one `rows` is empty."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        undone = await workbench.undo(number, body.reviewer)
+        undone = await workbench.write(changes.undo, workbench.store, number, body.reviewer)
         if undone is None:
             raise Failure(404, "there is nothing to undo")
         step, about = undone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import sqlite3
 import threading
@@ -15,16 +14,16 @@ from cachetools import LRUCache
 
 from linker.decisions.applying import Decided
 from linker.decisions.records import releases
-from linker.decisions.store import DecisionStore, Step
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.projects import changes, linking
+from linker.projects import linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
 from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
 from linker.service.errors import Failure
-from linker.service.state import PIECE, Model, Service
+from linker.service.state import Model, Service
 
 logger = logging.getLogger(__name__)
 
@@ -59,21 +58,16 @@ class Workbench:
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
         self.importing = asyncio.Lock()  # held from when it is seen what is new until it is stored
-        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to link what waits in projects, and read the one that somebody will open first."""
-        self._tasks = [
-            asyncio.create_task(self._read_last()),
-            asyncio.create_task(self._link_all()),
-        ]
+        """Begin to link what waits in projects."""
+        self._linking = asyncio.create_task(self._link_all())
         self._work.set()
 
     async def close(self) -> None:
         """Stop linking; what waits is linked at the next start."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._linking.cancel()
+        await asyncio.gather(self._linking, return_exceptions=True)
 
     def wake(self) -> None:
         """Link what has come."""
@@ -191,27 +185,6 @@ class Workbench:
 
         return await asyncio.shield(take())
 
-    async def undo(self, number: int, reviewer: str) -> tuple[Step, list[str]] | None:
-        """Undo the last step of a reviewer in a project, as `changes.undo` does.
-
-        Many decisions are withdrawn in pieces, as `Service.add` stores them: a process that ends
-        between two leaves a step that can be undone again.
-        """
-
-        async def take() -> tuple[Step, list[str]] | None:
-            of = None
-            while True:
-                undone = await self.write(changes.undo, self.store, number, reviewer, of, PIECE)
-                if undone is None and of is not None:  # somebody else ended it: undo the one before
-                    of = None
-                    continue
-                if undone is None or undone[0].undone:
-                    return undone
-                of = undone[0].id
-                await self.decided()
-
-        return await asyncio.shield(take())
-
     # linking
 
     async def relink(self) -> None:
@@ -235,12 +208,6 @@ class Workbench:
                 await self._store_answers(batch, model, behind=False)
             except Failure:  # what was marked is kept
                 self.wake()
-
-    async def _read_last(self) -> None:
-        """Read the project in which somebody decided last, since it will be opened first."""
-        with contextlib.suppress(LinkerError):  # whoever opens it is told what is wrong
-            if last := await self.read(rows.last):
-                await self.ask(last.id, lambda queue, _: queue.summary())
 
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""

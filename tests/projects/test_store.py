@@ -89,20 +89,6 @@ def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -
         assert [decision.mention for decision in store.list(mention="X AB")] == ["x (AB)"]
 
 
-def test_the_last_project_is_that_in_which_somebody_decided(store: DecisionStore) -> None:
-    def last() -> str | None:
-        with store.reading() as connection:
-            project = rows.last(connection)
-        return project and project.name
-
-    assert last() is None
-    for name in ("a", "b", "c"):
-        rows.created(store, name, texts(1, 1), {}, "ann", Origin("", ""))
-    assert last() == "c"
-    store.add([Decision("x", "A")], Step("said", "ann", 2))
-    assert last() == "b"
-
-
 def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
     rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", ""))
     with store.transaction() as connection:

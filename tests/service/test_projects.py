@@ -245,7 +245,6 @@ def test_many_decisions_are_one_step_in_pieces(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "PIECE", 2)
-    monkeypatch.setattr(workbench, "PIECE", 2)
     project = create(client, TABLE)["id"]
     rows = queue(client, project, sort="document")["rows"]
     said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
@@ -466,7 +465,6 @@ def test_answers_are_written_as_they_are_read(
 
     prediction = exporting.Exporter._prediction
     monkeypatch.setattr(exporting.Exporter, "_prediction", made)
-    monkeypatch.setattr(exporting, "_SOME", 2)
     for module, name in (
         (bioc, "_annotation"),
         (pubtator, "_annotation"),
