@@ -17,7 +17,8 @@ DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an
 def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     """A connection that makes each transaction durable."""
     mode = "mode=ro" if read_only else "mode=rwc"
-    if read_only and not log_of(path).exists() and not os.access(path.parent, os.W_OK):
+    log = path.with_name(f"{path.name}-wal")  # the latest changes of a file that is open
+    if read_only and not log.exists() and not os.access(path.parent, os.W_OK):
         mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
@@ -29,11 +30,6 @@ def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     connection.create_function("person", 1, person, deterministic=True)
     connection.create_function("form", 2, lambda *place: place_of(*place)[0], deterministic=True)
     return connection
-
-
-def log_of(path: Path) -> Path:
-    """Where SQLite keeps the latest changes of a file that is open, or was never closed."""
-    return path.with_name(f"{path.name}-wal")
 
 
 def inserting(table: str, *columns: str) -> str:
@@ -60,14 +56,9 @@ def until_free(connection: sqlite3.Connection, statement: str, patience: float) 
             time.sleep(0.01)
 
 
-def problem(error: sqlite3.Error, path: Path, patience: float) -> str:
+def problem(error: sqlite3.Error, patience: float) -> str:
     """What an error of SQLite says of a file, and what to do."""
-    text, log = str(error), log_of(path)
-    if "unable to open" in text and log.exists() and not os.access(path.parent, os.W_OK):
-        return (
-            f"its latest changes are in {log.name} beside it, which can only be read where the "
-            "folder can be written; copy both files into such a folder, and name the copy"
-        )
+    text = str(error)
     if "locked" in text or "busy" in text:
         return f"another process has kept it locked for {patience:.0f} seconds; try again later"
     if "readonly" in text:

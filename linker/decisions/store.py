@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +146,7 @@ _PAST = (
     "LEFT JOIN details ON details.decision = d.id"
 )
 _ADD = inserting("decisions", *_COLUMNS, "form")
-_DETAILS = "predicate", "bulk", "settles"
-_ADD_DETAILS = inserting("details", "decision", "step", "role", *_DETAILS)
+_ADD_DETAILS = inserting("details", "decision", "step", "role", "predicate", "bulk", "settles")
 _LAST = (
     "SELECT (SELECT coalesce(max(id), 0) FROM decisions), "
     "(SELECT coalesce(max(id), 0) FROM withdrawals)"
@@ -161,17 +160,16 @@ _ADD_STEP = (  # files of schema 2 have roles, which nobody reads
     "VALUES (:project, :reviewer, '', :time, :words)"
 )
 _LAST_STEP = (
-    "SELECT words, reviewer, project, time, id FROM steps WHERE project IS :project "
-    "AND undone = '' AND person(reviewer) = person(:reviewer) ORDER BY id DESC LIMIT 1"
+    "SELECT words, reviewer, project, time, id FROM steps WHERE project IS ? "
+    "AND undone = '' AND person(reviewer) = person(?) ORDER BY id DESC LIMIT 1"
 )
 _WITHDRAW_STEP = (
-    "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, :undone_by, :undone "
-    "FROM details WHERE step = :id AND decision NOT IN (SELECT decision FROM withdrawals)"
+    "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, ?, ? "
+    "FROM details WHERE step = ? AND decision NOT IN (SELECT decision FROM withdrawals)"
 )
-_UNDO = "UPDATE steps SET undone = :undone, undone_by = :undone_by WHERE id = :id"
+_UNDO = "UPDATE steps SET undone_by = ?, undone = ? WHERE id = ?"
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
-_FIELDS = [field.name for field in fields(Decision)]
 _NUMBERS = ("accepted", "id", "step", "bulk")  # columns that are no texts
 
 
@@ -195,8 +193,6 @@ class Step:
     project: int | None = None  # in which; None: in none
     time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
     id: int | None = None  # given by the store
-    undone: str = ""  # when; empty: it was not
-    undone_by: str = ""
 
 
 Seen = tuple[int, int]
@@ -306,35 +302,22 @@ class DecisionStore:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
                 written.
         """
-        moment, rows = now(), list(map(_values, map(checked, decisions)))
-        for row in rows:
-            row["time"] = row["time"] or moment
-        added = json.dumps(
-            [
-                [*(row[name] for name in _COLUMNS), place_of(row["mention"], row["scope"])[0]]
-                for row in rows
-            ]
-        )
-        detailed = [n for n, row in enumerate(rows) if step or any(row[name] for name in _DETAILS)]
+        moment = now()
+        rows = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
+        forms = [place_of(d.mention, d.scope)[0] for d in rows]
+        values = [[getattr(d, name) for name in _COLUMNS] for d in rows]
+        values = [[*value, form] for value, form in zip(values, forms, strict=True)]
         with self.transaction() as connection:
             number = None if step is None else add_step(connection, step)
-            connection.execute(_ADD, [added])
+            connection.execute(_ADD, [json.dumps(values)])
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             first = last - len(rows) + 1  # without gaps, since nobody else writes
+            added = [replace(d, id=of, step=number) for of, d in enumerate(rows, first)]
             details = [
-                [
-                    first + n,
-                    number,
-                    "",
-                    row["predicate"],
-                    int(row["bulk"]),
-                    json.dumps(row["settles"]),
-                ]
-                for n, row in ((n, rows[n]) for n in detailed)
+                [d.id, number, "", d.predicate, int(d.bulk), json.dumps(d.settles)] for d in added
             ]
             connection.execute(_ADD_DETAILS, [json.dumps(details)])
-        ids = enumerate(rows, first)
-        return [Decision(**row | {"id": of, "step": number}) for of, row in ids]
+        return added
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
         """Take decisions out of force, which stay in the history.
@@ -468,9 +451,7 @@ class DecisionStore:
         except UnicodeDecodeError:  # of a message of SQLite, which quotes a damaged schema
             raise self._damage("what its schema says is no text") from None
         except sqlite3.Error as error:
-            raise LinkerError(
-                f"{shown(self.path)}: {problem(error, self.path, self._patience)}"
-            ) from None
+            raise LinkerError(f"{shown(self.path)}: {problem(error, self._patience)}") from None
 
     def close(self) -> None:
         """Close the file."""
@@ -482,11 +463,6 @@ class DecisionStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _values(decision: Decision) -> dict[str, Any]:
-    """The fields of a decision; `dataclasses.asdict` takes ten times as long."""
-    return {name: getattr(decision, name) for name in _FIELDS}
 
 
 def add_step(connection: sqlite3.Connection, step: Step) -> int:
@@ -515,10 +491,9 @@ def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> 
     Returns:
         The step; None where there is none to undo.
     """
-    asked = {"project": project, "reviewer": reviewer}
-    if not (found := connection.execute(_LAST_STEP, asked).fetchone()):
+    if not (found := connection.execute(_LAST_STEP, [project, reviewer]).fetchone()):
         return None
-    step = replace(Step(*found), undone=now(), undone_by=reviewer)
+    step = Step(*found)
     for statement in (_WITHDRAW_STEP, _UNDO):
-        connection.execute(statement, asdict(step))
+        connection.execute(statement, [reviewer, now(), step.id])
     return step

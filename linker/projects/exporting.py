@@ -46,7 +46,7 @@ _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND d
 _ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
     "SELECT place, text, type, form, prediction FROM mentions "
-    "LEFT JOIN answers ON answers.id = answer"
+    "LEFT JOIN answers ON answers.id = answer WHERE source = ? ORDER BY mentions.id"
 )
 
 
@@ -151,8 +151,7 @@ class Exporter:
         content = rows.content(self._connection, source.id)
         known = sources.opened(content, source.name, source.column, source.encoding)
         table = known.table(source.column)
-        where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-        answers = self._answers(where, [source.id])
+        answers = self._answers(source)
         names = tables.free_names(table.header, self._columns)
         added = _beside(table.rows(), answers, len(names), self._cells)
         if table.is_binary:
@@ -183,8 +182,7 @@ class Exporter:
                     yield (p.mention.text, *place, expanded), form, p
             return
         for source in there:
-            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-            for _, form, mention, prediction in self._answers(where, [source.id]):
+            for _, form, mention, prediction in self._answers(source):
                 yield (mention.text,), form, prediction
 
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
@@ -236,16 +234,14 @@ class Exporter:
     def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:
         """The answers for the mentions of tables and lists."""
         for source in there:
-            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-            for _, _, _, prediction in self._answers(where, [source.id]):
+            for _, _, _, prediction in self._answers(source):
                 if prediction:
                     yield None, [prediction]
 
-    def _answers(
-        self, statement: str, values: Sequence[Any]
-    ) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
-        """Yield the place, the form and the answer of mentions; None for one without answer."""
-        for place, text, kind, form, packed in self._connection.execute(statement, values):
+    def _answers(self, source: Source) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
+        """Yield the place, the form and the answer of mentions of a table or list; None for one
+        without answer."""
+        for place, text, kind, form, packed in self._connection.execute(_ANSWERS, [source.id]):
             mention = Mention(text, type=kind)
             yield place, form, mention, self._prediction(packed, mention, None, Definitions())
 
