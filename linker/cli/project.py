@@ -134,7 +134,7 @@ def _take(
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
         notes += linking.told_of_type(read, kind)
-        number = store.created(file, name, read, {"type": kind}, options.reviewer, origin)
+        number = store.created(file, name, read, kind, options.reviewer, origin)
         what = f" of type {kind}" if kind else ""
         common.say(f"project {number}: {name}; its mentions{what} are linked")
     else:

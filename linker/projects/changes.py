@@ -152,7 +152,7 @@ def places(
         of: dict[str, Any] = {"document_id": None, "document": None, "row": place, "cells": {}}
         before = after = ""
         if not document:
-            (of["cells"],) = rows.cells(connection, source, [place])
+            of["cells"] = rows.cells(connection, source, place)
         else:
             if document not in known:
                 known[document] = rows.document(connection, project.id, document).document

@@ -155,7 +155,7 @@ def shown(queue: Queue, connection: sqlite3.Connection, number: int) -> dict[str
         "types": offered,
         "type": project.type or next(iter(offered), ""),
         "done": marks.is_done(made),
-        "marks_version": marks.version_of(connection, project.id, number, document),
+        "marks_version": marks.version_of(connection, project.id, number),
     }
 
 

@@ -57,7 +57,6 @@ class Export:
     name: str
     media_type: str
     encoding: str | None  # of a text
-    sources: Sequence[Source]  # that are in it
     form: AnyForm
 
 
@@ -90,14 +89,14 @@ class Exporter:
         project, there = self._project, self._sources
         if form in ("decisions", "log"):
             name = f"{project.name}.{form}.tsv"
-            return Export(name, _TABLES["tsv"], encodings.UTF8, there, form)
+            return Export(name, _TABLES["tsv"], encodings.UTF8, form)
         if form != "own":
             name = f"{project.name}.{_ENDINGS.get(form, form)}"
-            return Export(name, FORMATS[form].media_type, encodings.UTF8, there, form)
+            return Export(name, FORMATS[form].media_type, encodings.UTF8, form)
         if len(there) > 1:
-            return Export(f"{project.name}.zip", _ZIP, None, there, form)
+            return Export(f"{project.name}.zip", _ZIP, None, form)
         (source,) = there
-        return Export(*_own_name(project, source), there, form)
+        return Export(*_own_name(project, source), form)
 
     def write(self, export: Export, file: IO[bytes]) -> None:
         """Write a file.
@@ -109,14 +108,14 @@ class Exporter:
             with _text(file) as text:
                 self._write_said(export.form, text)
         elif export.form == "tsv":
-            self._write_rows(export.sources, file)
+            self._write_rows(self._sources, file)
         elif export.form != "own":
-            self._write_predictions(export.form, export.sources, file)
+            self._write_predictions(export.form, self._sources, file)
         elif export.media_type != _ZIP:
-            self._write_own(export.sources[0], file)
+            self._write_own(self._sources[0], file)
         else:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, source in _apart(self._project, export.sources):
+                for name, source in _apart(self._project, self._sources):
                     with archive.open(name, "w", force_zip64=True) as member:
                         self._write_own(source, member)
 

@@ -24,7 +24,7 @@ from linker.types import Document, Mention
 
 _A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
 
-_PROJECTS = "SELECT id, name, kind, options, created, reviewer, model, release FROM projects"
+_PROJECTS = "SELECT id, name, kind, options, created, model, release FROM projects"
 _CELLS = inserting("cells", "source", "row", "cells")
 _DOCUMENTS = inserting("documents", "project", "number", "source", "id", "record", "searched")
 _MENTIONS = inserting(
@@ -68,15 +68,9 @@ class Project:
     id: int
     name: str
     kind: Kind
-    options: Mapping[str, Any]
+    type: str  # of the mentions that are linked; empty: all are
     created: str  # ISO 8601 in UTC
-    reviewer: str  # who made it
     origin: Origin
-
-    @property
-    def type(self) -> str:
-        """The type of the mentions that are linked; empty: all are."""
-        return str(self.options.get("type", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +139,14 @@ def named(connection: sqlite3.Connection, name: str) -> Project:
 
 
 def _project(row: Sequence[Any]) -> Project:
-    number, name, kind, options, created, reviewer, model, release = row
-    origin = Origin(model, release)
-    return Project(number, name, kind, json.loads(options), created, reviewer, origin)
+    number, name, kind, options, created, *origin = row
+    return Project(
+        number, name, kind, json.loads(options).get("type", ""), created, Origin(*origin)
+    )
 
 
 def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
-    """The files of a project that are stored to their end, in the order in which they came."""
+    """The files of a project, in the order in which they came."""
     statement = (
         "SELECT id, name, format, encoding, place FROM sources WHERE project = ? ORDER BY id"
     )
@@ -207,29 +202,20 @@ def _documents(
         yield StoredDocument(number, source, bool(searched), kept.document, kept.found)
 
 
-def cells(
-    connection: sqlite3.Connection, source: int, rows: Iterable[int]
-) -> Iterator[dict[str, str]]:
-    """The cells of rows of a table by its columns, without blank ones.
-
-    Args:
-        connection: to the file.
-        source: the table.
-        rows: their numbers in it.
-    """
+def cells(connection: sqlite3.Connection, source: int, row: int) -> dict[str, str]:
+    """The cells of a row of a table by its columns, without blank ones."""
     statement = "SELECT cells FROM cells WHERE source = ? AND row = ?"
-    for row in rows:
-        of_rows = [connection.execute(statement, [source, place]).fetchone() for place in (0, row)]
-        header, texts = (json.loads(of_row[0]) if of_row else [] for of_row in of_rows)
-        pairs = itertools.zip_longest(header, texts, fillvalue="")
-        yield {title: text for title, text in pairs if text.strip()}
+    of_rows = [connection.execute(statement, [source, place]).fetchone() for place in (0, row)]
+    header, texts = (json.loads(of_row[0]) if of_row else [] for of_row in of_rows)
+    pairs = itertools.zip_longest(header, texts, fillvalue="")
+    return {title: text for title, text in pairs if text.strip()}
 
 
 def created(
     store: DecisionStore,
     name: str,
     file: Content,
-    options: Mapping[str, Any],
+    kind: str,
     reviewer: str,
     origin: Origin,
 ) -> int:
@@ -239,14 +225,15 @@ def created(
         store: the file of decisions.
         name: of the project.
         file: its first source.
-        options: "type": of the mentions that are linked.
+        kind: the type of the mentions that are linked; empty: all are.
         reviewer: who makes it.
         origin: of the answers that are to come.
 
     Raises:
         Taken: there is one of this name.
     """
-    values = (name, file.kind, json.dumps(options), now(), reviewer, origin.model, origin.release)
+    options = json.dumps({"type": kind})
+    values = (name, file.kind, options, now(), reviewer, origin.model, origin.release)
     with store.transaction() as connection:
         _check_free(connection, name)
         number = (

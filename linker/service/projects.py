@@ -120,7 +120,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         kind = linking.type_for(read, linker) if type is None else type.strip()
         told = linking.told_of_type(read, kind)
         read, further = await workbench.read(lambda connection: rows.beside(connection, read))
-        about = workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
+        about = workbench.store, name, read, kind, reviewer, workbench.origin
         number = await workbench.take(rows.created, *about)
         return await keep(number, said, read, reviewer, [*told, *further])
 

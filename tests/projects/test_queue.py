@@ -44,7 +44,7 @@ class Reviewed:
     def __init__(self, store: DecisionStore, linker: Linker, content: bytes, name: str) -> None:
         self.store, self.linker = store, linker
         file = sources.read(content, name, "name" if name.endswith("tsv") else None, None, 1_000)
-        self.number = rows.created(store, name, file, {}, "Ada", Origin("", ""))
+        self.number = rows.created(store, name, file, "", "Ada", Origin("", ""))
         self.decided, self.added = Decided([], linker), 0
         with store.reading() as connection:
             self.project = rows.project(connection, self.number)

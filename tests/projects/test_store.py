@@ -42,7 +42,7 @@ def mentions(store: DecisionStore) -> int:
 
 
 def test_a_further_file_is_there_once(store: DecisionStore) -> None:
-    rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", ""))
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))
     rows.added(store, 1, texts(100))
     found = documents(store)
     assert found == [(1, "1"), *enumerate(map(str, range(100, 160)), 2)]
@@ -53,7 +53,7 @@ def test_a_further_file_is_there_once(store: DecisionStore) -> None:
 
 def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: DecisionStore) -> None:
     for name in ("p", "q"):
-        rows.created(store, name, texts(1, 2), {}, "ann", Origin("", ""))
+        rows.created(store, name, texts(1, 2), "", "ann", Origin("", ""))
     store.add([Decision("x", "A")], Step("said", "ann", 1))
     rows.deleted(store, 1)
     tables = ("projects", "sources", "documents", "mentions", "decisions", "steps")
@@ -61,7 +61,7 @@ def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: Decisio
         counts = [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
         assert [project.name for project in rows.projects(connection)] == ["q"]
     assert counts == [1, 1, 2, 2, 1, 1]
-    rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", ""))  # its name is free again
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))  # its name is free again
 
 
 def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -
     path = tmp_path / "3.sqlite"
     with DecisionStore(path) as store:
         for name in ("whole", "half", "hidden"):
-            rows.created(store, name, texts(1, 2), {}, "ann", Origin("", ""))
+            rows.created(store, name, texts(1, 2), "", "ann", Origin("", ""))
         store.add([Decision("x (AB)", "A")], Step("said", "ann", 3))
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.executescript(
@@ -90,7 +90,7 @@ def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -
 
 
 def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
-    rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", ""))
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))
     with store.transaction() as connection:
         ((pages,),) = connection.execute("PRAGMA page_count")
     store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
