@@ -33,7 +33,7 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from benchmarks.workbench.curator import Curator, Place, places
 from linker import Linker
-from linker.projects import next as following
+from linker.projects import documents as following
 from linker.projects.learning import Learner, Lesson
 from linker.types import Document, Gold, Prediction
 
@@ -131,7 +131,7 @@ def by_document(review: Review, doubt: bool) -> None:
             ]
             for document in left
         ]
-        return iter([left[place] for place in following.order(undecided)])
+        return iter([left[place] for place in following.in_order_of_worth(undecided)])
 
     left = set(range(DOCUMENTS))
     order = ordered(sorted(left))

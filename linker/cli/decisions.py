@@ -75,7 +75,7 @@ def decide(options: SimpleNamespace) -> None:
             f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
             "no more; see linker decisions list --history"
         )
-    if disputed := records.conflicts(records.in_force(current)):
+    if disputed := records.conflicts(current):
         common.say(
             f"reviewers disagree on {common.counted(len(disputed), 'mention')}, which the model "
             "answers; see linker decisions list --conflicts"
@@ -111,10 +111,10 @@ def list_(options: SimpleNamespace) -> None:
     latest = slice(-(options.limit or 0), None)  # from 0: all
     with DecisionStore(options.decisions, read_only=True) as store, common.stdout() as file:
         if options.history:
-            log.write_history(store.history(**chosen)[latest], store.steps(), file)
+            log.write_history(store, store.history(**chosen)[latest], file)
             return
         chosen_rows = store.list(**chosen)
-        rows, disputed = chosen_rows[latest], store.conflicts()
+        rows, disputed = chosen_rows[latest], records.conflicts(store.list())
         if options.conflicts:
             ids = {decision.id for of_mention in disputed for decision in of_mention}
             rows = [decision for decision in rows if decision.id in ids]

@@ -134,18 +134,17 @@ def _take(
         kind = options.mention_type
         kind = linking.type_for(read, linker) if kind is None else kind.strip()
         notes += linking.told_of_type(read, kind)
-        adding = store.created(file, name, read, {"type": kind}, options.reviewer, origin)
-        number = list(adding)[-1]
+        number = store.created(file, name, read, kind, options.reviewer, origin)
         what = f" of type {kind}" if kind else ""
         common.say(f"project {number}: {name}; its mentions{what} are linked")
     else:
         number = there.id
         if new:
-            list(store.added(file, number, new))
+            store.added(file, number, new)
     if said is not None:
         if not new:
             with file.reading() as connection:
-                said = said.on(linking.mentioned(connection, number, linker), linker)
+                said = said.on(connection, number)
         counts = reviewed.keep(file, number, said, read.name, options.reviewer)
         notes += reviewed.told(said, *counts)
     for note in notes:
@@ -174,17 +173,13 @@ def export(options: SimpleNamespace) -> None:
     from linker.decisions.applying import Decided
     from linker.linking.linker import Linker
     from linker.projects import linking, store
-    from linker.projects.exporting import Exporter, Snapshot
-    from linker.projects.queue import Queue
+    from linker.projects.exporting import Exporter
 
     with _opened(options, read_only=True) as file, file.reading() as connection:
         one = store.named(connection, options.name)
         linker = Linker.load(options.model)
         decided = Decided.checked(file, linker)
-        queue = Queue(one, linker)
-        while not queue.refresh(connection, decided):
-            pass
-        exporter = Exporter(Snapshot.of(queue), connection, file, decided, linker)
+        exporter = Exporter(one, connection, file, decided, linker)
         exported = exporter.described(options.form)
         if (share := linking.share(connection, one)) < 1:
             common.say(f"{share:.0%} of the mentions are linked; the others have no answer yet")

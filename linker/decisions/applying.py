@@ -5,24 +5,21 @@ from __future__ import annotations
 import copy
 import itertools
 import logging
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from numpy.typing import NDArray
 
 from linker.decisions.records import (
     Place,
+    by_place,
     concepts_of,
     disagree,
     followed,
-    form_of,
     latest,
     parts_of,
+    place_of,
     standing,
 )
-from linker.decisions.store import Changes, DecisionStore, Seen
+from linker.decisions.store import DecisionStore, Seen
 from linker.errors import LinkerError, shown
 from linker.ids import counted, namespace
 from linker.linking import explaining
@@ -78,17 +75,6 @@ class Ruling:
         return min(_MOST_REJECTED, len(self.rejected))
 
 
-def form_in(linker: Linker, text: str) -> str:
-    """The form by which decisions on a text, as it is written, are found."""
-    return linker.normalize(text) or form_of(text)
-
-
-def form_everywhere(linker: Linker, text: str) -> str:
-    """The form by which decisions that hold everywhere are found: that of the long form, where a
-    text itself defines a short form, as "ataxia telangiectasia (AT)"."""
-    return form_in(linker, expanded(Mention(text), Definitions(), linker.options.text))
-
-
 def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
     """What decisions say of a mention.
 
@@ -121,8 +107,8 @@ def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:
 class Decided:
     """The decisions in force, by which predictions are corrected.
 
-    A decision is found by its mention, as the linker normalises it, and by its scope. Old and
-    alternative ids are those of the concepts that they stand for.
+    A decision is found by the form of its mention, and by its scope; see `records.place_of`. Old
+    and alternative ids are those of the concepts that they stand for.
 
     Args:
         decisions: those that were not withdrawn, in order of entry.
@@ -135,59 +121,40 @@ class Decided:
         """Up to where a file was read."""
         self.places: dict[Place, list[Decision]] = {}
         """Those in force on each form, in each scope; the lists are never changed."""
-        self._said: dict[Place, list[Decision]] = {}  # also those that were replaced
         self.unapplied: dict[Place, list[Decision]] = {}
         """Those whose ids stand for no concept, or for several."""
-        self._conflicts: dict[Place, list[Decision]] = {}
-        self._touched: list[Place] = []  # shared by all that are made after each other
-        self._until = 0  # up to where it is of this one
-        self._take(Changes(list(decisions), [], self.seen))
+        self._take(decisions)
 
-    def after(self, changes: Changes) -> Decided:
-        """The decisions after changes to their file; these here stay as they are."""
+    def after(self, store: DecisionStore) -> Decided:
+        """The decisions of a file as it is now; these here stay as they are."""
+        seen, forms, said = store.since(self.seen)
+        if seen == self.seen:
+            return self
         decided = copy.copy(self)
-        for name in ("places", "_said", "unapplied", "_conflicts"):
-            setattr(decided, name, getattr(self, name).copy())
-        decided._take(changes)
+        decided.seen = seen
+        decided.places, decided.unapplied = (
+            {place: kept for place, kept in places.items() if place[0] not in forms}
+            for places in (self.places, self.unapplied)
+        )
+        decided._take(said)
         return decided
 
     def touched(self, before: Decided) -> set[Place]:
         """Where the decisions may say something else than those before them."""
-        if before._touched is self._touched:
-            return {*self._touched[before._until : self._until]}
-        return {*self.places, *before.places}
+        now, then = self.places, before.places
+        places = {*now, *then} if now is not then else ()
+        return {place for place in places if now.get(place) is not then.get(place)}
 
-    def _take(self, changes: Changes) -> None:
-        """Take up changes, and look again at the places that they touch."""
-        said, gone = defaultdict[Place, list[Decision]](list), set[int | None]()
-        for decision in changes.withdrawn:
-            gone.add(decision.id)
-            said[self._place(decision.mention, decision.scope)] += []
-        for decision in changes.decisions:
-            if decision.id not in gone:  # it was withdrawn while the changes were read
-                said[self._place(decision.mention, decision.scope)].append(decision)
-        for place, new in said.items():
-            kept = [d for d in self._said.get(place, ()) if d.id not in gone]
-            self._judge(place, [*kept, *new])
-        self._touched += said
-        self._until = len(self._touched)
-        self.seen = changes.seen
-
-    def _judge(self, place: Place, said: list[Decision]) -> None:
-        """See which of the decisions on a place, that were not withdrawn, count."""
-        mapped = [(followed(d, self._linker.dictionary), d) for d in said]
-        unknown = {id(d) for current, d in mapped if current is None}
-        now = latest(current or d for current, d in mapped)
-        known = [d for d in now if id(d) not in unknown]
-        for lists, of_place in (
-            (self._said, said),
-            (self.places, known),
-            (self.unapplied, [d for d in now if id(d) in unknown]),
-            (self._conflicts, known if disagree(known) else []),
-        ):
-            lists.pop(place, None)
-            if of_place:
-                lists[place] = of_place
+    def _take(self, decisions: Iterable[Decision]) -> None:
+        """Take up all decisions on some forms, in order of entry."""
+        for place, said in by_place(decisions).items():
+            known = [followed(d, self._linker.dictionary) for d in said]
+            unknown = {id(d) for d, now in zip(said, known, strict=True) if now is None}
+            now = latest(new or d for d, new in zip(said, known, strict=True))
+            if applied := [d for d in now if id(d) not in unknown]:
+                self.places[place] = applied
+            if others := [d for d in now if id(d) in unknown]:
+                self.unapplied[place] = others
 
     @property
     def unknown(self) -> list[Decision]:
@@ -197,7 +164,8 @@ class Decided:
     @property
     def conflicts(self) -> list[list[Decision]]:
         """The decisions on each mention on which reviewers disagree; the model answers it."""
-        return sorted(self._conflicts.values(), key=lambda of_place: _number(of_place[0]))
+        disputed = filter(disagree, self.places.values())
+        return sorted(disputed, key=lambda of_place: _number(of_place[0]))
 
     @classmethod
     def checked(cls, store: DecisionStore, linker: Linker) -> Decided:
@@ -206,7 +174,7 @@ class Decided:
         Raises:
             LinkerError: the dictionary has none of their ids.
         """
-        decided, path = cls([], linker).after(store.since((0, 0))), store.path
+        decided, path = cls([], linker).after(store), store.path
         lists = (*decided.places.values(), *decided.unapplied.values())
         decisions = [decision for of_place in lists for decision in of_place]
         named = [decision for decision in decisions if concepts_of(decision)]
@@ -242,14 +210,9 @@ class Decided:
         with DecisionStore(path, read_only=True) as store:
             return cls.checked(store, linker)
 
-    def _place(self, mention: str, scope: str) -> Place:
-        """Where a decision stands; everywhere, on the long form that its mention itself gives."""
-        form = form_in if scope else form_everywhere
-        return form(self._linker, mention), scope
-
     def on(self, mention: str, scope: str) -> Sequence[Decision]:
         """The decisions in force on a mention in a document; with an empty scope, everywhere."""
-        return self.places.get(self._place(mention, scope), [])
+        return self.places.get(place_of(mention, scope), [])
 
     def ruling(self, mention: str, scope: str, long_form: str | None = None) -> Ruling:
         """What the decisions say of a mention in a document.
@@ -265,21 +228,16 @@ class Decided:
             scope: the id of the document; empty for none.
             long_form: the mention with the short forms of the document expanded, if it has some.
         """
-        where = self._where(mention, scope, long_form)
+        texts = [text for text in (mention, long_form) if text is not None]
+        here = [place_of(text, scope) for text in texts] if scope else []
+        where = dict.fromkeys([*here, place_of(texts[-1], "")])
         return ruled(self.places.get(place, []) for place in where)
-
-    def _where(self, mention: str, scope: str, long_form: str | None) -> Iterator[tuple[str, str]]:
-        """Where decisions on a mention stand, the nearest first."""
-        forms = [form_in(self._linker, text) for text in (mention, long_form) if text is not None]
-        if scope:
-            yield from ((form, scope) for form in dict.fromkeys(forms))
-        yield forms[-1], ""
 
     def apply(
         self,
         prediction: Prediction,
         ruling: Ruling,
-        linkable: NDArray[Any],
+        linkable: Container[int],
         *,
         k: int,
         threshold: float | None = None,
@@ -298,7 +256,7 @@ class Decided:
             threshold: the confidence that a later candidate needs where those before it were
                 rejected; it is never less than `SURE`. None: `SURE`.
         """
-        if self._can_answer(ruling.parts, linkable):
+        if self.can_answer(ruling.parts, linkable):
             prediction = self._accepted(prediction, ruling)
         elif ruling.rejected:
             prediction = self._without_rejected(prediction, ruling, threshold)
@@ -319,7 +277,7 @@ class Decided:
         long_form = expanded(mention, definitions, self._linker.options.text)
         return self.ruling(mention.text, scope, None if long_form == mention.text else long_form)
 
-    def _can_answer(self, ids: Sequence[str], linkable: NDArray[Any]) -> bool:
+    def can_answer(self, ids: Sequence[str], linkable: Container[int]) -> bool:
         """Whether there is an accepted answer, and a mention may be answered with it."""
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
         return bool(ids) and all(row in linkable for row in rows)

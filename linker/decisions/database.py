@@ -8,6 +8,7 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+from linker.decisions.records import place_of
 from linker.text.people import person
 
 DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an export"
@@ -16,7 +17,8 @@ DAMAGED = "the file of decisions is damaged{}; take it from a backup, or from an
 def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     """A connection that makes each transaction durable."""
     mode = "mode=ro" if read_only else "mode=rwc"
-    if read_only and not log_of(path).exists() and not os.access(path.parent, os.W_OK):
+    log = path.with_name(f"{path.name}-wal")  # the latest changes of a file that is open
+    if read_only and not log.exists() and not os.access(path.parent, os.W_OK):
         mode = "immutable=1"  # SQLite cannot make its files beside it, as can nobody who writes
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite3.connect(
@@ -26,21 +28,8 @@ def connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
     connection.execute("PRAGMA trusted_schema = OFF")  # of a file that somebody else may have made
     connection.execute("PRAGMA cell_size_check = ON")
     connection.create_function("person", 1, person, deterministic=True)
-    connection.text_factory = _text
+    connection.create_function("form", 2, lambda *place: place_of(*place)[0], deterministic=True)
     return connection
-
-
-def log_of(path: Path) -> Path:
-    """Where SQLite keeps the latest changes of a file that is open, or was never closed."""
-    return path.with_name(f"{path.name}-wal")
-
-
-def _text(raw: bytes) -> str | bytes:
-    """A text of the file; the bytes themselves where it is damaged."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
 
 
 def inserting(table: str, *columns: str) -> str:
@@ -51,7 +40,7 @@ def inserting(table: str, *columns: str) -> str:
     """
     values = ", ".join(f"json_extract(value, '$[{place}]')" for place in range(len(columns)))
     names = ", ".join(columns)
-    return f"INSERT INTO {table} ({names}) SELECT {values} FROM json_each(?) ORDER BY key"  # noqa: S608
+    return f"INSERT INTO {table} ({names}) SELECT {values} FROM json_each(?) ORDER BY key"
 
 
 def until_free(connection: sqlite3.Connection, statement: str, patience: float) -> None:
@@ -67,14 +56,9 @@ def until_free(connection: sqlite3.Connection, statement: str, patience: float) 
             time.sleep(0.01)
 
 
-def problem(error: sqlite3.Error, path: Path, patience: float) -> str:
+def problem(error: sqlite3.Error, patience: float) -> str:
     """What an error of SQLite says of a file, and what to do."""
-    text, log = str(error), log_of(path)
-    if "unable to open" in text and log.exists() and not os.access(path.parent, os.W_OK):
-        return (
-            f"its latest changes are in {log.name} beside it, which can only be read where the "
-            "folder can be written; copy both files into such a folder, and name the copy"
-        )
+    text = str(error)
     if "locked" in text or "busy" in text:
         return f"another process has kept it locked for {patience:.0f} seconds; try again later"
     if "readonly" in text:
@@ -83,7 +67,7 @@ def problem(error: sqlite3.Error, path: Path, patience: float) -> str:
         return "is no file of decisions (SQLite); name another one"
     if "full" in text:
         return "there is no space left where it is; free some, and try again"
-    if "malformed" in text:
+    if "malformed" in text or "decode" in text:
         return DAMAGED.format("")
     return f"the file of decisions cannot be used ({text})"
 

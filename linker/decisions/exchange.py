@@ -23,15 +23,14 @@ from linker.decisions.records import (
     checked,
     concepts_of,
     disagree,
-    form_of,
     in_force,
     parts_of,
+    place_of,
     standing,
     voice,
 )
 from linker.decisions.reviewed import Record
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
 from linker.files import OpenFile, Pathlike, open_binary, parse_json, read_lines, reading, tables
@@ -127,7 +126,6 @@ def read(
     check: Callable[[Decision], Decision] = checked,
     column: str | None = None,
     reviewer: str = "",
-    form: reviewed.Normalize | None = None,
 ) -> Iterator[Decision]:
     """Yield the decisions of a file, without their numbers.
 
@@ -140,12 +138,11 @@ def read(
         check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
         column: of a table, the one that holds the mentions; None: `mention`.
         reviewer: who decided what names nobody.
-        form: of mentions in a table of answers; see `reviewed.of_table`.
 
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
-    for number, text, decisions in _records(path, on_error, column, reviewer, form):
+    for number, text, decisions in _records(path, on_error, column, reviewer):
         try:
             for decision in decisions:
                 try:
@@ -160,11 +157,7 @@ def read(
 
 
 def _records(
-    path: Pathlike,
-    on_error: OnError,
-    column: str | None,
-    reviewer: str,
-    form: reviewed.Normalize | None,
+    path: Pathlike, on_error: OnError, column: str | None, reviewer: str
 ) -> Iterator[Record]:
     """The records of a file, with their decisions, which are not yet checked."""
     if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once
@@ -184,7 +177,7 @@ def _records(
     table = tables.read(path, [column or "mention"], on_error=on_error)
     header = _header(table, column)
     if header and "state" in header:
-        yield from reviewed.of_table(table.rows(), header, reviewer, form)
+        yield from reviewed.of_table(table.rows(), header, reviewer)
         return
     above = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
     header = header or {"mention": 0, "concept_id": 1}
@@ -205,8 +198,6 @@ def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
             that of their states or of the decisions that were applied.
     """
     names = places_of(table.header)
-    if "role" in names and "accepted" in names:
-        logger.warning("%s: the column role is not read: roles are gone", shown(table.path))
     titles = [title.strip().lower() for title in table.header]
     if "state" in titles and titles[place := names["state"]] != "state":
         text = "%s: the column %s counts, and not the table's own column state"
@@ -308,25 +299,22 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
 def add_new(
     store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
 ) -> list[Decision]:
-    """Add the decisions of `new_in`, as `DecisionStore.add` does, and return them."""
-    new = new_in(store, decisions)
-    return store.add(new, step) if new else []
-
-
-def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that the store never had, so that an import may be repeated.
+    """Add the decisions that the store never had, so that an import may be repeated, and return
+    them.
 
     One that was withdrawn stays so, unless it was taken anew, at another time.
 
     Args:
         store: the file.
         decisions: what was said.
+        step: see `DecisionStore.add`.
     """
     known = {_key(past.decision) for past in store.history()}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
     new, last = list[Decision](), dict[tuple[str | bool, ...], tuple[str | bool, ...]]()
     for decision in decisions:
-        key, place = _key(decision), (form_of(decision.mention), decision.scope, *voice(decision))
+        place = (*place_of(decision.mention, decision.scope), *voice(decision))
+        key = _key(decision)
         if decision.time:
             is_said = key in known
         else:
@@ -335,12 +323,12 @@ def new_in(store: DecisionStore, decisions: Iterable[Decision]) -> list[Decision
             new.append(decision)
             known.add(key)
             last[place] = key
-    return new
+    return store.add(new, step) if new else []
 
 
 def _key(d: Decision) -> tuple[str | bool, ...]:
-    said = d.concept_id, d.accepted, d.scope, d.reviewer, d.time, d.predicate
-    return form_of(d.mention), *said, d.bulk, *d.settles
+    said = d.concept_id, d.accepted, d.reviewer, d.time, d.predicate
+    return *place_of(d.mention, d.scope), *said, d.bulk, *d.settles
 
 
 def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from linker.decisions.exchange import COLUMNS as _OF_DECISIONS
 from linker.decisions.exchange import cells
-from linker.decisions.steps import Done
 from linker.decisions.store import DecisionStore, Past
 from linker.outputs.tsv import row_writer
 
@@ -18,22 +18,39 @@ HISTORY = (
 """The columns of decisions. None is named concept_id, so that no reader takes decisions that hold
 no more."""
 COLUMNS = (*HISTORY, "action", "value")
-_PLACES = {name: place for place, name in enumerate(COLUMNS)}
+_STEPS = (
+    "SELECT s.id, coalesce(p.name, ''), words FROM steps s LEFT JOIN projects p ON p.id = s.project"
+)
+_OF_PROJECT = " WHERE :project IS NULL OR s.project = :project"
+_OTHERS = (  # marks, remarks, and steps that did nothing else
+    "SELECT iif(undone = '', 'done', 'undone') AS state, coalesce(mention, '') AS mention, "
+    "coalesce(scope, '') AS scope, s.reviewer, s.time, undone AS withdrawn, "
+    "undone_by AS withdrawn_by, s.id AS step, coalesce(p.name, '') AS project, words, "
+    "coalesce(action, '') AS action, coalesce(before, ''), coalesce(spans, ''), coalesce(type, '') "
+    "FROM steps s LEFT JOIN projects p ON p.id = s.project LEFT JOIN ("
+    "SELECT 1 AS kind, id, step, text AS mention, document AS scope, action, before, spans, type "
+    "FROM marks UNION ALL SELECT 2, id, step, form, '', kind, value, '', '' FROM remarks"
+    f") AS made ON made.step = s.id{_OF_PROJECT} "
+    "ORDER BY s.id, made.kind, made.id"
+)
+_Steps = Mapping[int | None, tuple[str, str, str]]
+"""By their numbers: the cells of `HISTORY` that say of a decision in which step it was made."""
 
 
-def write_history(past: Iterable[Past], steps: Iterable[Done], file: TextIO) -> None:
+def write_history(store: DecisionStore, past: Iterable[Past], file: TextIO) -> None:
     """Write decisions with what became of them, in order of entry.
 
     Args:
+        store: has the steps in which they were made.
         past: the decisions.
-        steps: those in which they were made.
         file: where to write.
     """
     write_row = row_writer(file)
     write_row(HISTORY)
-    of_numbers = {done.step.id: done for done in steps}
+    with store.reading() as connection:
+        steps = _steps(connection, None)
     for p in past:
-        write_row(_of_decision(p, of_numbers.get(p.decision.step)))
+        write_row(_of_decision(p, steps))
 
 
 def write(store: DecisionStore, file: TextIO, project: int | None = None) -> None:
@@ -44,45 +61,35 @@ def write(store: DecisionStore, file: TextIO, project: int | None = None) -> Non
         file: where to write.
         project: only what was done in this one; None: all.
     """
-    steps = {done.step.id: done for done in store.steps(project)}
-    rows = [
-        (*_of_decision(p, steps.get(p.decision.step)), "decision", "")
-        for p in store.history()
-        if project is None or p.decision.step in steps
-    ]
-    for done in steps.values():
-        rows += _others(done)
+    past = store.history()
+    with store.reading() as connection:
+        steps = _steps(connection, project)
+        cursor = connection.execute(_OTHERS, {"project": project})
+        names = [column[0] for column in cursor.description[:-3]]
+        others = cursor.fetchall()
+    mine = [p for p in past if project is None or p.decision.step in steps]
+    rows = [(*_of_decision(p, steps), "decision", "") for p in mine]
+    decided = {p.decision.step for p in past}
+    for *row, before, spans, kind in others:
+        said = dict(zip(names, map(str, row), strict=True))
+        said["value"] = " ".join(filter(None, (before, spans, kind)))
+        if said["action"] or row[names.index("step")] not in decided:
+            rows.append(tuple(said.get(name, "") for name in COLUMNS))
     write_row = row_writer(file)
     write_row(COLUMNS)
-    for row in sorted(rows, key=lambda row: row[_PLACES["time"]]):
-        write_row(row)
+    time = COLUMNS.index("time")
+    for cells_of_row in sorted(rows, key=lambda row: row[time]):
+        write_row(cells_of_row)
 
 
-def _of_decision(past: Past, done: Done | None) -> tuple[str, ...]:
+def _steps(connection: sqlite3.Connection, project: int | None) -> _Steps:
+    rows = connection.execute(f"{_STEPS}{_OF_PROJECT}", {"project": project}).fetchall()
+    return {number: (str(number), name, words) for number, name, words in rows}
+
+
+def _of_decision(past: Past, steps: _Steps) -> tuple[str, ...]:
     """The cells of `HISTORY`."""
     state = "overruled" if past.is_overruled else "in force" if past.is_in_force else "replaced"
-    step = (str(done.step.id), done.project, done.step.words) if done else ("", "", "")
+    step = steps.get(past.decision.step, ("", "", ""))
     withdrawn = past.withdrawn, past.withdrawn_by
     return "withdrawn" if past.withdrawn else state, *cells(past.decision), *withdrawn, *step
-
-
-def _others(done: Done) -> Iterator[tuple[str, ...]]:
-    """The rows of what is no decision; of a step that did nothing else, one that says so."""
-
-    def row(mention: str, scope: str, action: str, value: str) -> tuple[str, ...]:
-        step = done.step
-        said = {
-            **{"state": "undone" if step.undone else "done", "mention": mention, "scope": scope},
-            **{"reviewer": step.reviewer, "time": step.time},
-            **{"withdrawn": step.undone, "withdrawn_by": step.undone_by, "step": str(step.id)},
-            **{"project": done.project, "words": step.words, "action": action, "value": value},
-        }
-        return tuple(said.get(name, "") for name in COLUMNS)
-
-    for mark in done.marks:
-        value = " ".join(str(mark[name]) for name in ("before", "spans", "type") if mark[name])
-        yield row(mark.get("text", ""), str(mark["document"]), mark["action"], value)
-    for remark in done.remarks:
-        yield row(remark["form"], "", remark["kind"], remark["value"])
-    if not (done.decisions or done.marks or done.remarks):
-        yield row("", "", "", "")

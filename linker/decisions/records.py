@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from linker.errors import LinkerError, shorten
 from linker.ids import Identify, join_ids, not_known, part_ids, split_ids
 from linker.readers.records import MENTION_LIMIT
+from linker.text import abbreviations
 from linker.text.normalize import normalize
 from linker.text.people import person
 from linker.types import PREDICATES, Decision, Predicate
@@ -96,12 +97,23 @@ def checked(decision: Decision, identify: Identify = not_known) -> Decision:
 
 
 def form_of(mention: str) -> str:
-    """The form by which mentions are the same without a model: letters and digits, without case."""
+    """The form by which mentions are the same for all models: letters and digits, without case."""
     return normalize(mention) or " ".join(mention.split()).casefold()
+
+
+def form_everywhere(mention: str) -> str:
+    """The form by which decisions that hold everywhere are found: that of the long form, where a
+    mention itself defines a short form, as "ataxia telangiectasia (AT)"."""
+    return form_of(abbreviations.expand(mention, {}))
 
 
 Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
+
+
+def place_of(mention: str, scope: str) -> Place:
+    """Where a decision on a mention stands."""
+    return (form_of if scope else form_everywhere)(mention), scope
 
 
 def voice(decision: Decision) -> tuple[str, bool]:
@@ -112,9 +124,7 @@ def voice(decision: Decision) -> tuple[str, bool]:
     return person(decision.reviewer), bool(decision.settles)
 
 
-def in_force(
-    decisions: Iterable[Decision], form: Callable[[str], str] = form_of
-) -> dict[Place, list[Decision]]:
+def in_force(decisions: Iterable[Decision]) -> dict[Place, list[Decision]]:
     """The decisions that no later one of the same reviewer replaces.
 
     For the same mention and scope, an accepted concept replaces the one accepted before and its own
@@ -122,15 +132,19 @@ def in_force(
 
     Args:
         decisions: in order of entry, which counts instead of their times.
-        form: gives the form of a mention by which mentions are the same.
 
     Returns:
         The decisions of each form and scope, in order of entry.
     """
+    return {place: latest(said) for place, said in by_place(decisions).items()}
+
+
+def by_place(decisions: Iterable[Decision]) -> dict[Place, list[Decision]]:
+    """Decisions by where they stand, in their order."""
     places = defaultdict[Place, list[Decision]](list)
     for decision in decisions:
-        places[form(decision.mention), decision.scope].append(decision)
-    return {place: latest(said) for place, said in places.items()}
+        places[place_of(decision.mention, decision.scope)].append(decision)
+    return places
 
 
 def latest(decisions: Iterable[Decision]) -> list[Decision]:
@@ -185,21 +199,17 @@ def disagree(decisions: Sequence[Decision]) -> bool:
     Those that count (see `standing`) do where different concepts are accepted, in whatever order
     their parts are, or where one that is accepted is also rejected.
     """
-    decisions = standing(decisions)
     if len(decisions) < 2:
         return False
+    decisions = standing(decisions)
     accepted = {tuple(sorted(parts_of(d))) for d in decisions if d.accepted}
     rejected = {i for d in decisions if not d.accepted for i in concepts_of(d)}
     return len(accepted) > 1 or any(not rejected.isdisjoint(parts) for parts in accepted)
 
 
-def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
-    """The decisions on each mention, in a scope, on which reviewers disagree.
-
-    Args:
-        places: see `in_force`.
-    """
-    return list(filter(disagree, places.values()))
+def conflicts(decisions: Iterable[Decision]) -> list[list[Decision]]:
+    """The decisions in force on each mention, in a scope, on which reviewers disagree."""
+    return list(filter(disagree, in_force(decisions).values()))
 
 
 def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Decision]:
@@ -211,8 +221,8 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
     """
 
     def said(d: Decision) -> tuple[str | bool, ...]:
-        said = person(d.reviewer), d.scope, form_of(d.mention), d.accepted, d.predicate
-        return *said, *parts_of(d)
+        place = place_of(d.mention, d.scope)
+        return person(d.reviewer), *place, d.accepted, d.predicate, *parts_of(d)
 
     after = [d for of_place in in_force([*before, *added]).values() for d in standing(of_place)]
     numbers, still_said = {d.id for d in after}, set(map(said, after))

@@ -16,11 +16,11 @@ import itertools
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from linker.decisions.records import disagree, parts_of
+from linker.decisions.records import disagree, form_everywhere, parts_of
 from linker.errors import OnError, RecordError, shown
 from linker.files import Pathlike, parse_json
 from linker.files.rows import Line, TableRow, read_rows
@@ -35,8 +35,6 @@ logger = logging.getLogger(__name__)
 Record = tuple[int, str, Iterable[Decision]]
 """The number and the text of its (first) line, and its decisions; ValueError is raised, while they
 are taken, where the record is bad."""
-Normalize = Callable[[str], str]
-"""Gives the form of a mention by which decisions on it are found."""
 Cells = Mapping[str, str]
 """The cells of a row by their columns; empty for a column that the row does not have."""
 
@@ -71,7 +69,7 @@ def cells_of(row: TableRow, header: Mapping[str, int]) -> Cells:
 
 
 def of_table(
-    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str, form: Normalize | None
+    rows: Iterable[TableRow], header: Mapping[str, int], reviewer: str
 ) -> Iterator[Record]:
     """Yield the decisions on each mention in a table of answers.
 
@@ -79,26 +77,23 @@ def of_table(
         rows: those below the header, one for each mention.
         header: the places of the columns.
         reviewer: who set the states of rows that name nobody.
-        form: a row whose decisions are on another form than its mention is bad. None: nothing is
-            compared.
     """
     for row in rows:
         if any(row.cells):
-            yield row.number, "\t".join(row.cells), _said(cells_of(row, header), reviewer, form)
+            yield row.number, "\t".join(row.cells), _said(cells_of(row, header), reviewer)
 
 
-def _said(cells: Cells, reviewer: str, form: Normalize | None) -> Iterator[Decision]:
+def _said(cells: Cells, reviewer: str) -> Iterator[Decision]:
     """The decisions on a mention: those that were applied, and what a person changed since.
 
     Args:
         cells: of its row.
         reviewer: who changed it, where the row does not say.
-        form: see `of_table`.
 
     Raises:
         ValueError: the state is unknown, or does not fit the row, or the decisions are no JSON.
     """
-    before, state = _written(cells, form), cells["state"].lower() or "model"
+    before, state = _written(cells), cells["state"].lower() or "model"
     yield from before
     if state not in get_args(State):
         expected = ", ".join(get_args(State))
@@ -143,7 +138,7 @@ def _wrong(cells: Cells) -> str:
     return identifiers
 
 
-def _written(cells: Cells, form: Normalize | None) -> list[Decision]:
+def _written(cells: Cells) -> list[Decision]:
     """The decisions that linker wrote beside a mention.
 
     Raises:
@@ -151,9 +146,9 @@ def _written(cells: Cells, form: Normalize | None) -> list[Decision]:
             long form, this is not looked at.
     """
     written, text = _parsed(cells["decisions"]), cells["mention"]
-    if form and not (cells["spans"] or cells["scope"]):
+    if not (cells["spans"] or cells["scope"]):
         for decision in written:
-            if form(decision.mention) != form(text):
+            if form_everywhere(decision.mention) != form_everywhere(text):
                 raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
     return written
 

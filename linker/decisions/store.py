@@ -2,6 +2,7 @@
 
 The file is a log: a decision is never changed, and one that was withdrawn stays, with who withdrew
 it and when. The order of entry, which the ids give, says what is later; clocks may go backwards.
+What a person did at once is a step, and can be undone at once.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linker.decisions import steps
 from linker.decisions.database import DAMAGED, connect, inserting, now, problem, until_free
-from linker.decisions.records import checked, conflicts, form_of, in_force, standing
-from linker.decisions.steps import Done, Step, add_step
+from linker.decisions.records import (
+    checked,
+    form_everywhere,
+    form_of,
+    in_force,
+    place_of,
+    standing,
+)
 from linker.errors import LinkerError, shorten, shown
 from linker.files import Pathlike, parse_json
 from linker.outputs import settles_of
@@ -27,9 +33,8 @@ from linker.text.people import person
 from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
-SCHEMA = 3
+SCHEMA = 4
 PATIENCE = 60.0  # seconds to wait for other writers
-_RESERVE = 6 << 20  # bytes, of which SQLite keeps two millions in memory
 
 _TABLES = """
 CREATE TABLE decisions (
@@ -108,35 +113,64 @@ UPDATE details SET settles = (
     SELECT json_group_array(DISTINCT reviewer) FROM decisions WHERE id < details.decision
 ) WHERE role = 'adjudicator';
 """
-_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: _CHANGES}
+_FORMS = """
+ALTER TABLE decisions ADD COLUMN form TEXT NOT NULL DEFAULT '';
+CREATE INDEX decisions_by_form ON decisions (form);
+"""
+_SINCE = {1: _TABLES, 2: _MORE_TABLES, 3: _CHANGES, 4: _FORMS}
 """What each schema added; a file of an older one is given it."""
+_FILLED = """
+UPDATE decisions SET form = form(mention, scope);
+UPDATE mentions SET form = form(iif(expanded = '', text, expanded), '');
+DELETE FROM sources WHERE substr(content, 1, 1) <> x'78'
+    OR project IN (SELECT id FROM projects WHERE created = '');
+DELETE FROM cells WHERE source NOT IN (SELECT id FROM sources);
+DELETE FROM mentions WHERE source NOT IN (SELECT id FROM sources);
+DELETE FROM documents WHERE source NOT IN (SELECT id FROM sources);
+DELETE FROM answers WHERE project IN (SELECT id FROM projects WHERE created = '');
+UPDATE steps SET project = NULL
+    WHERE project IN (SELECT id FROM projects WHERE created = '');
+DELETE FROM projects WHERE created = ''
+"""
+"""What a file of a schema before 4 gets: the forms; and what was left of files and projects that
+were not stored to their end, or deleted, goes. Content that is whole begins as zlib's does."""
 _LEFT = ("proposals",)
 """Tables that only files of schema 2 have, which nobody reads."""
-_ALL = (
-    "SELECT coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by, "
-    "d.mention, concept_id, accepted, scope, d.reviewer, d.time, model, release, d.id, "
-    "coalesce(predicate, '') AS predicate, step, coalesce(bulk, 0) AS bulk, "
-    "coalesce(settles, '[]') AS settles "
-    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
-    "LEFT JOIN details ON details.decision = d.id WHERE d.id > ? ORDER BY d.id"
-)
 _COLUMNS = "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release"
-_ADD = inserting("decisions", *_COLUMNS)
-_DETAILS = "predicate", "bulk", "settles"
-_ADD_DETAILS = inserting("details", "decision", "step", "role", *_DETAILS)
-_WITHDRAWN = (
-    "SELECT w.id, d.id, mention, scope FROM withdrawals w JOIN decisions d ON d.id = w.decision "
-    "WHERE w.id > ? ORDER BY w.id"
+_PAST = (
+    f"SELECT {', '.join(f'd.{name}' for name in _COLUMNS)}, d.id, "
+    "coalesce(predicate, '') AS predicate, coalesce(step, 0) AS step, coalesce(bulk, 0) AS bulk, "
+    "coalesce(settles, '[]') AS settles, "
+    "coalesce(w.time, '') AS withdrawn, coalesce(w.reviewer, '') AS withdrawn_by "
+    "FROM decisions d LEFT JOIN withdrawals w ON w.decision = d.id "
+    "LEFT JOIN details ON details.decision = d.id"
 )
-_VERSION = (
-    "SELECT (SELECT coalesce(max(id), 0) FROM decisions) "
-    "+ (SELECT coalesce(max(id), 0) FROM withdrawals)"
+_ADD = inserting("decisions", *_COLUMNS, "form")
+_ADD_DETAILS = inserting("details", "decision", "step", "role", "predicate", "bulk", "settles")
+_LAST = (
+    "SELECT (SELECT coalesce(max(id), 0) FROM decisions), "
+    "(SELECT coalesce(max(id), 0) FROM withdrawals)"
 )
+_NEW_FORMS = (
+    "SELECT form FROM decisions WHERE id > ? UNION SELECT form FROM decisions WHERE id IN "
+    "(SELECT decision FROM withdrawals WHERE id > ?)"
+)
+_ADD_STEP = (  # files of schema 2 have roles, which nobody reads
+    "INSERT INTO steps (project, reviewer, role, time, words) "
+    "VALUES (:project, :reviewer, '', :time, :words)"
+)
+_LAST_STEP = (
+    "SELECT words, reviewer, project, time, id FROM steps WHERE project IS ? "
+    "AND undone = '' AND person(reviewer) = person(?) ORDER BY id DESC LIMIT 1"
+)
+_WITHDRAW_STEP = (
+    "INSERT INTO withdrawals (decision, reviewer, time) SELECT decision, ?, ? "
+    "FROM details WHERE step = ? AND decision NOT IN (SELECT decision FROM withdrawals)"
+)
+_UNDO = "UPDATE steps SET undone_by = ?, undone = ? WHERE id = ?"
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master"
-_Decisions = list[Decision]  # the method `list` hides the class
-_FIELDS = [field.name for field in fields(Decision)]
-_TYPES = {"accepted": int, "id": int, "step": int, "bulk": int}  # of columns that are no texts
+_NUMBERS = ("accepted", "id", "step", "bulk")  # columns that are no texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +178,25 @@ class Past:
     """A decision, and what became of it."""
 
     decision: Decision
-    is_in_force: bool  # False: it was withdrawn, or a later one replaced it
     withdrawn: str = ""  # when; empty: it was not
     withdrawn_by: str = ""
+    is_in_force: bool = False  # False: it was withdrawn, or a later one replaced it
     is_overruled: bool = False  # whether it is in force, and another one stands above it
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What somebody did at once, and can undo at once."""
+
+    words: str  # what was done, in words
+    reviewer: str
+    project: int | None = None  # in which; None: in none
+    time: str = ""  # ISO 8601 in UTC; the store fills it where it is empty
+    id: int | None = None  # given by the store
 
 
 Seen = tuple[int, int]
 """The numbers of the last decision, and of the last withdrawal, that somebody read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What came to a file since somebody read it."""
-
-    decisions: Sequence[Decision]  # in order of entry, without those that were withdrawn
-    withdrawn: Sequence[Decision]  # with their mentions and scopes alone
-    seen: Seen  # up to where it was read now
 
 
 class DecisionStore:
@@ -181,15 +217,12 @@ class DecisionStore:
         self, path: Pathlike, *, read_only: bool = False, patience: float = PATIENCE
     ) -> None:
         self.path, self._read_only, self._patience = Path(path), read_only, patience
-        self._writing, self._reading = threading.RLock(), threading.RLock()
+        self._writing = threading.RLock()
         if read_only and not self.path.is_file():
             raise LinkerError(f"{shown(path)}: there is no file of decisions")
         with self._reporting(), contextlib.ExitStack() as opened:
-            self._reader = connect(self.path, read_only, patience)
-            self._writer = self._reader
+            self._writer = connect(self.path, read_only, patience)
             opened.callback(self.close)
-            if not read_only:  # reading does not wait until another process has written
-                self._writer = connect(self.path, read_only, patience)
             self._open()
             opened.pop_all()  # it stays open
 
@@ -223,6 +256,8 @@ class DecisionStore:
             for schema in range(there + 1, SCHEMA + 1):
                 for statement in _SINCE[schema].split(";"):
                     connection.execute(statement)
+            for statement in _FILLED.split(";") if there < 4 else ():
+                connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
 
@@ -232,21 +267,22 @@ class DecisionStore:
             for version in range(1, schema + 1):
                 empty.executescript(_SINCE[version])
             ours = empty.execute(_SCHEMA).fetchall()
-        with self._reading:
-            there = self._reader.execute(_SCHEMA).fetchall()
-            for kind, name, _ in (row for row in there if row not in ours and row[1] not in _LEFT):
-                raise LinkerError(
-                    f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker did "
-                    "not make like this; take the file from a backup, or from an export"
-                )
-            if not {*ours} <= {*there}:
-                raise self._damage("a table is missing")
-            ((found,),) = self._reader.execute("PRAGMA integrity_check(1)")
-            if found != "ok":
-                self._all()  # which says of which decision a value is damaged
-                raise self._damage(shorten(str(found).splitlines()[-1]))
-            if lost := self._reader.execute("PRAGMA foreign_key_check").fetchone():
-                raise self._damage(f"row {lost[1]} of {lost[0]} is of a row that is not there")
+        there = self._writer.execute(_SCHEMA).fetchall()
+        for kind, name, _ in (row for row in there if row not in ours and row[1] not in _LEFT):
+            raise LinkerError(
+                f"{shown(self.path)}: holds the {kind} {shorten(repr(name))}, which linker did "
+                "not make like this; take the file from a backup, or from an export"
+            )
+        if not {*ours} <= {*there}:
+            raise self._damage("a table is missing")
+        ((found,),) = self._writer.execute("PRAGMA integrity_check(1)")
+        if found != "ok":
+            raise self._damage(shorten(str(found).splitlines()[-1]))
+        if lost := self._writer.execute("PRAGMA foreign_key_check").fetchone():
+            raise self._damage(f"row {lost[1]} of {lost[0]} is of a row that is not there")
+
+    def _number(self, statement: str) -> int:
+        return int(self._writer.execute(statement).fetchone()[0])
 
     def _damage(self, what: str) -> LinkerError:
         """What is wrong with a damaged file, and what to do."""
@@ -266,30 +302,22 @@ class DecisionStore:
             LinkerError: one of them cannot be kept (see `records.checked`), or the file cannot be
                 written.
         """
-        moment, rows = now(), list(map(_values, map(checked, decisions)))
-        for row in rows:
-            row["time"] = row["time"] or moment
-        added = json.dumps([[row[name] for name in _COLUMNS] for row in rows])
-        detailed = [n for n, row in enumerate(rows) if step or any(row[name] for name in _DETAILS)]
+        moment = now()
+        rows = [replace(d, time=d.time or moment) for d in map(checked, decisions)]
+        forms = [place_of(d.mention, d.scope)[0] for d in rows]
+        values = [[getattr(d, name) for name in _COLUMNS] for d in rows]
+        values = [[*value, form] for value, form in zip(values, forms, strict=True)]
         with self.transaction() as connection:
             number = None if step is None else add_step(connection, step)
-            connection.execute(_ADD, [added])
+            connection.execute(_ADD, [json.dumps(values)])
             ((last,),) = connection.execute("SELECT last_insert_rowid()")
             first = last - len(rows) + 1  # without gaps, since nobody else writes
+            added = [replace(d, id=of, step=number) for of, d in enumerate(rows, first)]
             details = [
-                [
-                    first + n,
-                    number,
-                    "",
-                    row["predicate"],
-                    int(row["bulk"]),
-                    json.dumps(row["settles"]),
-                ]
-                for n, row in ((n, rows[n]) for n in detailed)
+                [d.id, number, "", d.predicate, int(d.bulk), json.dumps(d.settles)] for d in added
             ]
             connection.execute(_ADD_DETAILS, [json.dumps(details)])
-        ids = enumerate(rows, first)
-        return [Decision(**row | {"id": of, "step": number}) for of, row in ids]
+        return added
 
     def withdraw(self, ids: Iterable[int], reviewer: str = "") -> int:
         """Take decisions out of force, which stay in the history.
@@ -310,26 +338,13 @@ class DecisionStore:
                 for identifier in ids
             )
 
-    def steps(self, project: int | None = None) -> Sequence[Done]:
-        """The steps, also those that were undone, in order of entry, with what was done in each.
-
-        Args:
-            project: only those in this project; None: all.
-        """
-        with self._reporting(), self._reading:
-            tables = steps.read(self._reader)
-        for table, row in ((table, row) for table, rows in tables.items() for row in rows):
-            if wrong := [name for name, value in row.items() if isinstance(value, bytes)]:
-                raise self._damage(f"{wrong[0]} of row {row['id']} of {table} is no text")
-        return steps.joined(tables, [past.decision for past in self._all()], project)
-
     def list(
         self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
     ) -> list[Decision]:
         """The decisions in force, in order of entry (see `records.in_force`).
 
         Args:
-            mention: only those on this mention; see `records.form_of`.
+            mention: only those on this mention.
             scope: only those that hold in this document; empty: those that hold everywhere.
             reviewer: only those of this person.
         """
@@ -344,91 +359,70 @@ class DecisionStore:
         Args:
             mention, scope, reviewer: as for `list`.
         """
-        past = self._all()
+        forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
+        with self.reading() as connection:
+            past = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
         places = in_force(p.decision for p in past if not p.withdrawn)
         ids = {decision.id for of_place in places.values() for decision in of_place}
         stand = {decision.id for of_place in places.values() for decision in standing(of_place)}
-        form = None if mention is None else form_of(mention)
         return [
             replace(p, is_in_force=p.decision.id in ids, is_overruled=p.decision.id in ids - stand)
             for p in past
             if scope in (None, p.decision.scope)
             and (reviewer is None or person(reviewer) == person(p.decision.reviewer))
-            and form in (None, form_of(p.decision.mention))
         ]
 
-    def since(self, seen: Seen) -> Changes:
-        """What came after something was seen, also by other processes; after (0, 0): all."""
-        past = self._all(seen[0])  # first, with their withdrawals, so that none is missed
-        with self._reporting(), self._reading:
-            rows = self._reader.execute(_WITHDRAWN, [seen[1]]).fetchall()
-        last = max([seen[0], *(p.decision.id or 0 for p in past[-1:])])
-        return Changes(
-            [p.decision for p in past if not p.withdrawn],
-            [Decision(mention, "", scope=scope, id=number) for _, number, mention, scope in rows],
-            (last, max([seen[1], *(row[0] for row in rows[-1:])])),
-        )
+    def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
+        """What came after something was seen, also by other processes; after (0, 0): all.
 
-    def _all(self, after: int = 0) -> Sequence[Past]:
-        """The decisions after a number, in order of entry; `is_in_force` is not yet known."""
-        with self._reporting(), self._apart() as connection:
-            cursor = connection.execute(_ALL, [after])
-            names, rows = [column[0] for column in cursor.description], cursor.fetchall()
-        kinds = [_TYPES.get(name, str) for name in names]
-        of_accepted, of_step = names.index("accepted"), names.index("step")
-        for row in rows:
-            found = list(map(type, row))
-            found[of_step] = int if row[of_step] is None else found[of_step]
-            if found != kinds or row[of_accepted] not in (0, 1):
-                raise self._damage(_wrong(dict(zip(names, row, strict=True))))
-        return [
-            Past(
-                Decision(mention, concept, bool(accepted), *self._typed(*rest)),
-                is_in_force=False,
-                withdrawn=withdrawn,
-                withdrawn_by=by,
-            )
-            for withdrawn, by, mention, concept, accepted, *rest in rows
-        ]
-
-    def _typed(self, *values: Any) -> Sequence[Any]:
-        """The last values of a row as a decision has them: also the flag, and whom it settles."""
-        *texts, bulk, names = values
-        try:
-            settles = () if names == "[]" else settles_of(parse_json(names))
-            return *texts, bool(bulk), settles
-        except ValueError as error:
-            raise self._damage(str(error)) from None
-
-    def conflicts(self) -> Sequence[_Decisions]:
-        """The mentions on which reviewers disagree, each with the decisions in force on it."""
-        return conflicts(in_force(p.decision for p in self._all() if not p.withdrawn))
+        Returns:
+            Up to where the file was read now; the forms on which something came; and all decisions
+            on these that were not withdrawn, in order of entry.
+        """
+        with self.reading() as connection:
+            last = connection.execute(_LAST).fetchone()
+            if last == seen:
+                return seen, (), ()
+            new = f"SELECT json_group_array(form) FROM ({_NEW_FORMS})"  # at once: see `inserting`
+            ((forms,),) = connection.execute(new, seen)
+            past = self._read(connection, f" WHERE w.id IS NULL AND form IN ({_NEW_FORMS})", seen)
+        return last, {*json.loads(forms)}, [p.decision for p in past]
 
     @property
     def version(self) -> int:
         """A number that grows with every write, also with those of other processes."""
-        with self._reporting():
-            return self._number(_VERSION)
+        with self.reading() as connection:
+            return sum(connection.execute(_LAST).fetchone())
 
-    def _number(self, statement: str) -> int:
-        with self._reading:
-            return int(self._reader.execute(statement).fetchone()[0])
+    def _read(
+        self, connection: sqlite3.Connection, where: str, values: Sequence[Any]
+    ) -> Sequence[Past]:
+        """Decisions in order of entry; `is_in_force` is not yet known."""
+        cursor = connection.execute(f"{_PAST}{where} ORDER BY d.id", values)
+        names = [column[0] for column in cursor.description[:-2]]
+        kinds = [*(int if name in _NUMBERS else str for name in names), str, str]
+        past = []
+        for row in cursor.fetchall():
+            if list(map(type, row)) != kinds:
+                raise self._damage(f"a value of decision {row[len(_COLUMNS)]} is of another kind")
+            said = dict(zip(names, row, strict=False))
+            try:
+                settles = () if said["settles"] == "[]" else settles_of(parse_json(said["settles"]))
+            except ValueError as error:
+                raise self._damage(str(error)) from None
+            said |= {"accepted": bool(said["accepted"]), "bulk": bool(said["bulk"])}
+            decision = Decision(**said | {"step": said["step"] or None, "settles": settles})
+            past.append(Past(decision, *row[-2:]))
+        return past
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """A connection of its own that reads the file as it is now, and holds up nobody."""
         with (
             self._reporting(),
-            self._apart() as connection,
+            contextlib.closing(connect(self.path, True, self._patience)) as connection,
         ):
-            connection.text_factory = str  # fast; a text that is damaged is an error
             connection.execute("BEGIN")
-            yield connection
-
-    @contextlib.contextmanager
-    def _apart(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own to read much; who asks for the version does not wait for it."""
-        with contextlib.closing(connect(self.path, True, self._patience)) as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -449,19 +443,6 @@ class DecisionStore:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
 
-    def reserve(self) -> None:
-        """Take space for some changes before the disk is full, such as that a project is deleted.
-
-        What is rolled back leaves it to the log in which SQLite puts all changes first.
-        """
-        with contextlib.suppress(sqlite3.Error), self._writing:
-            self._writer.execute("PRAGMA busy_timeout = 0")  # who writes now has taken space
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                self._writer.execute(f"CREATE TABLE reserve AS SELECT zeroblob({_RESERVE})")
-            finally:
-                self._writer.execute("ROLLBACK")
-
     @contextlib.contextmanager
     def _reporting(self) -> Iterator[None]:
         """Errors of SQLite become messages."""
@@ -470,15 +451,12 @@ class DecisionStore:
         except UnicodeDecodeError:  # of a message of SQLite, which quotes a damaged schema
             raise self._damage("what its schema says is no text") from None
         except sqlite3.Error as error:
-            raise LinkerError(
-                f"{shown(self.path)}: {problem(error, self.path, self._patience)}"
-            ) from None
+            raise LinkerError(f"{shown(self.path)}: {problem(error, self._patience)}") from None
 
     def close(self) -> None:
         """Close the file."""
-        with self._writing, self._reading:
+        with self._writing:
             self._writer.close()
-            self._reader.close()
 
     def __enter__(self) -> DecisionStore:
         return self
@@ -487,18 +465,35 @@ class DecisionStore:
         self.close()
 
 
-def _values(decision: Decision) -> dict[str, Any]:
-    """The fields of a decision; `dataclasses.asdict` takes ten times as long."""
-    return {name: getattr(decision, name) for name in _FIELDS}
+def add_step(connection: sqlite3.Connection, step: Step) -> int:
+    """Write a step in a transaction, or go on with one that has a number; returns the number.
+
+    Raises:
+        LinkerError: it was undone meanwhile.
+    """
+    if step.id:
+        undone = connection.execute("SELECT undone FROM steps WHERE id = ?", [step.id]).fetchone()
+        if undone != ("",):
+            raise LinkerError(f"{step.words!r} was undone before all of it was kept")
+        return step.id
+    values = asdict(step) | {"time": step.time or now()}
+    return connection.execute(_ADD_STEP, values).lastrowid or 0
 
 
-def _wrong(row: Mapping[str, Any]) -> str:
-    """What is wrong with the values of a decision."""
-    expected = {str: "a text", int: "a number"}
-    for name, value in row.items():
-        kind = _TYPES.get(name, str)
-        what = "0 or 1" if name == "accepted" else expected[kind]
-        is_wrong = type(value) is not kind and not (name == "step" and value is None)
-        if is_wrong or (name == "accepted" and value not in (0, 1)):
-            return f"{name} of decision {row['id']} is {shorten(repr(value))}, expected {what}"
-    raise AssertionError("nothing is wrong with the decision")
+def undo(connection: sqlite3.Connection, project: int | None, reviewer: str) -> Step | None:
+    """Undo the last step of a reviewer that is not undone yet, and withdraw its decisions.
+
+    Args:
+        connection: of a transaction.
+        project: in which; None: the last of those that are in none.
+        reviewer: whose step it is, who undoes it.
+
+    Returns:
+        The step; None where there is none to undo.
+    """
+    if not (found := connection.execute(_LAST_STEP, [project, reviewer]).fetchone()):
+        return None
+    step = Step(*found)
+    for statement in (_WITHDRAW_STEP, _UNDO):
+        connection.execute(statement, [reviewer, now(), step.id])
+    return step

@@ -7,9 +7,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from linker.decisions import steps
-from linker.decisions.steps import Step, add_step
-from linker.decisions.store import DecisionStore
+from linker.decisions import store as decisions
+from linker.decisions.store import DecisionStore, Step, add_step
 from linker.errors import shorten
 from linker.projects import marks
 from linker.projects import store as rows
@@ -23,11 +22,15 @@ Remark = tuple[str, Kind, str]
 _OF_PROJECT = (
     "SELECT form, kind, value FROM remarks JOIN steps ON steps.id = step WHERE project = ?"
 )
+_ALL = (  # one row, since others have a turn with each
+    "SELECT json_group_array(json_array(form, kind, value)) "
+    f"FROM ({_OF_PROJECT} AND undone = '' ORDER BY remarks.id)"
+)
 _LAST = (
     "SELECT value, reviewer FROM remarks JOIN steps ON steps.id = step "
     "WHERE project = ? AND form = ? AND kind = ? AND undone = '' ORDER BY remarks.id DESC LIMIT 1"
 )
-_ABOUT = (  # one row, since others have a turn with each
+_ABOUT = (  # one row, too
     "SELECT json_group_array(mention) FROM (SELECT mention FROM decisions JOIN details "
     "ON decision = id WHERE step = :step UNION ALL SELECT form FROM remarks WHERE step = :step)"
 )
@@ -59,6 +62,12 @@ class Remarked(marks.Outdated):
         self.value = value
         now = f"{shorten(value, _LONGEST_NOTE)!r}, by {reviewer or 'nobody named'}"
         super().__init__(f"the {kind} is now {now if value else 'gone'}; yours was not kept")
+
+
+def remarks_of(connection: sqlite3.Connection, project: int) -> dict[tuple[str, str], str]:
+    """The last remarks in a project, by their forms and kinds; empty where one was taken away."""
+    ((text,),) = connection.execute(_ALL, [project])
+    return {(form, kind): value for form, kind, value in json.loads(text)}
 
 
 def remark(store: DecisionStore, step: Step, new: Remark, before: str | None = None) -> None:
@@ -112,28 +121,17 @@ def _plain(value: str) -> str:
     return " ".join(value.split())
 
 
-def undo(
-    store: DecisionStore, project: int, reviewer: str, of: int | None = None, most: int = -1
-) -> tuple[Step, list[str]] | None:
+def undo(store: DecisionStore, project: int, reviewer: str) -> tuple[Step, list[str]] | None:
     """Undo the last step of a reviewer in a project that is not undone; None: there is none.
 
     Its decisions are withdrawn, and its remarks and marks count no more.
 
-    Args:
-        store: the file.
-        project: in which.
-        reviewer: whose step it is.
-        of, most: see `steps.undo`.
-
     Returns:
-        The step, and the mentions that it was about, or their forms; none of these where it is not
-        yet undone.
+        The step, and the mentions that it was about, or their forms.
     """
     with store.transaction() as connection:
-        if (step := steps.undo(connection, project, reviewer, of, most)) is None:
+        if (step := decisions.undo(connection, project, reviewer)) is None:
             return None
-        if not step.undone:
-            return step, []
         for document in marks.of_step(connection, step.id or 0):
             stored = rows.document(connection, project, document)
             marks.check_undone(connection, project, document, stored.document)
@@ -151,33 +149,15 @@ def places(
         source, text, spans = connection.execute(
             "SELECT source, text, spans FROM mentions WHERE id = ?", [number]
         ).fetchone()
+        of: dict[str, Any] = {"document_id": None, "document": None, "row": place, "cells": {}}
+        before = after = ""
         if not document:
-            (cells,) = rows.cells(connection, source, [place])
-            yield _place(None, None, place, ("", text, ""), cells)
-            continue
-        if document not in known:
-            known[document] = rows.document(connection, project.id, document).document
-        whole, around = known[document].text, parse_spans(json.loads(spans))
-        start = around[0][0] if around else 0
-        end = around[-1][1] if around else 0
-        pieces = whole[max(0, start - _AROUND) : start], text, whole[end : end + _AROUND]
-        yield _place(known[document].id, document, None, pieces, {})
-
-
-def _place(
-    document_id: str | None,
-    document: int | None,
-    row: int | None,
-    pieces: tuple[str, str, str],
-    cells: dict[str, str],
-) -> dict[str, Any]:
-    before, text, after = pieces
-    return {
-        "document_id": document_id,
-        "document": document,
-        "row": row,
-        "before": before,
-        "text": text,
-        "after": after,
-        "cells": cells,
-    }
+            of["cells"] = rows.cells(connection, source, place)
+        else:
+            if document not in known:
+                known[document] = rows.document(connection, project.id, document).document
+            whole, around = known[document].text, parse_spans(json.loads(spans)) or ((0, 0),)
+            start, end = around[0][0], around[-1][1]
+            before, after = whole[max(0, start - _AROUND) : start], whole[end : end + _AROUND]
+            of |= {"document_id": known[document].id, "document": document, "row": None}
+        yield of | {"before": before, "text": text, "after": after}

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
 
 from linker import files, outputs
 from linker.decisions import exchange, log
-from linker.decisions.applying import Decided, form_in
-from linker.decisions.records import predicate_in
+from linker.decisions.applying import Decided
+from linker.decisions.records import form_everywhere, predicate_in
 from linker.decisions.store import DecisionStore
 from linker.files import encodings, tables
 from linker.files.rows import TableRow
@@ -25,13 +24,12 @@ from linker.jobs import tables as linked_tables
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.outputs import Predicted, tsv, writing
-from linker.projects import linking, marks, sources
+from linker.projects import changes, linking, marks, sources
 from linker.projects import store as rows
 from linker.projects.groups import DECIDED
-from linker.projects.queue import Queue
 from linker.projects.store import Project, Source
 from linker.text.mentions import Definitions, definitions_of
-from linker.types import Decision, Document, Mention, Prediction, parse_spans
+from linker.types import Document, Mention, Prediction, parse_spans
 
 Form = Literal["own", "tsv", "jsonl", "pubtator", "bioc", "sssom"]
 """`own`: as what came in; `tsv`: a row for each mention, in which people may decide."""
@@ -44,12 +42,11 @@ _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-valu
 _ZIP = "application/zip"
 _OF_MENTION = ("document_id", "spans", "expanded")  # of a document
 _REMARKS = ("flag", "note")
-_SOME = 1_000  # answers that are written together
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
 _ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
     "SELECT place, text, type, form, prediction FROM mentions "
-    "LEFT JOIN answers ON answers.id = answer"
+    "LEFT JOIN answers ON answers.id = answer WHERE source = ? ORDER BY mentions.id"
 )
 
 
@@ -60,30 +57,14 @@ class Export:
     name: str
     media_type: str
     encoding: str | None  # of a text
-    sources: Sequence[Source]  # that are in it
     form: AnyForm
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What people said in a project up to a time."""
-
-    project: Project
-    remarks: Mapping[tuple[str, str], str]  # by form and kind
-    said: Sequence[Sequence[Decision]]  # those in force on its mentions, of each form and scope
-
-    @classmethod
-    def of(cls, queue: Queue) -> Snapshot:
-        """What a queue has now."""
-        remarks = {place: value for place, value in queue.remarks.items() if value}
-        return cls(queue.project, remarks, queue.said())
-
-
 class Exporter:
-    """Writes a project.
+    """Writes a project as it is now.
 
     Args:
-        snapshot: what people said in it.
+        project: the project.
         connection: to the file.
         store: of the file.
         decided: the decisions in force.
@@ -92,30 +73,30 @@ class Exporter:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        project: Project,
         connection: sqlite3.Connection,
         store: DecisionStore,
         decided: Decided,
         linker: Linker,
     ) -> None:
-        self._project, self._connection = snapshot.project, connection
+        self._project, self._connection = project, connection
         self._store, self._decided, self._linker = store, decided, linker
-        self._remarks, self._said = snapshot.remarks, snapshot.said
-        self._sources = rows.sources(connection, self._project.id)
+        self._remarks = changes.remarks_of(connection, project.id)
+        self._sources = rows.sources(connection, project.id)
 
     def described(self, form: AnyForm) -> Export:
         """The file of a format: its name, and what it is."""
         project, there = self._project, self._sources
         if form in ("decisions", "log"):
             name = f"{project.name}.{form}.tsv"
-            return Export(name, _TABLES["tsv"], encodings.UTF8, there, form)
+            return Export(name, _TABLES["tsv"], encodings.UTF8, form)
         if form != "own":
             name = f"{project.name}.{_ENDINGS.get(form, form)}"
-            return Export(name, FORMATS[form].media_type, encodings.UTF8, there, form)
+            return Export(name, FORMATS[form].media_type, encodings.UTF8, form)
         if len(there) > 1:
-            return Export(f"{project.name}.zip", _ZIP, None, there, form)
+            return Export(f"{project.name}.zip", _ZIP, None, form)
         (source,) = there
-        return Export(*_own_name(project, source), there, form)
+        return Export(*_own_name(project, source), form)
 
     def write(self, export: Export, file: IO[bytes]) -> None:
         """Write a file.
@@ -127,14 +108,14 @@ class Exporter:
             with _text(file) as text:
                 self._write_said(export.form, text)
         elif export.form == "tsv":
-            self._write_rows(export.sources, file)
+            self._write_rows(self._sources, file)
         elif export.form != "own":
-            self._write_predictions(export.form, export.sources, file)
+            self._write_predictions(export.form, self._sources, file)
         elif export.media_type != _ZIP:
-            self._write_own(export.sources[0], file)
+            self._write_own(self._sources[0], file)
         else:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, source in _apart(self._project, export.sources):
+                for name, source in _apart(self._project, self._sources):
                     with archive.open(name, "w", force_zip64=True) as member:
                         self._write_own(source, member)
 
@@ -143,7 +124,15 @@ class Exporter:
         if form == "log":
             log.write(self._store, text, self._project.id)
             return
-        said = itertools.chain.from_iterable(self._said)
+        forms, documents = linking.mentioned(self._connection, self._project.id)
+        decided = self._decided
+        said = (
+            decision
+            for places in (decided.places, decided.unapplied)
+            for (form, scope), of_place in places.items()
+            if form in forms and (not scope or scope in documents)
+            for decision in of_place
+        )
         exchange.write(sorted(said, key=lambda d: d.id or 0), text)
 
     def _write_own(self, source: Source, file: IO[bytes]) -> None:
@@ -161,8 +150,7 @@ class Exporter:
         content = rows.content(self._connection, source.id)
         known = sources.opened(content, source.name, source.column, source.encoding)
         table = known.table(source.column)
-        where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-        answers = self._answers(where, [source.id])
+        answers = self._answers(source)
         names = tables.free_names(table.header, self._columns)
         added = _beside(table.rows(), answers, len(names), self._cells)
         if table.is_binary:
@@ -189,12 +177,11 @@ class Exporter:
                 for p in predictions:
                     expanded = p.parts[0].expanded or ""
                     place = document.id if document else "", outputs.spans_text(p.mention)
-                    form = form_in(self._linker, expanded or p.mention.text)
+                    form = form_everywhere(expanded or p.mention.text)
                     yield (p.mention.text, *place, expanded), form, p
             return
         for source in there:
-            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-            for _, form, mention, prediction in self._answers(where, [source.id]):
+            for _, form, mention, prediction in self._answers(source):
                 yield (mention.text,), form, prediction
 
     def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
@@ -210,9 +197,9 @@ class Exporter:
 
         Args:
             there: the files.
-            is_whole: whether a document is written as a whole; else it is yielded several
-                times, each time with the next answers. Ids that its file had stay in it, instead
-                of an answer of the model, unless somebody decided who looked at it.
+            is_whole: whether a document is written as a whole; else it is yielded with each of
+                its answers. Ids that its file had stay in it, instead of an answer of the model,
+                unless somebody decided who looked at it.
         """
         wanted = {source.id for source in there}
         marked = marks.of_project(self._connection, self._project.id)
@@ -221,14 +208,13 @@ class Exporter:
                 continue
             document = marks.marked(stored.document, marked.get(stored.number, ()))
             predictions = self._of_document(document, stored.number)
-            if not is_whole:
-                while some := list(itertools.islice(predictions, _SOME)):
-                    yield document, some
-                continue
-            yield (
-                document,
-                (p for p in predictions if p.mention.gold is None or p.state != "model"),
-            )
+            if is_whole:
+                yield (
+                    document,
+                    (p for p in predictions if p.mention.gold is None or p.state != "model"),
+                )
+            else:
+                yield from ((document, [prediction]) for prediction in predictions)
 
     def _of_document(self, document: Document, number: int) -> Iterator[Prediction]:
         """Yield the answers for the mentions of a document; all at once may need much memory."""
@@ -247,18 +233,15 @@ class Exporter:
     def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:
         """The answers for the mentions of tables and lists."""
         for source in there:
-            where = f"{_ANSWERS} WHERE source = ? ORDER BY mentions.id"
-            for _, _, _, prediction in self._answers(where, [source.id]):
+            for _, _, _, prediction in self._answers(source):
                 if prediction:
                     yield None, [prediction]
 
-    def _answers(
-        self, statement: str, values: Sequence[Any]
-    ) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
-        """Yield the place, the form and the answer of mentions; None for one without answer."""
-        for place, text, kind, form, packed in self._connection.execute(statement, values):
+    def _answers(self, source: Source) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
+        """Yield the place, the form and the answer of mentions of a table or list; None for one
+        without answer."""
+        for place, text, kind, form, packed in self._connection.execute(_ANSWERS, [source.id]):
             mention = Mention(text, type=kind)
-            form = form or form_in(self._linker, text)
             yield place, form, mention, self._prediction(packed, mention, None, Definitions())
 
     def _prediction(

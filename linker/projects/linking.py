@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linker.decisions.applying import form_everywhere, form_in
+from linker.decisions.records import form_everywhere, form_of
 from linker.decisions.store import DecisionStore
 from linker.files import parse_json
 from linker.linking.documents import Annotator
@@ -24,7 +24,7 @@ from linker.linking.requests import Found, Linked, Request
 from linker.outputs import joined_ids, jsonl
 from linker.projects import store as rows
 from linker.projects.sources import Content
-from linker.projects.store import Kept, Project, StoredDocument
+from linker.projects.store import Project, StoredDocument
 from linker.readers import mentions as readers
 from linker.text.mentions import definitions_of, expanded
 from linker.types import Mention, Part, Prediction, parse_spans
@@ -47,14 +47,8 @@ class Batch:
     numbers: list[list[int] | None] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer as it is stored."""
-
-    prediction: bytes
-    ids: str
-    shown: str
-    confidence: float | None
+Answer = tuple[str, str, float | None, bytes]
+"""An answer as it is stored: its ids, its concepts as JSON, its confidence, and all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +109,8 @@ Mentioned = tuple[Mapping[str, Collection[str]], Collection[str]]
 by the model; and the ids of documents."""
 
 
-def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Mentioned | None:
-    """What a project mentions; None where not all documents are searched and linked."""
-    project = rows.project(connection, number)
-    if project.kind == "documents" and share(connection, project) < 1:
-        return None
+def mentioned(connection: sqlite3.Connection, number: int) -> Mentioned:
+    """What a project mentions, as far as it is known."""
     texts = connection.execute(
         "SELECT DISTINCT text, form, ids FROM mentions "
         "LEFT JOIN answers ON answers.id = answer WHERE mentions.project = ?",
@@ -127,18 +118,24 @@ def mentioned(connection: sqlite3.Connection, number: int, linker: Linker) -> Me
     )
     forms: dict[str, set[str]] = {}
     for text, long, ids in texts:
-        for form in (form_in(linker, text), long or form_everywhere(linker, text)):
+        for form in (form_of(text), long):
             forms.setdefault(form, set()).update([] if ids is None else [ids])
     documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
     return forms, {identifier for (identifier,) in documents}
 
 
-def search(annotator: Annotator, stored: StoredDocument) -> Kept:
-    """Find the mentions of a document."""
+def search(annotator: Annotator, stored: StoredDocument, kind: str) -> StoredDocument:
+    """The document with the mentions that are found in it; those without a type get this one."""
     request = annotator.found(Request(stored.document))
     document: Any = request.item
     spans = request.found.spans if request.found else {}
-    return Kept(document, tuple(spans.get(mention.spans) for mention in document.mentions))
+    found = [spans.get(mention.spans) for mention in document.mentions]
+    mentions = (
+        dataclasses.replace(m, type=kind) if at and not m.type else m
+        for m, at in zip(document.mentions, found, strict=True)
+    )
+    document = dataclasses.replace(document, mentions=tuple(mentions))
+    return dataclasses.replace(stored, document=document, found=found)
 
 
 def pending(
@@ -205,7 +202,7 @@ def answered(batch: Batch, linked: Sequence[Linked], linker: Linker) -> list[Ans
         for prediction, number in zip(predictions, places, strict=True):
             mention = prediction.mention
             long = expanded(mention, definitions, options)
-            form = form_in(linker, long)
+            form = form_everywhere(long)
             long = "" if long == mention.text else long
             result.append(Answered(_packed(prediction), form, long, mention, number))
     return result
@@ -220,7 +217,7 @@ def _packed(prediction: Prediction) -> Answer:
         del record["parts"][0]["spans"], record["parts"][0]["text"]
     packed = zlib.compress(json.dumps(record, ensure_ascii=False).encode(), 1)
     confidence = prediction.confidence if all(p.best for p in prediction.parts) else None
-    return Answer(packed, joined_ids(prediction), json.dumps(shown(prediction)), confidence)
+    return joined_ids(prediction), json.dumps(shown(prediction)), confidence, packed
 
 
 def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
@@ -281,7 +278,7 @@ def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Ans
             known[answer] = connection.execute(
                 "INSERT INTO answers (project, ids, shown, confidence, prediction) "
                 "VALUES (?, ?, ?, ?, ?)",
-                [project.id, answer.ids, answer.shown, answer.confidence, answer.prediction],
+                [project.id, *answer],
             ).lastrowid
         values: list[Any] = [known[answer], one.form, one.expanded]
         if one.number is None:
@@ -306,38 +303,15 @@ def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
             done = share(connection, project)
         yield done
         if unsearched:
-            kept = [search(annotator, stored) for stored in unsearched]
+            found = [search(annotator, stored, project.type) for stored in unsearched]
             with store.transaction() as connection:
-                keep_found(connection, number, unsearched, kept)
+                rows.keep_found(connection, number, found)
         elif batch:
             answers = answered(batch, linker.answer(batch.requests), linker)
             with store.transaction() as connection:
                 keep(connection, project, answers)
         else:
             return
-
-
-def keep_found(
-    connection: sqlite3.Connection,
-    number: int,
-    unsearched: Sequence[StoredDocument],
-    kept: Sequence[Kept],
-) -> None:
-    """Write what was found in documents, in a transaction.
-
-    Mentions that are found without a type have that which the project links.
-    """
-    kind = rows.project(connection, number).type
-    for stored, found in zip(unsearched, kept, strict=True):
-        mentions = (
-            dataclasses.replace(m, type=kind) if at and not m.type else m
-            for m, at in zip(found.document.mentions, found.found, strict=True)
-        )
-        document = dataclasses.replace(found.document, mentions=tuple(mentions))
-        found = dataclasses.replace(found, document=document)
-        still = "SELECT 1 FROM documents WHERE project = ? AND number = ? AND searched = 0"
-        if connection.execute(still, [number, stored.number]).fetchone():
-            rows.add_document(connection, number, stored.source, stored.number, found, True)
 
 
 def counted(connection: sqlite3.Connection, project: Project) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 A mark is never changed: those of steps that were not undone are applied one after another to the
 mentions that a document had when it came in. A mark that cannot be applied does not count: somebody
-undid what it was made on, or the text is another one now.
+undid what it was made on.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import dataclasses
 import itertools
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import form_of
-from linker.decisions.steps import Step, add_step
+from linker.decisions.records import form_everywhere
+from linker.decisions.store import Step, add_step
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention, Span, parse_spans
@@ -162,9 +161,7 @@ class _Mentions:
             return f"a mark that says {mark.action!r} has {' and '.join(wanted) or 'no mention'}"
         if before is not None and before not in self._mentions:
             return f"there is no mention at {_words(before)} any more; open the document again"
-        if after is None:
-            return self._other_text(before, mark.text) if before else None
-        return self._misplaced(after) or self._other_text(after, mark.text)
+        return self._misplaced(after) if after else None
 
     def _misplaced(self, place: Place) -> str | None:
         """Why no mention can be made at a place; None where one can."""
@@ -188,14 +185,6 @@ class _Mentions:
         if place in self._mentions:
             return f"{shorten(place.text(text))!r} is marked at {where} already"
         return None
-
-    def _other_text(self, place: Place, expected: str) -> str | None:
-        if (there := place.text(self._text)) == expected:
-            return None
-        return (
-            f"the text at {_words(place)} is {shorten(there)!r} now, and was "
-            f"{shorten(expected)!r}; mark the mention anew"
-        )
 
     def apply(self, mark: Mark) -> None:
         """Change the mentions by a mark that fits."""
@@ -262,20 +251,11 @@ def _read(
     return marks
 
 
-def version_of(
-    connection: sqlite3.Connection, project: int, number: int, document: Document
-) -> str:
-    """What changes whenever the text of a document or its marks do, also by an undo.
-
-    Args:
-        connection: to the file of the project.
-        project: its number.
-        number: of the document.
-        document: as it came in.
-    """
+def version_of(connection: sqlite3.Connection, project: int, number: int) -> str:
+    """What changes whenever the marks of a document do, also by an undo."""
     changes = f"SELECT count(*) + count(nullif(undone, '')) {_OF_DOCUMENT}"
     ((count,),) = connection.execute(changes, [project, number])
-    return f"{zlib.crc32(document.text.encode('utf-8', 'surrogatepass')):08x}-{count}"
+    return str(count)
 
 
 def add(
@@ -297,11 +277,11 @@ def add(
         version: of `version_of`, as it was when this was decided.
 
     Raises:
-        Outdated: text or marks have changed since.
+        Outdated: marks have changed since.
         Unfit: a mark does not fit the document; then none is written.
     """
     project = step.project or 0
-    if version != version_of(connection, project, number, document):
+    if version != version_of(connection, project, number):
         raise Outdated("the document was changed meanwhile; look at it again, and mark once more")
     mentions, made = _Mentions(document), []
     for mark in of_document(connection, project, number):
@@ -372,7 +352,13 @@ def refresh(connection: sqlite3.Connection, project: int, number: int, document:
     for place, mention in wanted.items():
         if place not in there:
             start = place.spans[0][0] if place.spans else 0
-            values = (start, mention.text, _json(place.spans), place.type, form_of(mention.text))
+            values = (
+                start,
+                mention.text,
+                _json(place.spans),
+                place.type,
+                form_everywhere(mention.text),
+            )
             connection.execute(_ADD_MENTION, [*values, project, number])
 
 

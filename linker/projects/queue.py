@@ -1,64 +1,73 @@
 """The queue of a project: its mentions in groups, kept in memory, filtered, sorted and in pages.
 
-Equal mentions are one row: those of the same form, type and answer. The model's answers are read
-once, without their candidates; what decisions make of them is computed anew only for the forms on
-which decisions changed. A decision that holds in one document splits a group: the mentions of that
-document are a row of their own.
+Equal mentions are one row: those of the same form, type and answer. Where mentions or answers came
+or went, all are read anew, without the candidates of answers; what decisions make of them is
+computed anew only for the forms on which decisions changed. A decision that holds in one document
+splits a group: the mentions of that document are a row of their own.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import json
 import sqlite3
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from pydantic import TypeAdapter
 
+from linker import matching
 from linker.decisions.agreement import Agreement, agreement
 from linker.decisions.applying import Decided, Ruling, ruled
-from linker.decisions.records import Place, predicate_in
-from linker.ids import join_ids, part_ids
+from linker.decisions.records import Place, form_of, predicate_in
+from linker.ids import join_ids, part_ids, split_ids
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
-from linker.projects import linking
-from linker.projects.filtering import Columns, Filter, Numbers, Sort
+from linker.projects import changes, linking
 from linker.projects.groups import (
     ACCEPTABLE,
     DECIDED,
+    ORDERS,
     UNDECIDED,
+    Filter,
+    Group,
     Key,
     Member,
     Row,
-    Verdict,
+    Sort,
+    chosen,
 )
-from linker.projects.reading import Mentions, rows_at_once
 from linker.projects.store import Missing, Project
-from linker.types import Decision, Mention, Prediction, parse_spans
+from linker.types import Decision, Gold, GoldGroup, Mention, Prediction, parse_spans
 
-_SOME = 200  # groups whose rows are made before others have a turn
-_REMARKS = (
-    "SELECT json_group_array(json_array(form, kind, value)) FROM (SELECT form, kind, value "
-    "FROM remarks JOIN steps ON steps.id = remarks.step "
-    "WHERE steps.project = ? AND undone = '' ORDER BY remarks.id)"
-)
-_STEPS = "SELECT json_group_array(id) FROM steps WHERE project = ?"
+_GOLD = TypeAdapter(Gold)
+_WHOLE = 1_000_000_000  # an expected mistake, of which parts are counted without rounding
+
 _VERSION = (
-    "SELECT (SELECT coalesce(max(id), 0) FROM decisions), "
-    "(SELECT coalesce(max(id), 0) FROM withdrawals), "
-    "(SELECT coalesce(max(id), 0) FROM steps), "
-    "(SELECT count(*) FROM steps WHERE undone <> ''), "
-    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'answers'), "
-    "(SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'mentions'), "
-    "(SELECT count(*) FROM sources)"
+    "SELECT count(*), total(id), count(answer), total(answer), "
+    "(SELECT count(*) FROM documents WHERE project = :project) FROM mentions "
+    "WHERE project = :project"
 )
-"""What changes with whatever is written; mentions are deleted in steps, and by these undone, and
-with the file that they came in."""
-_OF_MENTIONS = slice(3, 7)  # what of it changes with mentions of tables and lists
+"""What changes with the mentions and answers of a project."""
+_ANSWERS = "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
+# what follows is read as one text of JSON: for each row that is read, other threads have a turn,
+# and an Accept would wait for all of these
+_DOCUMENTS = "SELECT json_group_array(json_array(number, id)) FROM documents WHERE project = ?"
+_MENTIONS = (
+    "SELECT json_group_array(json_array(id, coalesce(document, 0), place, text, spans, type, form, "
+    "expanded, coalesce(answer, 0))) FROM (SELECT * FROM mentions WHERE project = ? ORDER BY id)"
+)
+_OF_FILE = (
+    "SELECT json_group_array(json_array(number, json_extract(value, '$.spans') || '', "
+    "json_extract(value, '$.type'), json_extract(value, '$.gold') || '')) "
+    "FROM documents, json_each(record, '$.document.mentions') "
+    "WHERE project = ? AND number > ? AND json_extract(value, '$.gold') IS NOT NULL"
+)
+"""The ids that files say of mentions; those that were found, or marked by hand, have none."""
+_STEPS = "SELECT json_group_array(id) FROM steps WHERE project = ?"
 
 
 class Queue:
@@ -72,171 +81,209 @@ class Queue:
     def __init__(self, project: Project, linker: Linker) -> None:
         self.project, self._linker = project, linker
         self._linkable = frozenset(linker.linkable.tolist())
-        self._version: tuple[int, ...] = ()
+        self._decided = Decided([], linker)  # that it was last told
+        self._agreement: Agreement | None = None  # of reviewers; None: it is not counted
+        self._steps: set[int | None] = set()  # of the project
+        self._version: Sequence[float] = ()
+        self._answers: dict[int, tuple[str, str, float | None]] = {}  # which never change
+        self._of_file: dict[tuple[int, str, str], str] = {}  # ids, by document, spans and type
+        self._agreed: dict[tuple[str, str], bool] = {}  # ids that a file says, ids of an answer
+        self.remarks: dict[tuple[str, str], str] = {}
+        """By the form of a mention and the kind of the remark."""
+        self.documents: dict[int, str] = {}
+        """The ids of the documents by their numbers."""
         self.number = time.time_ns() // 1_000_000
         """Another one whenever something in the project changed."""
-        self._forget()
-
-    def _forget(self) -> None:
-        self.is_made = False
-        """Whether all of its rows were made once; later ones may wait."""
-        self._there = Mentions(self.project, self._linker)
+        self._groups: dict[Key, Group] = {}
+        self._by_form: dict[str, list[Group]] = {}  # of the long form
+        self._by_own: dict[str, list[Group]] = {}  # of what is written, where that is another one
+        self._waiting: set[str] = set()  # the forms of mentions that wait to be linked
+        self._said: dict[
+            int, str
+        ] = {}  # by the numbers of mentions: their ids in the file, as JSON
         self._rows: dict[str, Row] = {}
-        self._keys: dict[Key, list[str]] = {}  # of the rows of each group
-        self._decided = Decided([], self._linker)  # that it was last told
-        self._pending: dict[Key, None] = {}  # groups whose rows are to be made anew
-        self._shared: dict[Place, Sequence[Decision]] = {}  # where there are several
-        self._agreement: Agreement | None = None  # of reviewers; None: it is not counted
-        self._scopes: dict[str, set[str]] = {}  # by form: where decisions on it hold
-        self._steps: set[int | None] = set()  # of the project
-        self.remarks: dict[tuple[str, str], str] = {}
-        self._columns: Columns | None = None
-
-    @property
-    def documents(self) -> Mapping[int, str]:
-        """The ids of the documents by their numbers."""
-        return self._there.documents
+        self._orders: dict[Sort, list[Row]] = {}
+        self._counts = Counter[tuple[str, str]]()  # see `_count`
 
     # reading
 
     def refresh(
-        self, connection: sqlite3.Connection, decided: Decided, first: Iterable[str] = ()
-    ) -> bool:
-        """Take up what changed in the file, some of it at a time.
+        self, connection: sqlite3.Connection, decided: Decided, *, is_hurried: bool = False
+    ) -> None:
+        """Take up what changed in the file.
 
         Args:
             connection: to the file.
             decided: the decisions in force; where later ones were told before, these count.
-            first: forms whose rows are made first.
-
-        Returns:
-            Whether all is taken up; else more is by the next call.
+            is_hurried: whether mentions and answers may be those of before, if there are some.
         """
-        if sum(decided.seen) >= sum(self._decided.seen):
-            version = (*connection.execute(_VERSION).fetchone(), sum(decided.seen))
+        number = self.project.id
+        self._steps = set(_at_once(connection, _STEPS, number))
+        remarks = changes.remarks_of(connection, number)
+        self.number += remarks != self.remarks
+        self.remarks, before = remarks, self._decided
+        if decided.seen >= before.seen:
+            self._decided = decided
+        touched, changed = self._decided.touched(before), list[Group]()
+        if not (is_hurried and self._version):
+            version = connection.execute(_VERSION, {"project": number}).fetchone()
             if version != self._version:
-                of_mentions = self._there.is_of_documents or (
-                    version[_OF_MENTIONS] != self._version[_OF_MENTIONS]
-                )
-                self._version = version
-                self._look(connection, decided, of_mentions)
-        if self._pending:
-            self._judge(connection, self._there.on(first) & self._pending.keys())
-            self._judge(connection, list(itertools.islice(self._pending, _SOME)))
-            self.number += 1
-        self.is_made = self.is_made or not self._pending
-        return not self._pending
-
-    def _look(self, connection: sqlite3.Connection, decided: Decided, of_mentions: bool) -> None:
-        """Read what changed in the file, and note which groups need new rows.
-
-        Args:
-            connection: to the file.
-            decided: the decisions in force.
-            of_mentions: whether mentions, answers or documents may have come.
-        """
-        changed = self._there.read(connection) if of_mentions else set[Key]()
-        if of_mentions and self._there.are_gone(connection):
-            self._forget()
-            changed = self._there.read(connection)
-        self._steps = set(rows_at_once(connection, _STEPS, self.project.id))
-        remarks = rows_at_once(connection, _REMARKS, self.project.id)
-        before, self.remarks = self.remarks, {(form, kind): value for form, kind, value in remarks}
-        self.number += before != self.remarks
-        touched = decided.touched(self._decided)
-        self._decided = decided
-        is_agreed_otherwise = bool(changed)  # decisions may be on mentions that are new
-        for place in touched:
-            form, scope = place
-            said = decided.places.get(place, [])
-            scopes = self._scopes.setdefault(form, set())
-            (scopes.add if said else scopes.discard)(scope)
-            was_shared = self._shared.pop(place, None)
-            if len(said) > 1:
-                self._shared[place] = said
-            is_agreed_otherwise |= was_shared is not None or len(said) > 1
-        if is_agreed_otherwise:
+                self._version, self._agreement = version, None
+                changed = self._read(connection)
+        groups = dict.fromkeys([*changed, *self._on(form for form, _ in touched)])
+        places = self._decided.places, before.places
+        if any(len(of.get(place, ())) > 1 for place in touched for of in places):
             self._agreement = None
-        changed |= self._there.on({form for form, _ in touched})
-        self._pending |= dict.fromkeys(sorted(changed))
+        self.number += bool(groups)
+        for group in groups:
+            self._judge(connection, group)
+
+    def _read(self, connection: sqlite3.Connection) -> list[Group]:
+        """Read the mentions, put equal ones together, and return the groups that were not there."""
+        number = self.project.id
+        is_of_documents = self.project.kind == "documents"
+        if is_of_documents:
+            last = max(self.documents, default=0)
+            for of, spans, kind, gold in _at_once(connection, _OF_FILE, number, last):
+                self._of_file[of, spans, kind] = gold
+            self.documents = dict(_at_once(connection, _DOCUMENTS, number))
+        last = next(reversed(self._answers), 0)
+        for of, ids, shown, confidence in connection.execute(_ANSWERS, [number, last]):
+            self._answers[of] = ids, shown, confidence
+        groups, before, new = dict[Key, Group](), self._groups, list[Group]()
+        self._waiting, self._said = set(), {}
+        for row in _at_once(connection, _MENTIONS, number):
+            mention, document, place, text, spans, kind, form, expanded, answer = row
+            if not answer and linking.is_linked(self.project, kind):
+                self._waiting.add(form)
+                continue
+            ids, shown, confidence = self._answers.get(answer, ("", "[null]", None))
+            own = form_of(text) if is_of_documents else form
+            key = own, form, kind, ids
+            if (group := groups.get(key)) is None:
+                group = groups[key] = Group(key, text, expanded, answer > 0, shown)
+            group.members.append((mention, document, place))
+            group.assertions.update(linking.assertions_in(shown))
+            if confidence is not None:
+                group.known += 1
+                group.total += confidence
+            if gold := self._of_file.get((document, spans.replace(" ", ""), kind)):
+                self._said[mention] = gold
+        self._groups, self._by_form, self._by_own = groups, {}, {}
+        for key, group in groups.items():
+            if is_of_documents:
+                group.members.sort(key=lambda member: member[1:])
+            old = before.get(key)
+            if old and (old.members, old.total) == (group.members, group.total):
+                groups[key] = before.pop(key)
+            else:
+                new.append(group)
+            self._by_form.setdefault(group.form, []).append(groups[key])
+            if key[0] != group.form:
+                self._by_own.setdefault(key[0], []).append(groups[key])
+        for gone in (row for group in before.values() for row in group.rows):
+            self._count(gone, -1)
+            del self._rows[gone.key]
+        self._orders.clear()
+        return new
+
+    def _on(self, forms: Iterable[str]) -> list[Group]:
+        """The groups that decisions on forms may be about, as written or in long form."""
+        found = (g for f in forms for by in (self._by_form, self._by_own) for g in by.get(f, ()))
+        return list(dict.fromkeys(found))
 
     # what decisions say
 
-    def _judge(self, connection: sqlite3.Connection, keys: Iterable[Key]) -> None:
-        """Make the rows of groups anew."""
-        for key in keys:
-            self._pending.pop(key, None)
-            names = self._keys.get(key)
-            self._make_rows(connection, key)
-            rows = [self._rows[name] for name in self._keys[key]]
-            columns, is_same = self._columns, self._keys[key] == names
-            if columns and not (is_same and all(map(columns.replace, rows))):
-                self._columns = None
-
-    def _make_rows(self, connection: sqlite3.Connection, key: Key) -> None:
+    def _judge(self, connection: sqlite3.Connection, group: Group) -> None:
         """Make the rows of a group: one, and one for each document with decisions of its own."""
-        for old in self._keys.get(key, ()):
-            self._rows.pop(old, None)
-        group = self._there.groups[key]
-        first = str(min(group.members)[0])
-        if self._there.is_of_documents:
-            group.members.sort(key=lambda member: member[1:])
-        scopes = {*self._scopes.get(key[0], ()), *self._scopes.get(key[1], ())}
-        apart = {number for scope in scopes for number in self._there.numbers.get(scope, ())}
-        parts: dict[int, list[Member]] = {}
+        places = self._decided.places
+        apart = {
+            number
+            for number in {member[1] for member in group.members}
+            if any((form, self.documents.get(number)) in places for form in group.key[:2])
+        }
+        parts: dict[int, list[Member]] = defaultdict(list)
         for member in group.members if apart else ():
-            parts.setdefault(member[1] if member[1] in apart else 0, []).append(member)
-        rows = [
-            Row(f"{first}@{of}" if of else first, group, members, self.documents[of] if of else "")
-            for of, members in (parts or {0: group.members}).items()
-        ]
-        for row in rows:
-            row.verdict = self._verdict(connection, row) if scopes else None
-            row.is_other = self._there.is_other(row)
-            self._rows[row.key] = row
-        self._keys[key] = [row.key for row in rows]
+            parts[member[1] if member[1] in apart else 0].append(member)
+        first = str(min(group.members)[0])
+        named = {f"{first}@{of}" if of else first: of for of in parts or (0,)}
+        for row in group.rows:
+            self._count(row, -1)
+        if [row.key for row in group.rows] != [*named]:
+            for row in group.rows:
+                del self._rows[row.key]
+            group.rows = [
+                Row(name, group, parts.get(of, group.members), self.documents[of] if of else "")
+                for name, of in named.items()
+            ]
+            self._rows.update((row.key, row) for row in group.rows)
+            self._orders.clear()
+        for row in group.rows:
+            row.state = "model" if group.is_linked else "not linked"
+            row.ids, row.answers, row.confidence = group.key[3], None, group.confidence
+            row.reviewers, row.predicate, row.is_in_bulk, row.is_elsewhere = (), "", False, False
+            if apart or (group.form, "") in places:
+                self._rule(connection, row)
+            row.is_other = bool(self._said) and row.state != "not linked" and self._differs(row)
+            self._count(row, 1)
 
-    def _verdict(self, connection: sqlite3.Connection, row: Row) -> Verdict | None:
-        """What decisions make of a row; None: nothing."""
-        group, ruling = row.group, self._on(row)
+    def _rule(self, connection: sqlite3.Connection, row: Row) -> None:
+        """Say of a row what decisions make of it."""
+        group, ruling = row.group, self._on_row(row)
         if not ruling.by:
-            return None
-        reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
-        steps = (decision.step for decision in ruling.by if decision.accepted)
-        is_elsewhere = self._steps.isdisjoint(steps)
-        predicate = predicate_in(ruling.by) or ""
-        said = reviewers, predicate, ruling.is_in_bulk, is_elsewhere
+            return
         decided = "accepted" if any(ruling.parts) else "no concept"
-        is_answered = bool(ruling.parts) and self._can_answer(ruling.parts)
-        if len(ruling.parts) == 1 and is_answered:
-            (identifier,) = ruling.parts
-            ids = join_ids([[identifier]])
-            if ruling.is_in_bulk:
-                if group.key[3] == ids:  # the model's answer, as sure as that is
-                    answers = json.loads(group.shown)
-                    return Verdict(decided, ids, answers, group.confidence, *said)
-            elif not identifier:
-                return Verdict(decided, ids, [None], None, *said)
-            else:
-                dictionary = self._linker.dictionary
-                name = dictionary.preferred_name(dictionary.rows(identifier)[0])
-                answers = [{"concept_id": identifier, "name": name, "confidence": 1.0}]
-                return Verdict(decided, ids, answers, None, *said)
-        if not (group.answer or is_answered):
-            return None
-        prediction = self.prediction(connection, row)
-        state = decided if ruling.is_in_bulk and is_answered else prediction.state
-        if state == "model":
-            return None
-        has_concepts = all(part.best for part in prediction.parts)
-        confidence = prediction.confidence if has_concepts else None
-        ids = joined_ids(prediction)
-        shown = linking.shown(prediction)
-        return Verdict(state, ids, shown, confidence, *said)
+        is_answered = bool(ruling.parts) and self._decided.can_answer(ruling.parts, self._linkable)
+        ids = join_ids([[i] for i in ruling.parts]) if is_answered else ""
+        if is_answered and len(ruling.parts) == 1 and not ruling.is_in_bulk:
+            name = self._answer(*ruling.parts)
+            row.state, row.ids, row.answers, row.confidence = decided, ids, [name], None
+        elif is_answered and len(ruling.parts) == 1 and group.key[3] == ids:
+            row.state = decided  # the model's answer, as sure as that is
+        elif group.is_linked or is_answered:
+            prediction = self.prediction(connection, row)
+            state = decided if ruling.is_in_bulk and is_answered else prediction.state
+            if state == "model":
+                return
+            has_concepts = all(part.best for part in prediction.parts)
+            row.state, row.ids, row.answers = (
+                state,
+                joined_ids(prediction),
+                linking.shown(prediction),
+            )
+            row.confidence = prediction.confidence if has_concepts else None
+        else:
+            return
+        row.reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
+        row.predicate = predicate_in(ruling.by) or ""
+        row.is_in_bulk = ruling.is_in_bulk
+        row.is_elsewhere = self._steps.isdisjoint(d.step for d in ruling.by if d.accepted)
 
-    def _can_answer(self, ids: Iterable[str]) -> bool:
-        rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
-        return all(row in self._linkable for row in rows)
+    def _answer(self, identifier: str) -> dict[str, Any] | None:
+        """What is shown of a concept that a person accepted; None for no concept."""
+        if not identifier:
+            return None
+        dictionary = self._linker.dictionary
+        name = dictionary.preferred_name(dictionary.rows(identifier)[0])
+        return {"concept_id": identifier, "name": name, "confidence": 1.0}
+
+    def _count(self, row: Row, sign: int) -> None:
+        """Add a row to the figures of the project, or take it away."""
+        counts, count, state = self._counts, sign * len(row.members), row.state
+        counts["mentions", state] += count
+        counts["rows", state] += sign
+        for name in row.reviewers:
+            counts["rows of reviewer", name] += sign
+        if row.is_elsewhere and state in DECIDED:
+            counts["mentions", "decided elsewhere"] += count
+        if state in UNDECIDED and row.confidence is not None and state != "disputed":
+            counts["mentions", "answered"] += count
+            counts["mentions", "wrong"] += count * round(_WHOLE * (1 - row.confidence))
+
+    def _on_row(self, row: Row) -> Ruling:
+        """What decisions say of the mentions of a row."""
+        group = row.group
+        return self._decided.ruling(group.mention, row.scope, group.expanded or None)
 
     def prediction(
         self, connection: sqlite3.Connection, row: Row, *, plain: bool = False
@@ -267,8 +314,44 @@ class Queue:
         prediction = linking.unpacked(packed, mention)
         if plain:
             return prediction
-        linkable, ruling = self._linker.linkable, self._on(row)
-        return self._decided.apply(prediction, ruling, linkable, k=linking.CANDIDATES)
+        ruling = self._on_row(row)
+        return self._decided.apply(prediction, ruling, self._linkable, k=linking.CANDIDATES)
+
+    # what the file says
+
+    def _differs(self, row: Row) -> bool:
+        """Whether the file gives one of the mentions of a row another id than its answer."""
+        return not all(self._agrees(gold, row.ids) for gold in self._golds(row))
+
+    def _agrees(self, gold: str, ids: str) -> bool:
+        """Whether the ids of an answer are those that the file says."""
+        if (gold, ids) not in self._agreed:
+            resolve = self._linker.dictionary.resolve
+            rank = matching.strict_rank(split_ids(ids), _GOLD.validate_json(gold), resolve)
+            self._agreed[gold, ids] = rank is not None
+        return self._agreed[gold, ids]
+
+    def _golds(self, row: Row) -> Counter[str]:
+        """The ids that the file gives mentions of a row, as JSON, and how many have them."""
+        said = self._said
+        return Counter(said[number] for number, *_ in row.members if number in said)
+
+    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
+        """What the file says of mentions of a row: of each part its ids, with their names."""
+        dictionary = self._linker.dictionary
+
+        def part(group: GoldGroup) -> list[dict[str, str]]:
+            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
+            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
+
+        return [
+            {
+                "count": count,
+                "differs": not self._agrees(gold, row.ids),
+                "parts": list(map(part, _GOLD.validate_json(gold))),
+            }
+            for gold, count in self._golds(row).most_common()
+        ]
 
     # asking
 
@@ -284,44 +367,27 @@ class Queue:
 
     def rows_on(self, forms: Iterable[str]) -> list[Row]:
         """The rows that decisions on forms may change."""
-        keys = (name for key in self._there.on(set(forms)) for name in self._keys.get(key, ()))
-        return sorted((self._rows[name] for name in keys), key=lambda row: row.members[0][0])
+        rows = (row for group in self._on(forms) for row in group.rows)
+        return sorted(rows, key=lambda row: row.members[0][0])
 
-    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
-        """See `Mentions.said_by_file`."""
-        return self._there.said_by_file(row)
-
-    def of_document(self, number: int) -> Iterator[tuple[int, Row]]:
-        """The mentions of a document by their numbers, with their rows."""
-        for row in self._rows.values():
-            for member in row.members:
-                if member[1] == number:
-                    yield member[0], row
-
-    def rows(self) -> Iterator[Row]:
-        """All rows, in no order."""
-        return iter(self._rows.values())
-
-    def said(self) -> list[Sequence[Decision]]:
-        """The decisions in force on the mentions of the project, of each form and scope; also those
-        on ids that the dictionary does not have."""
-        decided = self._decided
-        return [*self._of_project(decided.places), *self._of_project(decided.unapplied)]
-
-    def _of_project(self, places: Mapping[Place, Sequence[Decision]]) -> list[Sequence[Decision]]:
-        """Decisions that are on mentions of the project."""
-        there = self._there
-        forms = there.by_form.keys() | there.by_own.keys() | there.waiting
-        return [
-            decisions
-            for (form, scope), decisions in places.items()
-            if form in forms and (not scope or scope in there.numbers)
-        ]
+    def rows(self, sort: Sort = "document") -> Sequence[Row]:
+        """All rows in an order; equal ones as they stand in the documents."""
+        if sort not in self._orders:
+            self._orders[sort] = sorted(self._rows.values(), key=ORDERS[sort])
+        return self._orders[sort]
 
     @property
     def agreement(self) -> Agreement:
-        """How far reviewers agree."""
-        self._agreement = self._agreement or agreement(self._of_project(self._shared))
+        """How far reviewers agree on the mentions of the project."""
+        if self._agreement is None:
+            forms = self._by_form.keys() | self._by_own.keys() | self._waiting
+            scopes = {"", *self.documents.values()}
+            places = self._decided.places.items()
+            self._agreement = agreement(
+                said
+                for (form, scope), said in places
+                if len(said) > 1 and form in forms and scope in scopes
+            )
         return self._agreement
 
     def disagreements(self) -> dict[str, Any]:
@@ -332,15 +398,10 @@ class Queue:
             "kappa": agreed.kappa,
             "pairs": [dataclasses.asdict(pair) for pair in agreed.pairs],
             "rows": [
-                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on(row).by]}
+                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on_row(row).by]}
                 for row in sorted(rows, key=lambda row: row.members[0])
             ],
         }
-
-    def _on(self, row: Row) -> Ruling:
-        """What decisions say of the mentions of a row."""
-        group = row.group
-        return self._decided.ruling(group.mention, row.scope, group.expanded or None)
 
     def page(
         self,
@@ -359,19 +420,25 @@ class Queue:
         Raises:
             LinkerError: a filter names what is not there.
         """
-        columns, mask = self.columns, self._mask(wanted)
-        order = columns.order(sort)
-        places = order[mask[order]]
-        rows = [columns.rows[place] for place in places[offset : offset + limit].tolist()]
-        position = np.flatnonzero(places == columns.place_of(find)).tolist()
+        rows = self._chosen(wanted, sort)
+        undecided = [row for row in rows if row.state in UNDECIDED and row.state != "disputed"]
+        figures = self.figures(undecided)
         return {
-            "total": len(places),
-            "mentions": int(columns.counts[mask].sum()),
-            "expected_wrong": round(float(columns.wrong[mask].sum()), 2),
+            "total": len(rows),
+            "mentions": sum(len(row.members) for row in rows),
+            "expected_wrong": figures["expected_wrong"],
             "version": self.number,
-            "position": position[0] if position else None,
-            "rows": [self.to_dict(row) for row in rows],
+            "position": next((place for place, row in enumerate(rows) if row.key == find), None),
+            "rows": [self.to_dict(row) for row in rows[offset : offset + limit]],
         }
+
+    def _chosen(self, wanted: Filter, sort: Sort) -> list[Row]:
+        return chosen(self.rows(sort), wanted, self._flags, self._linker.dictionary)
+
+    @property
+    def _flags(self) -> set[str]:
+        """The forms that somebody flagged."""
+        return {form for (form, kind), value in self.remarks.items() if kind == "flag" and value}
 
     def acceptable(self, wanted: Filter) -> list[Row]:
         """The rows that are wanted whose answers can be accepted in bulk.
@@ -381,20 +448,21 @@ class Queue:
         flagged ones are wanted, and those of which a decision would be on another undecided row,
         too, that is not wanted or has another answer.
         """
-        columns = self.columns
-        mask = self._mask(wanted) & columns.has_state(*ACCEPTABLE) & columns.plain
-        if wanted.show != "flagged":
-            mask &= ~columns.flagged(self.remarks)
-        order = columns.order("document")
-        rows = [columns.rows[place] for place in order[mask[order]].tolist()]
         are_there = functools.cache(self._are_there)
-        rows = [row for row in rows if are_there(row.ids)]
-        keys, by_form = {row.key for row in rows}, self._there.by_form
+        flags = set[str]() if wanted.show == "flagged" else self._flags
+        rows = [
+            row
+            for row in self._chosen(wanted, "document")
+            if row.state in ACCEPTABLE
+            and not row.group.assertions
+            and row.group.form not in flags
+            and are_there(row.ids)
+        ]
+        keys = {row.key for row in rows}
         return [
             row
             for row in rows
-            if len(by_form[row.group.form]) == len(self._keys[row.group.key]) == 1  # nearly always
-            or all(other.key in keys and other.ids == row.ids for other in self._beside(row))
+            if all(other.key in keys and other.ids == row.ids for other in self._beside(row))
         ]
 
     def _are_there(self, ids: str) -> bool:
@@ -404,9 +472,8 @@ class Queue:
 
     def _beside(self, row: Row) -> Iterator[Row]:
         """The undecided rows that a decision on a row is on, too."""
-        for key in self._there.by_form[row.group.form]:
-            for name in self._keys.get(key, ()):
-                other = self._rows[name]
+        for group in self._by_form[row.group.form]:
+            for other in group.rows:
                 if row.scope in ("", other.scope) and other.state in UNDECIDED:
                     yield other
 
@@ -421,31 +488,31 @@ class Queue:
 
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
-        columns = self.columns
-        states, groups = +columns.mentions_in, columns.rows_in
-        answered, wrong = int(columns.answered.sum()), float(columns.wrong.sum())
-        flags = (form for (form, kind), value in self.remarks.items() if kind == "flag" and value)
+        counts = +self._counts
+        states = {state: counts["mentions", state] for state in (*UNDECIDED, *DECIDED)}
+        answered, wrong = counts["mentions", "answered"], counts["mentions", "wrong"] / _WHOLE
+        unlinked = counts["mentions", "not linked"]
         return {
-            "mentions": states.total() - states["not linked"],
-            "groups": len(columns.rows) - groups["not linked"],
-            "states": dict(states),
+            "mentions": sum(states.values()),
+            "groups": len(self._rows) - counts["rows", "not linked"],
+            "states": {state: n for state, n in (states | {"not linked": unlinked}).items() if n},
             "decided": sum(states[state] for state in DECIDED),
-            "decided_elsewhere": int(columns.counts[columns.elsewhere].sum()),
+            "decided_elsewhere": counts["mentions", "decided elsewhere"],
             "expected_wrong_of_rest": round(wrong, 2),
             "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
-            "types": sorted(self._there.types),
+            "types": sorted({group.type for group in self._groups.values()} - {""}),
             "documents": len(self.documents),
-            "has_ids": bool(self._there.said),
-            "reviewers": sorted(+columns.reviewers),
+            "has_ids": bool(self._said),
+            "reviewers": sorted(name for kind, name in counts if kind == "rows of reviewer"),
             "kappa": self.agreement.kappa,
-            "disagreements": groups["disputed"],
-            "flagged": sum(form in self._there.by_form for form in flags),
+            "disagreements": counts["rows", "disputed"],
+            "flagged": sum(form in self._by_form for form in self._flags),
             "version": self.number,
         }
 
     def to_dict(self, row: Row) -> dict[str, Any]:
         """A row as an object that `json` can write, without its candidates."""
-        group, verdict = row.group, row.verdict
+        group = row.group
         _, document, place = row.members[0]
         first: dict[str, Any] = {"document": None, "document_id": None, "row": place}
         if document:
@@ -458,27 +525,17 @@ class Queue:
             "count": len(row.members),
             "documents": len({member[1] for member in row.members}) if document else 0,
             "state": row.state,
-            "answers": verdict.answers if verdict else json.loads(group.shown),
+            "answers": json.loads(group.shown) if row.answers is None else row.answers,
             "confidence": row.confidence,
-            "assertion": row.assertion,
+            "assertion": group.assertion,
             "flag": bool(self.remarks.get((group.form, "flag"))),
             "note": self.remarks.get((group.form, "note"), ""),
             "differs": row.is_other,
-            "reviewers": list(verdict.reviewers) if verdict else [],
-            "predicate": verdict.predicate if verdict else "",
-            "bulk": verdict is not None and verdict.is_in_bulk,
+            "reviewers": list(row.reviewers),
+            "predicate": row.predicate,
+            "bulk": row.is_in_bulk,
             "first": first,
         }
-
-    @property
-    def columns(self) -> Columns:
-        """The rows in columns."""
-        if self._columns is None:
-            self._columns = Columns(list(self._rows.values()))
-        return self._columns
-
-    def _mask(self, wanted: Filter) -> Numbers:
-        return self.columns.mask(wanted, self.remarks, self._linker.dictionary)
 
 
 def decided_mentions(
@@ -504,3 +561,10 @@ def decided_mentions(
         if said and ruled(said).parts:
             total += count
     return total
+
+
+def _at_once(connection: sqlite3.Connection, statement: str, *values: int) -> list[Any]:
+    """What a statement says of a project as one text of JSON."""
+    ((text,),) = connection.execute(statement, values)
+    rows: list[Any] = json.loads(text)
+    return rows

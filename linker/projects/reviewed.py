@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from linker.decisions import exchange, log
-from linker.decisions.applying import form_everywhere, form_in
-from linker.decisions.records import disagree, identified
+from linker.decisions.records import by_place, disagree, form_everywhere, identified, place_of
 from linker.decisions.reviewed import OF_ANOTHER, are_mappings
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import InputError, LinkerError, shorten
 from linker.files import OpenFile, encodings, tables
 from linker.ids import split_ids
 from linker.linking.linker import Linker
-from linker.projects import changes
+from linker.projects import changes, linking
+from linker.projects import store as rows
 from linker.projects.changes import Remark
-from linker.projects.linking import Mentioned
 from linker.projects.sources import Content
 from linker.projects.store import Origin
 from linker.types import Decision
@@ -47,22 +46,21 @@ class Reviewed:
         kept = list(filter(may_say, self.decisions))
         return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
 
-    def on(self, mentions: Mentioned | None, linker: Linker) -> Reviewed:
+    def on(self, connection: sqlite3.Connection, number: int) -> Reviewed:
         """Leave out what is said of mentions or documents that a project does not have.
 
         Args:
-            mentions: of the project, with what the model answers; None: they are not known, and
-                nothing is left out.
-            linker: gives the forms of mentions.
+            connection: to the file.
+            number: of the project; where not all its mentions are known, nothing is left out.
         """
-        if mentions is None:
+        project = rows.project(connection, number)
+        if project.kind == "documents" and linking.share(connection, project) < 1:
             return self
-        forms, documents = mentions
+        forms, documents = linking.mentioned(connection, number)
         decisions, remarks, foreign = list[Decision](), list[Remark](), dict[str, None]()
         for decision in self.decisions:
             is_there = not decision.scope or decision.scope in documents
-            form = form_in if decision.scope else form_everywhere
-            if is_there and form(linker, decision.mention) in forms:
+            if is_there and place_of(decision.mention, decision.scope)[0] in forms:
                 decisions.append(decision)
             else:
                 foreign[decision.mention] = None
@@ -71,7 +69,7 @@ class Reviewed:
                 remarks.append(remark)
             else:
                 foreign[remark[0]] = None
-        of_model = ((text, ids, form_everywhere(linker, text)) for text, ids in self.of_model)
+        of_model = ((text, ids, form_everywhere(text)) for text, ids in self.of_model)
         other = [
             text
             for text, ids, form in of_model
@@ -121,41 +119,36 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
     text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
     is_usual = file.column.lower() == "mention" or are_mappings(file.header)
     known = partial(identified, dictionary=linker.dictionary)
-    form = partial(form_everywhere, linker)
     said = exchange.read(
         text,
         on_error=problems.append,
         check=known,
         column=None if is_usual else file.column,
         reviewer=reviewer,
-        form=form,
     )
     decisions = [
         replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
     ]
     strange = {problem.problem: problem for problem in problems if OF_ANOTHER in problem.problem}
-    if len(strange) >= _MANY and len(strange) > len({form(d.mention) for d in decisions if d.time}):
+    if len(strange) >= _MANY and len(strange) > len(
+        {form_everywhere(d.mention) for d in decisions if d.time}
+    ):
         raise LinkerError(f"{next(iter(strange.values()))}; {_WHY_STRANGE}; nothing was read")
-    kept, contradictions = _consistent(decisions, form)
+    kept, contradictions = _consistent(decisions)
     told = [*map(str, problems), *contradictions]
-    return Reviewed(kept, list(_remarks(file, linker)), told, of_model=list(_of_model(file)))
+    return Reviewed(kept, list(_remarks(file)), told, of_model=list(_of_model(file)))
 
 
-def _consistent(
-    decisions: Sequence[Decision], form: Callable[[str], str]
-) -> tuple[list[Decision], list[str]]:
+def _consistent(decisions: Sequence[Decision]) -> tuple[list[Decision], list[str]]:
     """Leave out decisions that were made by setting states in a file, and contradict each other.
 
     Returns:
         The other decisions, and a sentence for each mention whose rows contradict each other.
     """
-    new: dict[tuple[str, str], list[Decision]] = {}
-    for decision in decisions:
-        if not decision.time:
-            new.setdefault((form(decision.mention), decision.scope), []).append(decision)
-    odd = {place: said for place, said in new.items() if disagree(said)}
-    kept = [d for d in decisions if d.time or (form(d.mention), d.scope) not in odd]
-    return kept, [f"rows of {said[0].mention!r} contradict each other" for said in odd.values()]
+    odd = [said for said in by_place(d for d in decisions if not d.time).values() if disagree(said)]
+    left_out = {id(decision) for said in odd for decision in said}
+    kept = [decision for decision in decisions if id(decision) not in left_out]
+    return kept, [f"rows of {said[0].mention!r} contradict each other" for said in odd]
 
 
 def _of_model(file: Content) -> Iterator[tuple[str, str]]:
@@ -175,7 +168,7 @@ def _set_of(ids: str) -> frozenset[str]:
     return frozenset(i for part in split_ids(ids) for i in part)
 
 
-def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
+def _remarks(file: Content) -> Iterator[Remark]:
     """The flags and notes in a table, on the forms of its mentions."""
     places = exchange.behind_decisions(file.header)
     for row in file.rows:
@@ -188,7 +181,7 @@ def _remarks(file: Content, linker: Linker) -> Iterator[Remark]:
             if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
                 cell = cell[1:]
             if kind == "note" or cell.lower() not in _NO:
-                yield form_everywhere(linker, row.text), kind, "1" if kind == "flag" else cell
+                yield form_everywhere(row.text), kind, "1" if kind == "flag" else cell
 
 
 def keep(
@@ -207,22 +200,10 @@ def keep(
     Returns:
         The number of new decisions, and of mentions that were flagged or noted about.
     """
-    step = step_of(project, name, reviewer)
+    step = Step(f"read {name or 'a file'}", reviewer, project)
     added = exchange.add_new(store, read.decisions, step)
-    return len(added), remark(store, step, added, read)
-
-
-def step_of(project: int, name: str, reviewer: str) -> Step:
-    """The step in which a file is read into a project."""
-    return Step(f"read {name or 'a file'}", reviewer, project)
-
-
-def remark(store: DecisionStore, step: Step, added: Sequence[Decision], read: Reviewed) -> int:
-    """Store flags and notes that are new in a step, that of the decisions which were added; how
-    many they are."""
-    return changes.remark_new(
-        store, replace(step, id=added[0].step if added else None), read.remarks
-    )
+    step = replace(step, id=added[0].step if added else None)
+    return len(added), changes.remark_new(store, step, read.remarks)
 
 
 def told(read: Reviewed, added: int, remarked: int) -> list[str]:

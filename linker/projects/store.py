@@ -1,8 +1,4 @@
-"""The rows of projects in the file of decisions.
-
-A file that comes in is stored in small transactions, so that nobody who decides waits for it. Until
-its last one, the project has no time at which it was made, and nobody sees it.
-"""
+"""The rows of projects in the file of decisions."""
 
 from __future__ import annotations
 
@@ -10,44 +6,33 @@ import contextlib
 import itertools
 import json
 import sqlite3
-import time
-import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from linker.decisions.database import now
+from linker.decisions.database import inserting, now
+from linker.decisions.records import form_everywhere
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.files import parse_json
 from linker.linking.requests import FoundSpan
 from linker.projects.sources import Content, Kind
-from linker.types import Document
+from linker.types import Document, Mention
 
-_ROWS = 250  # that are written in a transaction
 _A = {"table": "is a table", "list": "is a list of names", "documents": "holds documents"}
-_DOCUMENTS = 50
-_DELETED = 2_000  # that are deleted in a transaction
-_LONGEST = timedelta(hours=1)  # that it takes to write a project
-SILENT = timedelta(minutes=5)
-"""After so long nobody writes a file any more of which nothing came."""
 
-_PROJECTS = "SELECT id, name, kind, options, created, reviewer, model, release FROM projects"
-_MENTIONS = (
-    "INSERT INTO mentions (project, source, document, place, text, spans, type, form) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, '')"
+_PROJECTS = "SELECT id, name, kind, options, created, model, release FROM projects"
+_CELLS = inserting("cells", "source", "row", "cells")
+_DOCUMENTS = inserting("documents", "project", "number", "source", "id", "record", "searched")
+_MENTIONS = inserting(
+    "mentions", *("project", "source", "document", "place", "text", "spans", "type", "form")
 )
 _SAME = "SELECT name FROM sources WHERE project = ? AND content = ?"
-_STILL = "UPDATE sources SET content = ? WHERE id = ?"  # until the end the time, then the content
 _READ = "decisions are read from tables (format tsv) and SSSOM alone"
 _LAST = "SELECT coalesce(max(number), 0) FROM documents WHERE project = ?"
-_IS_WHOLE = "substr(content, 1, 1) = x'78'"
-"""Whether a file was stored to its end: how zlib begins. Until then, its content is the time at
-which something of it was stored last."""
 _DECIDED_IN_GONE = (
     "SELECT 1 FROM decisions WHERE scope = :id AND id NOT IN (SELECT decision FROM withdrawals) "
     "AND NOT EXISTS (SELECT 1 FROM documents WHERE id = :id) LIMIT 1"
@@ -83,15 +68,9 @@ class Project:
     id: int
     name: str
     kind: Kind
-    options: Mapping[str, Any]
-    created: str  # ISO 8601 in UTC; empty while its first file is written
-    reviewer: str  # who made it
+    type: str  # of the mentions that are linked; empty: all are
+    created: str  # ISO 8601 in UTC
     origin: Origin
-
-    @property
-    def type(self) -> str:
-        """The type of the mentions that are linked; empty: all are."""
-        return str(self.options.get("type", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +99,8 @@ class StoredDocument:
     number: int  # in the project, from 1
     source: int
     is_searched: bool  # whether its mentions are known
-    kept: Kept
-
-    @property
-    def document(self) -> Document:
-        """The document, with the mentions of its file and those that were found."""
-        return self.kept.document
-
-    @property
-    def found(self) -> tuple[FoundSpan | None, ...]:
-        """Of each mention where it was found; None where the file marks it."""
-        return self.kept.found
+    document: Document  # with the mentions of its file and those that were found
+    found: Sequence[FoundSpan | None]  # of each mention where it was found; None: by the file
 
 
 _RECORD = TypeAdapter(Kept)
@@ -138,7 +108,7 @@ _RECORD = TypeAdapter(Kept)
 
 def projects(connection: sqlite3.Connection) -> list[Project]:
     """The projects, in the order in which they were made."""
-    rows = connection.execute(f"{_PROJECTS} WHERE created <> '' ORDER BY id")
+    rows = connection.execute(f"{_PROJECTS} ORDER BY id")
     return [_project(row) for row in rows]
 
 
@@ -148,17 +118,10 @@ def project(connection: sqlite3.Connection, number: int) -> Project:
     Raises:
         Missing: there is none.
     """
-    rows = connection.execute(f"{_PROJECTS} WHERE id = ? AND created <> ''", [number])
+    rows = connection.execute(f"{_PROJECTS} WHERE id = ?", [number])
     for row in rows:
         return _project(row)
     raise Missing(f"there is no project {number}; see the list of projects")
-
-
-def last(connection: sqlite3.Connection) -> Project | None:
-    """The project in which somebody decided last, or else the newest; None: there is none."""
-    latest = "coalesce((SELECT max(id) FROM steps WHERE project = projects.id), 0)"
-    rows = connection.execute(f"{_PROJECTS} WHERE created <> '' ORDER BY {latest} DESC, id DESC")
-    return next(map(_project, rows), None)
 
 
 def named(connection: sqlite3.Connection, name: str) -> Project:
@@ -176,16 +139,16 @@ def named(connection: sqlite3.Connection, name: str) -> Project:
 
 
 def _project(row: Sequence[Any]) -> Project:
-    number, name, kind, options, created, reviewer, model, release = row
-    origin = Origin(model, release)
-    return Project(number, name, kind, json.loads(options), created, reviewer, origin)
+    number, name, kind, options, created, *origin = row
+    return Project(
+        number, name, kind, json.loads(options).get("type", ""), created, Origin(*origin)
+    )
 
 
 def sources(connection: sqlite3.Connection, number: int) -> list[Source]:
-    """The files of a project that are stored to their end, in the order in which they came."""
+    """The files of a project, in the order in which they came."""
     statement = (
-        "SELECT id, name, format, encoding, place FROM sources "
-        f"WHERE project = ? AND {_IS_WHOLE} ORDER BY id"
+        "SELECT id, name, format, encoding, place FROM sources WHERE project = ? ORDER BY id"
     )
     return [Source(*row) for row in connection.execute(statement, [number])]
 
@@ -235,54 +198,42 @@ def _documents(
 ) -> Iterator[StoredDocument]:
     statement = f"SELECT number, source, searched, record FROM documents WHERE {where}"
     for number, source, searched, record in connection.execute(statement, values):
-        yield StoredDocument(number, source, bool(searched), _RECORD.validate_json(record))
+        kept = _RECORD.validate_json(record)
+        yield StoredDocument(number, source, bool(searched), kept.document, kept.found)
 
 
-def cells(
-    connection: sqlite3.Connection, source: int, rows: Iterable[int]
-) -> Iterator[dict[str, str]]:
-    """The cells of rows of a table by its columns, without blank ones.
-
-    Args:
-        connection: to the file.
-        source: the table.
-        rows: their numbers in it.
-    """
+def cells(connection: sqlite3.Connection, source: int, row: int) -> dict[str, str]:
+    """The cells of a row of a table by its columns, without blank ones."""
     statement = "SELECT cells FROM cells WHERE source = ? AND row = ?"
-    for row in rows:
-        of_rows = [connection.execute(statement, [source, place]).fetchone() for place in (0, row)]
-        header, texts = (json.loads(of_row[0]) if of_row else [] for of_row in of_rows)
-        pairs = itertools.zip_longest(header, texts, fillvalue="")
-        yield {title: text for title, text in pairs if text.strip()}
+    of_rows = [connection.execute(statement, [source, place]).fetchone() for place in (0, row)]
+    header, texts = (json.loads(of_row[0]) if of_row else [] for of_row in of_rows)
+    pairs = itertools.zip_longest(header, texts, fillvalue="")
+    return {title: text for title, text in pairs if text.strip()}
 
 
 def created(
     store: DecisionStore,
     name: str,
     file: Content,
-    options: Mapping[str, Any],
+    kind: str,
     reviewer: str,
     origin: Origin,
-) -> Iterator[int]:
-    """Make a project of a file, one transaction for each step of this iterator.
+) -> int:
+    """Make a project of a file, and return its number.
 
     Args:
-        store: the file.
+        store: the file of decisions.
         name: of the project.
         file: its first source.
-        options: "type": of the mentions that are linked.
+        kind: the type of the mentions that are linked; empty: all are.
         reviewer: who makes it.
         origin: of the answers that are to come.
-
-    Yields:
-        The number of the project, again and again, which is there when the iterator ends.
 
     Raises:
         Taken: there is one of this name.
     """
-    begun = json.dumps({**options, "begun": now()})
-    hidden = f"\n{uuid.uuid4()}"  # so that one that was not finished takes no name
-    values = (hidden, file.kind, begun, "", reviewer, origin.model, origin.release)
+    options = json.dumps({"type": kind})
+    values = (name, file.kind, options, now(), reviewer, origin.model, origin.release)
     with store.transaction() as connection:
         _check_free(connection, name)
         number = (
@@ -293,15 +244,8 @@ def created(
             ).lastrowid
             or 0
         )
-    yield number
-    for _ in added(store, number, file):
-        yield number
-    with store.transaction() as connection:
-        _check_free(connection, name)
-        connection.execute(
-            "UPDATE projects SET name = ?, created = ? WHERE id = ?", [name, now(), number]
-        )
-    yield number
+        _add(connection, number, file)
+    return number
 
 
 def _check_free(connection: sqlite3.Connection, name: str) -> None:
@@ -337,7 +281,7 @@ def beside(connection: sqlite3.Connection, file: Content) -> tuple[Content, list
     """
     rows = connection.execute(
         "SELECT p.name, s.name FROM sources s JOIN projects p ON p.id = s.project "
-        "WHERE p.created <> '' AND length(s.content) = ? AND s.content = ? ORDER BY p.id",
+        "WHERE length(s.content) = ? AND s.content = ? ORDER BY p.id",
         [len(file.packed), file.packed],
     )
     told = [f"the project {name!r} has the same file, as {source}" for name, source in rows]
@@ -372,7 +316,7 @@ def _namesakes(connection: sqlite3.Connection, file: Content) -> dict[str, list[
     texts = {document.id: document.text for document in file.documents}
     found = connection.execute(
         "SELECT p.name, d.id, d.record FROM documents d JOIN projects p ON p.id = d.project "
-        "WHERE p.created <> '' AND d.id IN (SELECT value FROM json_each(?)) ORDER BY p.id, number",
+        "WHERE d.id IN (SELECT value FROM json_each(?)) ORDER BY p.id, number",
         [json.dumps(list(texts))],
     )
     others: dict[str, list[str]] = {}
@@ -447,115 +391,96 @@ def _without_known(
     return (document for document in documents if known_by(document) not in known)
 
 
-def added(store: DecisionStore, number: int, file: Content) -> Iterator[int]:
-    """Add a file to a project, one transaction for each step of this iterator.
+def added(store: DecisionStore, number: int, file: Content) -> None:
+    """Add a file to a project.
 
     Args:
         store: the file of decisions.
         number: of the project.
         file: of its kind.
 
-    Yields:
-        How many rows or documents of the file are stored.
-
     Raises:
+        Missing: there is no such project.
         Taken: the project has the same file already.
     """
     with store.transaction() as connection:
+        project(connection, number)
         if there := connection.execute(_SAME, [number, file.packed]).fetchone():
             raise Taken(_there(file, *there))
-        source = (
-            connection.execute(
-                "INSERT INTO sources (project, name, format, encoding, place, content) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
-                [number, file.name, file.format, file.encoding, file.column, now().encode()],
-            ).lastrowid
-            or 0
-        )
-        if file.header:
-            _add_cells(connection, source, [(0, file.header)])
-    yield 0
+        _add(connection, number, file)
+
+
+def _add(connection: sqlite3.Connection, number: int, file: Content) -> None:
+    """Write a file of a project, in a transaction."""
+    source = (
+        connection.execute(
+            "INSERT INTO sources (project, name, format, encoding, place, content) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            [number, file.name, file.format, file.encoding, file.column, file.packed],
+        ).lastrowid
+        or 0
+    )
+    cells = [(0, file.header), *((r.place, r.cells) for r in file.rows)]
+    written = [(source, row, _json(texts)) for row, texts in cells if texts]
+    connection.execute(_CELLS, [json.dumps(written)])
+    mentions = [(number, source, None, r.place, Mention(r.text, type=r.type)) for r in file.rows]
+    _add_mentions(connection, mentions)
     # where a file marks no mention, they are to be found
     is_marked = any(document.mentions for document in file.documents)
-    done = 0
-    rows = iter(file.rows)
-    while batch := list(itertools.islice(rows, _ROWS)):
-        with store.transaction() as connection:
-            values = ((number, source, None, r.place, r.text, "[]", r.type) for r in batch)
-            connection.executemany(_MENTIONS, values)
-            _add_cells(connection, source, ((r.place, r.cells) for r in batch if r.cells))
-            _write_still(connection, source, now().encode())
-        done += len(batch)
-        yield done
-    texts = iter(file.documents)
-    while documents := list(itertools.islice(texts, _DOCUMENTS)):
-        with store.transaction() as connection:  # others may add documents meanwhile
-            last = connection.execute(_LAST, [number]).fetchone()[0]
-            for of, document in enumerate(documents, last + 1):
-                kept = Kept(document, (None,) * len(document.mentions))
-                add_document(connection, number, source, of, kept, is_marked)
-            _write_still(connection, source, now().encode())
-        done += len(documents)
-        yield done
-    with store.transaction() as connection:
-        there = connection.execute(_SAME, [number, file.packed]).fetchone()
-        if not there:
-            _write_still(connection, source, file.packed)
-    if there:  # it came twice at the same time
-        yield from removed(store, source)
-        raise Taken(_there(file, *there))
-    yield done
+    first = connection.execute(_LAST, [number]).fetchone()[0] + 1
+    documents = list(enumerate(file.documents, first))
+    records = [
+        (number, of, source, d.id, _packed(d, (None,) * len(d.mentions)), int(is_marked))
+        for of, d in documents
+    ]
+    connection.execute(_DOCUMENTS, [json.dumps(records)])
+    if is_marked:
+        found = ((of, m) for of, d in documents for m in d.mentions)
+        _add_mentions(connection, [(number, source, of, _start(m), m) for of, m in found])
 
 
-def _write_still(connection: sqlite3.Connection, source: int, content: bytes) -> None:
-    """Write how far a file is stored; see `_STILL`.
+def keep_found(
+    connection: sqlite3.Connection, number: int, found: Sequence[StoredDocument]
+) -> None:
+    """Write the mentions that were found in documents of a project, in a transaction."""
+    for stored in found:
+        searched = connection.execute(
+            "UPDATE documents SET record = ?, searched = 1 "
+            "WHERE project = ? AND number = ? AND searched = 0",
+            [_packed(stored.document, stored.found), number, stored.number],
+        )
+        if searched.rowcount:
+            mentions = stored.document.mentions
+            of = number, stored.source, stored.number
+            _add_mentions(connection, [(*of, _start(m), m) for m in mentions])
 
-    Raises:
-        Missing: it was removed, since nothing of it was stored for long.
-    """
-    if connection.execute(_STILL, [content, source]).rowcount != 1:
-        raise Missing("the file was removed while it was stored; add it again")
+
+def _add_mentions(
+    connection: sqlite3.Connection, mentions: Iterable[tuple[int, int, int | None, int, Mention]]
+) -> None:
+    """Write mentions of a project, a source and a document, at their places."""
+    rows = [
+        # SQLite's JSON would end a text at a NUL
+        (*of, m.text.replace("\0", " "), json.dumps(m.spans), m.type, form_everywhere(m.text))
+        for *of, m in mentions
+    ]
+    connection.execute(_MENTIONS, [json.dumps(rows)])
+
+
+def _start(mention: Mention) -> int:
+    return mention.spans[0][0] if mention.spans else 0
+
+
+def _packed(document: Document, found: Sequence[FoundSpan | None]) -> str:
+    return _RECORD.dump_json(Kept(document, tuple(found))).decode()
 
 
 def _there(file: Content, name: str) -> str:
     return f"{file.name or 'the file'}: is in the project already, as {name}"
 
 
-def _add_cells(
-    connection: sqlite3.Connection, source: int, rows: Iterable[tuple[int, Sequence[str]]]
-) -> None:
-    values = [(source, row, json.dumps(texts, ensure_ascii=False)) for row, texts in rows]
-    connection.executemany("INSERT INTO cells (source, row, cells) VALUES (?, ?, ?)", values)
-
-
-def add_document(
-    connection: sqlite3.Connection,
-    number: int,
-    source: int,
-    of: int,
-    kept: Kept,
-    is_searched: bool,
-) -> None:
-    """Write a document and its mentions, or write it anew once they are found.
-
-    Args:
-        connection: of a transaction.
-        number: of the project.
-        source: the file that it is of.
-        of: the number of the document.
-        kept: what is kept of it.
-        is_searched: whether its mentions are known.
-    """
-    connection.execute(
-        "INSERT OR REPLACE INTO documents (project, number, source, id, record, searched) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        [number, of, source, kept.document.id, _RECORD.dump_json(kept).decode(), is_searched],
-    )
-    for mention in kept.document.mentions if is_searched else ():
-        place = mention.spans[0][0] if mention.spans else 0
-        spans = json.dumps(mention.spans)
-        values = (number, source, of, place, mention.text, spans, mention.type)
-        connection.execute(_MENTIONS, values)
+def _json(texts: Sequence[str]) -> str:
+    return json.dumps(texts, ensure_ascii=False)
 
 
 def renamed(store: DecisionStore, number: int, name: str) -> None:
@@ -574,80 +499,25 @@ def renamed(store: DecisionStore, number: int, name: str) -> None:
 def renewed(store: DecisionStore, number: int, origin: Origin) -> None:
     """Forget the answers of a project, so that it is linked anew by another model."""
     with store.transaction() as connection:
-        options = {**project(connection, number).options, "renewed": time.time_ns()}
+        project(connection, number)
         connection.execute(
-            "UPDATE projects SET model = ?, release = ?, options = ? WHERE id = ?",
-            [origin.model, origin.release, json.dumps(options), number],
+            "UPDATE projects SET model = ?, release = ? WHERE id = ?",
+            [origin.model, origin.release, number],
         )
         connection.execute("UPDATE mentions SET answer = NULL WHERE project = ?", [number])
         connection.execute("DELETE FROM answers WHERE project = ?", [number])
 
 
-def deleted(store: DecisionStore, number: int) -> Iterator[int]:
-    """Delete what a project holds, one transaction for each step of this iterator.
-
-    Decisions stay. Its own row stays, too, which nobody sees after the first step: steps may name
-    it.
-
-    Yields:
-        How many rows were deleted in a step.
-    """
+def deleted(store: DecisionStore, number: int) -> None:
+    """Delete a project with its marks, flags and notes; decisions stay, and the steps in which they
+    were made, which are of no project from then on."""
+    of_steps = "step IN (SELECT id FROM steps WHERE project = ?)"
     with store.transaction() as connection:
-        # its name is free again, and nobody sees it any more
-        connection.execute(
-            "UPDATE projects SET created = '', name = ? WHERE id = ?", [f"\n{number}", number]
-        )
-        steps = "(SELECT id FROM steps WHERE project = ?)"
-        for table in ("marks", "remarks"):
-            connection.execute(f"DELETE FROM {table} WHERE step IN {steps}", [number])
-        connection.execute("UPDATE steps SET project = NULL WHERE project = ?", [number])
-    yield 0
-    wheres = [
-        ("cells", "source IN (SELECT id FROM sources WHERE project = ?)"),
-        *((table, "project = ?") for table in _OF_PROJECT),
-    ]
-    yield from _deleted(store, wheres, number)
-
-
-def removed(store: DecisionStore, source: int) -> Iterator[int]:
-    """Delete what is stored of a file, one transaction for each step of this iterator.
-
-    Yields:
-        How many rows were deleted in a step.
-    """
-    wheres = [(table, "source = ?") for table in ("cells", "mentions", "documents")]
-    yield from _deleted(store, [*wheres, ("sources", "id = ?")], source)
-
-
-def _deleted(store: DecisionStore, wheres: Iterable[tuple[str, str]], number: int) -> Iterator[int]:
-    """Delete rows of tables."""
-    for table, where in wheres:
-        rows = f"SELECT rowid FROM {table} WHERE {where} LIMIT {_DELETED}"
-        count = 1
-        while count:
-            with store.transaction() as connection:
-                statement = f"DELETE FROM {table} WHERE rowid IN ({rows})"
-                count = connection.execute(statement, [number]).rowcount
-            yield count
-
-
-def unfinished(connection: sqlite3.Connection) -> list[int]:
-    """The files that were not stored to their end, in projects that were."""
-    long_ago = (datetime.now(timezone.utc) - SILENT).isoformat().encode()
-    rows = connection.execute(
-        "SELECT sources.id FROM sources JOIN projects ON projects.id = project "
-        f"WHERE created <> '' AND NOT {_IS_WHOLE} AND content < ?",
-        [long_ago],
-    )
-    return [source for (source,) in rows]
-
-
-def leftovers(connection: sqlite3.Connection) -> list[int]:
-    """The numbers of projects that were deleted, or were not written to their end."""
-    rows = connection.execute("SELECT id, name, options FROM projects WHERE created = ''")
-    long_ago = (datetime.now(timezone.utc) - _LONGEST).isoformat()
-    return [
-        number
-        for number, name, options in rows
-        if name == f"\n{number}" or json.loads(options)["begun"] < long_ago
-    ]
+        for statement in (
+            *(f"DELETE FROM {table} WHERE {of_steps}" for table in ("marks", "remarks")),
+            "UPDATE steps SET project = NULL WHERE project = ?",
+            "DELETE FROM cells WHERE source IN (SELECT id FROM sources WHERE project = ?)",
+            *(f"DELETE FROM {table} WHERE project = ?" for table in _OF_PROJECT),
+            "DELETE FROM projects WHERE id = ?",
+        ):
+            connection.execute(statement, [number])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body
 from pydantic import Field
 
-from linker.decisions.steps import Step
+from linker.decisions.store import Step
 from linker.projects import documents, marks
 from linker.projects import store as rows
 from linker.projects.documents import DocumentSort

@@ -16,13 +16,12 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from linker.decisions import exchange
 from linker.decisions.applying import Decided
 from linker.files.columns import ColumnNeeded
 from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows
-from linker.projects.exporting import AnyForm, Export, Exporter, Snapshot
-from linker.projects.filtering import Sort
+from linker.projects.exporting import AnyForm, Export, Exporter
+from linker.projects.groups import Sort
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.reviewed import Reviewed
 from linker.projects.store import Project
@@ -78,13 +77,11 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         """Keep what is decided in a file; the project, and what there is to tell."""
         of_file: dict[str, Any] = {"notes": [*file.notes, *told]}
         if said is not None:
-            store, step = workbench.store, reviewed.step_of(number, file.name, reviewer)
+            about = workbench.store, number, said, file.name, reviewer
             async with workbench.importing:
-                new = await workbench.write(exchange.new_in, store, said.decisions)
-                added = await service.add(store, new, step) if new else []
-                remarked = await workbench.write(reviewed.remark, store, step, added, said)
-            of_file["imported"] = len(added)
-            of_file["notes"] += reviewed.told(said, len(added), remarked)
+                added, remarked = await workbench.write(reviewed.keep, *about)
+            of_file["imported"] = added
+            of_file["notes"] += reviewed.told(said, added, remarked)
         return await workbench.summary(number) | of_file
 
     @routes.get("")
@@ -123,10 +120,8 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         kind = linking.type_for(read, linker) if type is None else type.strip()
         told = linking.told_of_type(read, kind)
         read, further = await workbench.read(lambda connection: rows.beside(connection, read))
-        making = rows.created(
-            workbench.store, name, read, {"type": kind}, reviewer, workbench.origin
-        )
-        number = await workbench.write_all(making)
+        about = workbench.store, name, read, kind, reviewer, workbench.origin
+        number = await workbench.take(rows.created, *about)
         return await keep(number, said, read, reviewer, [*told, *further])
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
@@ -153,13 +148,13 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         except ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
-        said, linker = await said_in(read, reviewer), service.linker
+        said = await said_in(read, reviewer)
         new, told = await workbench.read(lambda c: rows.to_add(c, project, read, said is not None))
         if new:
-            await workbench.write_all(rows.added(workbench.store, number, new))
+            await workbench.take(rows.added, workbench.store, number, new)
         elif said:
-            there = await workbench.read(lambda c: linking.mentioned(c, number, linker))
-            said = await asyncio.to_thread(said.on, there, linker)
+            of_file = said
+            said = await workbench.read(lambda connection: of_file.on(connection, number))
         return await keep(number, said, read, reviewer, told)
 
     @routes.post("/{number}/name")
@@ -174,10 +169,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     async def delete(number: Number) -> dict[str, bool]:
         """Delete a project; what was decided in it stays."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        deleting = rows.deleted(workbench.store, number)
-        await workbench.write(next, deleting)
-        with contextlib.suppress(Failure):  # nobody sees the rest, which goes at a later start
-            await workbench.write_all(deleting)
+        await workbench.write(rows.deleted, workbench.store, number)
         return {"deleted": True}
 
     @routes.post("/{number}/relink")
@@ -224,7 +216,7 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         def read(queue: Queue, connection: sqlite3.Connection) -> str:
             row = queue.row(key)
             prediction = None
-            if row.group.answer or row.verdict:
+            if row.state != "not linked":
                 prediction = queue.prediction(connection, row).to_dict()
             remarks = {
                 kind: value
@@ -253,13 +245,13 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         `decisions` are those in force on its mentions, and `log` is all that was done in it.
         """
         decided, linker = await workbench.decided(), service.linker
-        snapshot = await workbench.ask(number, lambda queue, _: Snapshot.of(queue))
         with contextlib.ExitStack() as stack:
             file = stack.enter_context(tempfile.TemporaryFile())
 
             def write() -> Export:
                 with workbench.store.reading() as connection:
-                    exporter = Exporter(snapshot, connection, workbench.store, decided, linker)
+                    project = rows.project(connection, number)
+                    exporter = Exporter(project, connection, workbench.store, decided, linker)
                     exporter.write(exported := exporter.described(form), file)
                 file.seek(0)
                 return exported

@@ -10,14 +10,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
-from linker.decisions.applying import form_everywhere, form_in
-from linker.decisions.records import Place, identified, releases, replaced
-from linker.decisions.steps import Step
+from linker.decisions.records import (
+    Place,
+    form_everywhere,
+    form_of,
+    identified,
+    releases,
+    replaced,
+)
+from linker.decisions.store import Step
 from linker.errors import LinkerError
 from linker.projects import changes, marks
 from linker.projects import store as rows
-from linker.projects.filtering import Filter, Show
-from linker.projects.groups import Row
+from linker.projects.groups import Filter, Row, Show
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Taken
 from linker.service.callers import ReviewerName, Settled
@@ -108,7 +113,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 "summary": workbench.summed(queue, connection),
             }
 
-        return await workbench.ask(number, read, forms or None)
+        return await workbench.ask(number, read, is_hurried=bool(forms))
 
     @routes.post("/{number}/decisions", status_code=201)
     async def decide(number: Number, body: Annotated[GroupDecisions, Body()]) -> dict[str, Any]:
@@ -118,8 +123,9 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
             of_rows = [(new, queue.row(new.key)) for new in body.decisions]
             return [(new, row, _scope(queue, row, new)) for new, row in of_rows]
 
+        rows_of = await workbench.ask(number, read, is_hurried=True)
         dictionary, decisions, forms = service.linker.dictionary, list[Decision](), list[str]()
-        for place, (new, row, scope) in enumerate(await workbench.ask(number, read, ())):
+        for place, (new, row, scope) in enumerate(rows_of):
             text = row.group.mention if new.as_written else row.group.text
             decision = _decision(service, body, text, new.concept_id, scope)
             decision = dataclasses.replace(
@@ -132,7 +138,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
                 decisions.append(identified(decision, dictionary))
             except LinkerError as error:
                 raise Failure(422, str(error), f"decisions.{place}") from None
-            forms += [row.group.form, form_in(service.linker, text)]
+            forms += [row.group.form, form_of(text)]
         before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number)
         added = await service.add(workbench.store, decisions, step)
@@ -184,7 +190,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     async def undo(number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
         """Undo the last step of a reviewer in a project; of a large one `rows` is empty."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        undone = await workbench.undo(number, body.reviewer)
+        undone = await workbench.write(changes.undo, workbench.store, number, body.reviewer)
         if undone is None:
             raise Failure(404, "there is nothing to undo")
         step, about = undone
@@ -192,13 +198,13 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         for document in marked:
             await workbench.link_document(number, document)
         few = about if len(about) <= FEW else []
-        forms = [form(service.linker, text) for text in few for form in (form_in, form_everywhere)]
+        forms = [form(text) for text in few for form in (form_of, form_everywhere)]
         return await answered(number, forms, {"words": step.words})
 
     @routes.post("/{number}/remarks", status_code=201)
     async def remark(number: Number, body: Annotated[Remark, Body()]) -> dict[str, Any]:
         """Flag the mentions of a row, or note something about them."""
-        form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form, ())
+        form = await workbench.ask(number, lambda queue, _: queue.row(body.key).group.form)
         said = "flagged" if body.kind == "flag" else "noted something about"
         step = Step(f"{said} {form!r}", body.reviewer, number)
         new = form, body.kind, body.value

@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from linker import cancelling
 from linker.decisions.applying import Decided
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.jobs.linking import model_hash
 from linker.linking.documents import Annotator
@@ -77,7 +76,6 @@ class Service:
         self.store = None
         if settings.decisions:
             self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
-            self.store.reserve()
         self.model = self._loaded(linker)
         """What answers now; a request asks for it once."""
         self.metrics = Metrics(lambda: self._batcher.cost)
@@ -268,10 +266,8 @@ class Service:
             return None
 
         def read() -> Decided | None:
-            version = store.version
             with model.reading:
-                if model.decided and sum(model.decided.seen) < version:
-                    model.decided = model.decided.after(store.since(model.decided.seen))
+                model.decided = model.decided and model.decided.after(store)
                 return model.decided
 
         return await asyncio.to_thread(read)

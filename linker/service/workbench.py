@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,23 +14,21 @@ from cachetools import LRUCache
 
 from linker.decisions.applying import Decided
 from linker.decisions.records import releases
-from linker.decisions.steps import Step
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
-from linker.projects import changes, linking
+from linker.projects import linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
 from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
 from linker.service.errors import Failure
-from linker.service.state import PIECE, Model, Service
+from linker.service.state import Model, Service
 
 logger = logging.getLogger(__name__)
 
 _QUEUES = 16  # of projects that are kept in memory
 _DOCUMENTS = 4  # in which mentions are found before others have their turn
-_BREATH = 0.001  # seconds in which others may ask a queue that takes up much
 _PAUSE = 10.0  # seconds after which what failed is tried again
 
 _Result = TypeVar("_Result")
@@ -62,21 +58,16 @@ class Workbench:
         self._problems: dict[int, str] = {}  # why projects are not linked
         self._work = asyncio.Event()
         self.importing = asyncio.Lock()  # held from when it is seen what is new until it is stored
-        self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Begin to link what waits in projects, and read the one that somebody will open first."""
-        self._tasks = [
-            asyncio.create_task(self._read_last()),
-            asyncio.create_task(self._link_all()),
-        ]
+        """Begin to link what waits in projects."""
+        self._linking = asyncio.create_task(self._link_all())
         self._work.set()
 
     async def close(self) -> None:
         """Stop linking; what waits is linked at the next start."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._linking.cancel()
+        await asyncio.gather(self._linking, return_exceptions=True)
 
     def wake(self) -> None:
         """Link what has come."""
@@ -141,14 +132,14 @@ class Workbench:
         return await self._service.decided() or Decided([], self._service.linker)
 
     async def ask(
-        self, number: int, function: Ask[_Result], only: Collection[str] | None = None
+        self, number: int, function: Ask[_Result], *, is_hurried: bool = False
     ) -> _Result:
         """Call what asks the queue of a project, which is as the file is now.
 
         Args:
             number: of the project.
             function: is given the queue, and a connection to the file.
-            only: forms whose rows have to be as the file is; others may be from before. None: all.
+            is_hurried: whether mentions and answers may be those of before.
 
         Raises:
             Missing: there is no such project.
@@ -164,12 +155,9 @@ class Workbench:
                 if kept is None or not is_same:
                     kept = _Kept(Queue(project, model.linker), model)
                     self._queues[number] = kept
-                while True:
-                    with kept.lock:
-                        is_all = kept.queue.refresh(connection, decided, only or ())
-                        if is_all or (only is not None and kept.queue.is_made):
-                            return function(kept.queue, connection)
-                    time.sleep(_BREATH)  # who waits for the lock has it now
+                with kept.lock:
+                    kept.queue.refresh(connection, decided, is_hurried=is_hurried)
+                    return function(kept.queue, connection)
 
         return await asyncio.to_thread(call)
 
@@ -186,42 +174,14 @@ class Workbench:
         except LinkerError as error:
             raise Failure(503, str(error)) from None
 
-    async def write_all(self, steps: Iterator[int]) -> int:
-        """Take all steps of what writes the file in several transactions; others may come between.
+    async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what stores a file, whose mentions are linked then, also where nobody waits for it
+        any more."""
 
-        They are taken to their end, also where nobody waits for it any more.
-
-        Returns:
-            What the last step yielded.
-        """
-
-        async def take() -> int:
-            last = 0
-            while (value := await self.write(next, steps, None)) is not None:
-                last = value
+        async def take() -> _Result:
+            result = await self.write(function, *args)
             self.wake()
-            return last
-
-        return await asyncio.shield(take())
-
-    async def undo(self, number: int, reviewer: str) -> tuple[Step, list[str]] | None:
-        """Undo the last step of a reviewer in a project, as `changes.undo` does.
-
-        Many decisions are withdrawn in pieces, as `Service.add` stores them: a process that ends
-        between two leaves a step that can be undone again.
-        """
-
-        async def take() -> tuple[Step, list[str]] | None:
-            of = None
-            while True:
-                undone = await self.write(changes.undo, self.store, number, reviewer, of, PIECE)
-                if undone is None and of is not None:  # somebody else ended it: undo the one before
-                    of = None
-                    continue
-                if undone is None or undone[0].undone:
-                    return undone
-                of = undone[0].id
-                await self.decided()
+            return result
 
         return await asyncio.shield(take())
 
@@ -249,24 +209,11 @@ class Workbench:
             except Failure:  # what was marked is kept
                 self.wake()
 
-    async def _read_last(self) -> None:
-        """Read the project in which somebody decided last, since it will be opened first."""
-        with contextlib.suppress(LinkerError):  # whoever opens it is told what is wrong
-            if last := await self.read(rows.last):
-                await self.ask(last.id, lambda queue, _: queue.columns)
-
     async def _link_all(self) -> None:
         """Link what waits in projects, a little of each in turn."""
-        with contextlib.suppress(Failure, LinkerError):
-            for number in await self.read(rows.leftovers):
-                await self.write_all(rows.deleted(self.store, number))
-        asyncio.get_running_loop().call_later(rows.SILENT.total_seconds() + 1, self._work.set)
         while True:
             await self._work.wait()
             self._work.clear()
-            with contextlib.suppress(Failure, LinkerError):
-                for source in await self.read(rows.unfinished):
-                    await self.write_all(rows.removed(self.store, source))
             waiting = [project.id for project in await self.read(rows.projects)]
             while waiting:
                 waiting = [number for number in waiting if await self._link_some(number)]
@@ -288,20 +235,24 @@ class Workbench:
     async def _link_next(self, number: int) -> bool:
         model, origin = self._service.model, self.origin
 
-        def read(connection: sqlite3.Connection) -> tuple[list[StoredDocument], Batch | None]:
+        def read(
+            connection: sqlite3.Connection,
+        ) -> tuple[str, list[StoredDocument], Batch | None]:
             project = rows.project(connection, number)
             if project.origin != origin:
-                return [], None
+                return "", [], None
             documents = rows.unsearched(connection, number, _DOCUMENTS)
-            return documents, None if documents else linking.pending(connection, project)
+            batch = None if documents else linking.pending(connection, project)
+            return project.type, documents, batch
 
-        documents, batch = await self.read(read)
+        kind, documents, batch = await self.read(read)
         if documents:
-            kept = [await self._service.find(linking.search, model.annotator, d) for d in documents]
+            find, annotator = self._service.find, model.annotator
+            found = [await find(linking.search, annotator, d, kind) for d in documents]
 
             def write() -> None:
                 with self.store.transaction() as connection:
-                    linking.keep_found(connection, number, documents, kept)
+                    rows.keep_found(connection, number, found)
 
             await self.write(write)
         elif batch:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from linker import Document, Linker, Mention, Selection
 from linker.decisions.applying import Decided, Ruling
-from linker.decisions.store import Changes, DecisionStore
+from linker.decisions.records import conflicts
+from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions
@@ -295,28 +296,20 @@ def test_what_came_to_a_file_is_taken_up_as_if_all_was_read_anew(
 ) -> None:
     path = tmp_path_factory.mktemp("decisions") / "d.db"
     with DecisionStore(path) as writer, DecisionStore(path) as reader:
-        decided = first = Decided([], linker).after(reader.since((0, 0)))
+        decided = first = Decided([], linker)
         for what, is_read in zip(written, read, strict=False):
             if isinstance(what, int):
                 writer.withdraw([what])
             else:
                 writer.add(what)
             if is_read:
-                decided = decided.after(reader.since(decided.seen))
-        decided = decided.after(reader.since(decided.seen))
+                decided = decided.after(reader)
+        decided = decided.after(reader)
         anew = Decided([p.decision for p in reader.history() if not p.withdrawn], linker)
         assert decided.places == anew.places
         assert decided.unknown == anew.unknown
         assert decided.conflicts == anew.conflicts
-        assert sum(decided.seen) == reader.version
         assert first.places == {}
-
-
-def test_what_is_withdrawn_while_it_is_read_is_gone(linker: Linker) -> None:
-    known, new = Decision("gout", ATAXIA, id=1), Decision("gout", BREAST, id=2)
-    withdrawn = [Decision("gout", "", id=2)]
-    decided = Decided([known], linker).after(Changes([new], withdrawn, (2, 1)))
-    assert decided.on("gout", "") == [known]
 
 
 def test_what_a_text_is_called_everywhere_is_its_long_form(linker: Linker) -> None:
@@ -335,12 +328,15 @@ def test_what_was_replaced_does_not_come_back_where_its_successor_is_unknown(
     assert (decided.places, decided.unknown) == ({}, [gone])
 
 
-def test_lists_of_places_without_changes_stay_the_same(linker: Linker) -> None:
-    first = Decided([Decision("gout", ATAXIA, id=1), Decision("ataxia", ATAXIA, id=2)], linker)
-    changes = Changes([Decision("gout", BREAST, id=3)], [], (3, 0))
-    second = first.after(changes)
-    assert second.places["ataxia", ""] is first.places["ataxia", ""]
-    assert second.places["gout", ""] == [changes.decisions[0]]
+def test_only_places_that_something_came_to_are_touched(linker: Linker, tmp_path: Path) -> None:
+    with DecisionStore(tmp_path / "d.db") as store:
+        store.add([Decision("gout", ATAXIA), Decision("ataxia", ATAXIA)])
+        first = Decided([], linker).after(store)
+        assert first.after(store) is first
+        added = store.add([Decision("Gout", BREAST)])
+        second = first.after(store)
+    assert second.touched(first) == {("gout", "")}
+    assert second.places["gout", ""] == added
 
 
 def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
@@ -429,3 +425,20 @@ def test_a_decision_settles_those_of_its_place(linker: Linker) -> None:
     here = replace(ann, scope="7")  # the nearest place counts
     in_document = Document("7", (Passage("breast cancer", 0),), (Mention("breast cancer"),))
     assert ids(answer(linker, in_document, settled, here))[0][0] == OVARIAN
+
+
+def test_the_command_and_the_service_see_the_same_conflicts(linker: Linker, tmp_path: Path) -> None:
+    """One form of mentions tells both which are equal, with a model and without."""
+    said = [
+        Decision("ataxia telangiectasia (AT)", BREAST, reviewer="ann"),
+        Decision("Ataxia telangiectasia", ATAXIA, reviewer="bob"),
+        Decision("A-T (ataxia)", BREAST, scope="7", reviewer="ann"),
+        Decision("A-T", ATAXIA, scope="7", reviewer="bob"),
+        Decision("Sjögren's", BREAST, reviewer="ann"),
+        Decision("sjogren s", ATAXIA, reviewer="bob"),
+    ]
+    with DecisionStore(tmp_path / "d.db") as store:
+        added = store.add(said)
+        without_model = conflicts(store.list())
+        with_model = Decided.checked(store, linker).conflicts
+    assert with_model == without_model == [added[:2], added[4:]]

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker.decisions import exchange, log, steps
-from linker.decisions.steps import Step, add_step
-from linker.decisions.store import DecisionStore
+from linker.decisions import exchange, log
+from linker.decisions.store import DecisionStore, Step, add_step, undo
 from linker.errors import InputError, Skip
 from linker.ids import parse_gold
 from linker.readers import mentions, tsv
@@ -164,7 +163,7 @@ def test_the_log_says_who_did_what_when(tmp_path: Path) -> None:
         with store.transaction() as connection:
             number = add_step(connection, Step("wrote a note", "bob", time=early))
             connection.execute("INSERT INTO remarks VALUES (1, ?, 'm', 'note', 'Why?')", (number,))
-            steps.undo(connection, None, "bob")
+            undo(connection, None, "bob")
         file = io.StringIO()
         log.write(store, file)
     header, *rows = [line.split("\t") for line in file.getvalue().splitlines()]

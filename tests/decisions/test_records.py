@@ -148,7 +148,7 @@ def test_what_was_accepted_in_bulk_counts_where_nobody_looked(said: Decision, co
 
 def test_scopes_and_forms_are_apart() -> None:
     decisions = [Decision("M", "A"), Decision("m", "B"), Decision("m", "C", scope="1")]
-    assert in_force(decisions, str.lower) == {("m", ""): decisions[1:2], ("m", "1"): decisions[2:]}
+    assert in_force(decisions) == {("m", ""): decisions[1:2], ("m", "1"): decisions[2:]}
 
 
 DECISIONS = st.builds(
@@ -194,7 +194,7 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
     assert places.get(("m", ""), []) == kept
     disputed = any(contradict(one, other) for one in kept for other in kept)
     assert disagree(kept) == disputed
-    assert conflicts(places) == ([kept] if disputed else [])
+    assert conflicts(decisions) == ([kept] if disputed else [])
 
 
 @given(st.lists(DECISIONS | REJECTIONS), st.integers(0, 9))
@@ -300,4 +300,4 @@ def test_rejections_of_ids_that_join_are_compared(odd: Dictionary) -> None:
     assert [*in_force([taken, rejected]).values()] == [[rejected]]
     assert [*in_force([rejected, taken]).values()] == [[taken]]
     of_another = identified(Decision("m", "C81,3", accepted=False, reviewer="b"), odd)
-    assert len(conflicts(in_force([taken, of_another]))) == 1
+    assert len(conflicts([taken, of_another])) == 1

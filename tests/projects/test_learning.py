@@ -8,8 +8,7 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.decisions.applying import Decided
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.evaluation.protocols import Outcome
 from linker.projects import marks, sources
@@ -151,11 +150,11 @@ def test_documents_teach_what_was_decided_in_them_and_where_mentions_are(
         Decision("AT", "MESH:D001943", scope="9"),
     ]
     with DecisionStore(tmp_path / "decisions.sqlite") as kept:
-        assert [*created(kept, "a", content, {"type": "Disease"}, "Ada", Origin("", ""))][-1] == 1
+        assert created(kept, "a", content, "Disease", "Ada", Origin("", "")) == 1
         decided = Decided(kept.add(here), linker)
         with kept.transaction() as connection:
             seven = document(connection, 1, 1).document
-            version = marks.version_of(connection, 1, 1, seven)
+            version = marks.version_of(connection, 1, 1)
             added = Mark("add", None, Place(((0, 21),), "Disease"))
             marks.add(connection, Step("", "Ada", 1), 1, seven, [added, Mark("done")], version)
         with kept.reading() as connection:

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker import LinkerError
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.ids import parse_gold
 from linker.projects import marks
 from linker.projects.marks import Mark, Place
@@ -54,14 +53,14 @@ class Project:
 
     def version(self) -> str:
         with self.store.transaction() as connection:
-            return marks.version_of(connection, 1, self.number, DOCUMENT)
+            return marks.version_of(connection, 1, self.number)
 
-    def mark(self, *given: Mark, version: str | None = None, document: Document = DOCUMENT) -> int:
+    def mark(self, *given: Mark, version: str | None = None) -> int:
         version = version or self.version()
         with self.store.transaction() as connection:
             step = Step("", "Ada", project=1)
-            number = marks.add(connection, step, self.number, document, given, version)
-            marks.refresh(connection, 1, self.number, document)
+            number = marks.add(connection, step, self.number, DOCUMENT, given, version)
+            marks.refresh(connection, 1, self.number, DOCUMENT)
             return number
 
     def undo(self, step: int) -> None:
@@ -196,23 +195,15 @@ def test_what_was_changed_meanwhile_is_not_marked(project: Project) -> None:
         project.mark(add((9, 15)), version=version)
     project.undo(step)
     assert project.version() not in (version, after)  # who saw the mark does not see it any more
-    other = Document("7", (Passage(TEXT.upper()),))
-    with pytest.raises(marks.Outdated):
-        project.mark(add((9, 15)), document=other)
 
 
-def test_a_mark_whose_text_changed_or_whose_ground_is_gone_does_not_count(
-    project: Project,
-) -> None:
+def test_a_mark_whose_ground_is_gone_does_not_count(project: Project) -> None:
     first = project.mark(add((37, 41)))
     project.mark(Mark("change", place((37, 41)), place((34, 41))))
     project.mark(Mark("delete", PLACE_OF_GOUT))
     assert shown(project.now()) == [("breast or ovarian cancer", "Disease"), ("No gout", "Disease")]
     project.undo(first)
     assert shown(project.now()) == [("breast or ovarian cancer", "Disease")]
-    made = project.marks()
-    anew = Document("7", (Passage("Gone and breast or ovarian cancer"),), (GOUT,))
-    assert marks.marked(anew, made) is anew  # "Gout" stands there no more
 
 
 def test_a_document_is_done_when_it_was_said_last(project: Project) -> None:

@@ -1,4 +1,4 @@
-"""The queue of a project: taken up in pieces, it is what one that is made anew is."""
+"""The queue of a project: where changes were taken up, it is what one that is made anew is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker
 from linker.decisions.applying import Decided
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
-from linker.projects import changes, linking, queue, sources
+from linker.decisions.store import DecisionStore, Step
+from linker.projects import changes, linking, sources
 from linker.projects import store as rows
-from linker.projects.filtering import Filter
+from linker.projects.groups import Filter
 from linker.projects.queue import Queue
 from linker.projects.store import Origin
 from linker.training.pipeline import train
@@ -45,7 +44,7 @@ class Reviewed:
     def __init__(self, store: DecisionStore, linker: Linker, content: bytes, name: str) -> None:
         self.store, self.linker = store, linker
         file = sources.read(content, name, "name" if name.endswith("tsv") else None, None, 1_000)
-        *_, self.number = rows.created(store, name, file, {}, "Ada", Origin("", ""))
+        self.number = rows.created(store, name, file, "", "Ada", Origin("", ""))
         self.decided, self.added = Decided([], linker), 0
         with store.reading() as connection:
             self.project = rows.project(connection, self.number)
@@ -62,10 +61,11 @@ class Reviewed:
             with self.store.transaction() as connection:
                 linking.keep(connection, self.project, linking.answered(batch, linked, self.linker))
 
-    def refresh(self, some: Queue) -> bool:
-        self.decided = self.decided.after(self.store.since(self.decided.seen))
+    def refresh(self, some: Queue, *, is_hurried: bool = False) -> Queue:
+        self.decided = self.decided.after(self.store)
         with self.store.reading() as connection:
-            return some.refresh(connection, self.decided)
+            some.refresh(connection, self.decided, is_hurried=is_hurried)
+        return some
 
     def do(self, what: str, place: int, reviewer: str) -> None:
         """Do something about a row of the queue as it is, which may not have all."""
@@ -73,16 +73,15 @@ class Reviewed:
         step = Step(what, reviewer, self.number)
         if what == "undo":
             changes.undo(self.store, self.number, reviewer)
-        elif what == "refresh":
-            self.refresh(self.queue)
-            self.queue.summary()  # makes the columns
+        elif what in ("refresh", "hurry"):
+            self.refresh(self.queue, is_hurried=what == "hurry").page(Filter())
         elif what == "more":
             kind = self.project.kind
             name, column = ("9.tsv", "name") if kind == "table" else ("9.txt", None)
             content = MORE[kind].format(self.added).encode()
             self.added += 1
             file = sources.read(content, name, column, None, 1_000)
-            list(rows.added(self.store, self.number, file))
+            rows.added(self.store, self.number, file)
             self.link()
         elif what == "at once":
             wanted = self.queue.acceptable(Filter())
@@ -111,55 +110,30 @@ def seen(some: Queue) -> dict[str, Any]:
     acceptable = [row.key for row in some.acceptable(Filter(above=0.1))]
     said = {"pages": pages, "found": found, "acceptable": acceptable, **some.summary()}
     said |= some.disagreements()
-    return said | {"version": 0, "said": sorted(d.id or 0 for of in some.said() for d in of)}
+    return said | {"version": 0}
 
 
-ACTIONS = ("accept", "reject", "none", "here", "as written", "at once", "undo", "more", "refresh")
+ACTIONS = (
+    *("accept", "reject", "none", "here", "as written", "at once", "undo", "more"),
+    *("refresh", "hurry"),
+)
 actions = st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9), st.sampled_from(["Ada", "Bob"]))
-
-
-@pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "_SOME", 1)
 
 
 @pytest.mark.parametrize(("content", "name"), [(TABLE, "a.tsv"), (TEXTS.encode(), "a.txt")])
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(done=[("refresh", 0, "Ada")] * 6 + [("more", 0, "Ada")])  # a row that grows
 @given(done=st.lists(actions, max_size=8))
-def test_in_pieces_it_is_as_one_made_anew(
-    pieces: None, tmp_path_factory: Any, linker: Linker, content: bytes, name: str, done: list[Any]
+def test_it_is_as_one_made_anew(
+    tmp_path_factory: Any, linker: Linker, content: bytes, name: str, done: list[Any]
 ) -> None:
     with DecisionStore(tmp_path_factory.mktemp("queue") / "decisions.sqlite") as store:
         reviewed = Reviewed(store, linker, content, name)
         for action in done:
             reviewed.do(*action)
-        calls = 1
-        while not reviewed.refresh(reviewed.queue):
-            calls += 1
-        anew = Queue(reviewed.project, linker)
-        while not reviewed.refresh(anew):
-            pass
+        reviewed.refresh(reviewed.queue)
+        anew = reviewed.refresh(Queue(reviewed.project, linker))
         assert seen(reviewed.queue) == seen(anew)
-
-
-def test_forms_that_are_asked_for_come_first(pieces: None, tmp_path: Path, linker: Linker) -> None:
-    with DecisionStore(tmp_path / "decisions.sqlite") as store:
-        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
-        while not reviewed.refresh(reviewed.queue):
-            pass
-        names = {row.group.mention for row in reviewed.queue.rows()}
-        assert names == {"ataxia", "gout", "breast cancer", "zzzz"}
-        store.add([Decision(name, "MESH:D001943") for name in sorted(names)])
-        reviewed.decided = reviewed.decided.after(store.since(reviewed.decided.seen))
-        (last,) = (row.group.form for row in reviewed.queue.rows() if row.group.mention == "zzzz")
-        number = reviewed.queue.number
-        with store.reading() as connection:
-            assert not reviewed.queue.refresh(connection, reviewed.decided, [last])
-        states = {row.group.mention: row.state for row in reviewed.queue.rows()}
-        assert states["zzzz"] == "accepted"
-        assert list(states.values()).count("model") == 2
-        assert reviewed.queue.number > number
 
 
 def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Linker) -> None:
@@ -167,9 +141,9 @@ def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Link
         reviewed = Reviewed(store, linker, TABLE, "a.tsv")
         before = reviewed.decided
         store.add([Decision("gout", "MESH:D001943")])
-        assert reviewed.refresh(reviewed.queue)
+        reviewed.refresh(reviewed.queue)
         with store.reading() as connection:
-            assert reviewed.queue.refresh(connection, before)
+            reviewed.queue.refresh(connection, before)
         assert reviewed.queue.summary()["decided"] == 1
 
 
@@ -177,30 +151,11 @@ def test_reviewers_agree_on_mentions_that_come_later(tmp_path: Path, linker: Lin
     with DecisionStore(tmp_path / "decisions.sqlite") as store:
         reviewed = Reviewed(store, linker, b"name\nataxia\n", "a.tsv")
         store.add([Decision("gout", "MESH:D006073", reviewer=name) for name in ("Ada", "Bob")])
-        assert reviewed.refresh(reviewed.queue)
+        reviewed.refresh(reviewed.queue)
         assert reviewed.queue.agreement.both == 0
         reviewed.do("more", 0, "Ada")  # has gout, too
-        assert reviewed.refresh(reviewed.queue)
+        reviewed.refresh(reviewed.queue)
         assert reviewed.queue.agreement.both == 1
-
-
-def test_mentions_of_a_file_that_is_removed_are_gone(tmp_path: Path, linker: Linker) -> None:
-    with DecisionStore(tmp_path / "decisions.sqlite") as store:
-        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
-        assert reviewed.refresh(reviewed.queue)
-        count = reviewed.queue.summary()["mentions"]
-        file = sources.read(b"name\ngout\nnew one\n", "b.tsv", "name", None, 1_000)
-        going = rows.added(store, reviewed.number, file)
-        next(going), next(going)  # its mentions are there, and it is not whole
-        reviewed.link()
-        assert reviewed.refresh(reviewed.queue)
-        assert reviewed.queue.summary()["mentions"] == count + 2
-        with store.reading() as connection:
-            ((source,),) = connection.execute("SELECT max(id) FROM sources")
-        list(rows.removed(store, source))
-        store.add([Decision("gout", "MESH:D001260")])
-        assert reviewed.refresh(reviewed.queue)
-        assert reviewed.queue.summary()["mentions"] == count
 
 
 def test_what_is_denied_is_left_for_a_look(
@@ -211,9 +166,7 @@ def test_what_is_denied_is_left_for_a_look(
     table = b"name\ngout\nno gout\nasthma?\nbreast cancer\n"
     with DecisionStore(tmp_path / "d.sqlite") as store:
         some = Reviewed(store, linker, table, "a.tsv")
-        while not some.refresh(some.queue):
-            pass
-        there = some.queue
+        there = some.refresh(some.queue)
         rows = {row["mention"]: row for row in there.page(Filter(), "document")["rows"]}
         assert {text: row["assertion"] for text, row in rows.items()} == {
             "gout": "present",

@@ -1,15 +1,15 @@
-"""Files of projects: those that come at the same time, and those that are not stored to their end."""
+"""The rows of projects in the file of decisions."""
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from linker.decisions.steps import Step
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.projects import sources
 from linker.projects import store as rows
@@ -41,90 +41,67 @@ def mentions(store: DecisionStore) -> int:
         return int(connection.execute("SELECT count(*) FROM mentions").fetchone()[0])
 
 
-def test_files_that_come_at_the_same_time_are_both_there(store: DecisionStore) -> None:
-    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
-    one, other = rows.added(store, 1, texts(100)), rows.added(store, 1, texts(200))
-    next(one), next(other)
-    list(other)
-    list(one)
+def test_a_further_file_is_there_once(store: DecisionStore) -> None:
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))
+    rows.added(store, 1, texts(100))
     found = documents(store)
-    assert [number for number, _ in found] == list(range(1, 122))
-    expected = {"1", *map(str, range(100, 160)), *map(str, range(200, 260))}
-    assert {name for _, name in found} == expected
-    assert mentions(store) == 121
-
-
-def test_a_file_that_comes_twice_at_the_same_time_is_there_once(store: DecisionStore) -> None:
-    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
-    one, other = rows.added(store, 1, texts(100)), rows.added(store, 1, texts(100))
-    next(one), next(other)
-    list(other)
+    assert found == [(1, "1"), *enumerate(map(str, range(100, 160)), 2)]
     with pytest.raises(Taken, match=r"100.txt: is in the project already, as 100.txt"):
-        list(one)
-    assert (len(documents(store)), mentions(store)) == (61, 61)
+        rows.added(store, 1, texts(100))
+    assert (documents(store), mentions(store)) == (found, 61)
 
 
-def test_a_file_that_was_removed_is_not_stored_further(store: DecisionStore) -> None:
-    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
-    going = rows.added(store, 1, texts(100))
-    next(going), next(going)
+def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: DecisionStore) -> None:
+    for name in ("p", "q"):
+        rows.created(store, name, texts(1, 2), "", "ann", Origin("", ""))
+    store.add([Decision("x", "A")], Step("said", "ann", 1))
+    rows.deleted(store, 1)
+    tables = ("projects", "sources", "documents", "mentions", "decisions", "steps")
     with store.reading() as connection:
-        (whole,) = rows.sources(connection, 1)
-    list(rows.removed(store, whole.id + 1))
-    with pytest.raises(rows.Missing, match="was removed while it was stored"):
-        list(going)
-    assert mentions(store) == 1
+        counts = [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
+        assert [project.name for project in rows.projects(connection)] == ["q"]
+    assert counts == [1, 1, 2, 2, 1, 1]
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))  # its name is free again
 
 
-def test_a_file_that_was_not_stored_to_its_end_is_removed(
-    store: DecisionStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
-    going = rows.added(store, 1, texts(100))
-    while mentions(store) == 1:
-        next(going)
-    going.close()
-    with store.reading() as connection:
-        assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
-        assert rows.unfinished(connection) == []  # it may be going on
-        monkeypatch.setattr(rows, "SILENT", timedelta(seconds=-1))
-        (source,) = rows.unfinished(connection)
-    list(rows.removed(store, source))
-    assert (documents(store), mentions(store)) == ([(1, "1")], 1)
-    list(rows.added(store, 1, texts(100)))  # which is not there already
-    assert len(documents(store)) == 61
-    with store.reading() as connection:
-        assert rows.unfinished(connection) == []
-
-
-def test_the_last_project_is_that_in_which_somebody_decided(store: DecisionStore) -> None:
-    def last() -> str | None:
+def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -> None:
+    """Files of schema 3 held the time in the place of the content until it was whole."""
+    path = tmp_path / "3.sqlite"
+    with DecisionStore(path) as store:
+        for name in ("whole", "half", "hidden"):
+            rows.created(store, name, texts(1, 2), "", "ann", Origin("", ""))
+        store.add([Decision("x (AB)", "A")], Step("said", "ann", 3))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "UPDATE sources SET content = CAST('2026-01-01' AS BLOB) WHERE project = 2;"
+            "UPDATE projects SET created = '', name = char(10) WHERE id = 3;"
+            "UPDATE mentions SET form = '';"
+            "DROP INDEX decisions_by_form; ALTER TABLE decisions DROP COLUMN form;"
+            "PRAGMA user_version = 3;"
+        )
+    with DecisionStore(path) as store:
         with store.reading() as connection:
-            project = rows.last(connection)
-        return project and project.name
-
-    assert last() is None
-    for name in ("a", "b", "c"):
-        list(rows.created(store, name, texts(1, 1), {}, "ann", Origin("", "")))
-    assert last() == "c"
-    store.add([Decision("x", "A")], Step("said", "ann", 2))
-    assert last() == "b"
+            assert [project.name for project in rows.projects(connection)] == ["whole", "half"]
+            assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
+            assert rows.sources(connection, 2) == []
+            forms = connection.execute("SELECT DISTINCT project, form FROM mentions").fetchall()
+        assert forms == [(1, "gout")]
+        assert [decision.mention for decision in store.list(mention="X AB")] == ["x (AB)"]
 
 
 def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
-    list(rows.created(store, "p", texts(1, 1), {}, "ann", Origin("", "")))
+    rows.created(store, "p", texts(1, 1), "", "ann", Origin("", ""))
     with store.transaction() as connection:
         ((pages,),) = connection.execute("PRAGMA page_count")
     store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
-    going = rows.added(store, 1, texts(100, 400))
     with pytest.raises(LinkerError, match="there is no space left where it is; free some"):
-        list(going)
+        rows.added(store, 1, texts(100, 400))
     with pytest.raises(LinkerError, match="there is no space left"):
         store.add([Decision("x" * 400, "A")] * 50, Step("said", "ann", 1))
     with store.reading() as connection:
         assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
     assert store.list() == []
     store._writer.execute("PRAGMA max_page_count = 1000000")
-    list(rows.added(store, 1, texts(100)))
+    rows.added(store, 1, texts(100))
     store.add([Decision("x", "A")], Step("said", "ann", 1))
-    assert (len(store.list()), len(store.steps())) == (1, 1)
+    assert (len(store.list()), mentions(store)) == (1, 61)

@@ -13,12 +13,9 @@ from typing import Any
 
 import pytest
 
-from linker import LinkerError
 from linker.decisions import applying
 from linker.outputs import bioc, jsonl, pubtator, sssom
 from linker.projects import exporting
-from linker.projects import queue as projects_queue
-from linker.projects import store as projects_store
 from linker.service import state, workbench
 
 from .conftest import Start
@@ -236,13 +233,9 @@ def test_a_workbook_that_packs_well_goes_out_again(client: Any) -> None:
     assert openpyxl.load_workbook(io.BytesIO(exported.content)).active.max_row == 3_001
 
 
-def test_the_first_request_to_a_new_process_may_be_a_decision(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> None:
     project = create(start(), TABLE)["id"]
     client = start()
-    monkeypatch.setattr(projects_queue, "_SOME", 1)
-    monkeypatch.setattr(workbench, "_BREATH", 0)
     with client.service.store.reading() as connection:
         (key,) = connection.execute("SELECT max(id) FROM mentions").fetchone()
     assert decide(client, project, str(key), None)["summary"]["decided"] == 1
@@ -252,7 +245,6 @@ def test_many_decisions_are_one_step_in_pieces(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "PIECE", 2)
-    monkeypatch.setattr(workbench, "PIECE", 2)
     project = create(client, TABLE)["id"]
     rows = queue(client, project, sort="document")["rows"]
     said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
@@ -409,30 +401,6 @@ def export(client: Any, number: int, form: str = "own") -> Any:
     return answer
 
 
-def test_a_project_is_deleted_where_only_the_first_step_has_space(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = start()
-    project = create(client, TABLE)["id"]
-
-    def full(*_: Any) -> Any:
-        raise LinkerError("there is no space left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(projects_store, "_deleted", full)
-        assert client.delete(f"/projects/{project}").json() == {"deleted": True}
-    assert client.get("/projects").json() == {"projects": []}
-    with client.service.store.reading() as connection:
-        assert list(connection.execute("SELECT count(*) FROM mentions")) != [(0,)]
-    later = start()  # a start, at which the rest goes
-    for _ in range(200):
-        with later.service.store.reading() as connection:
-            if list(connection.execute("SELECT count(*) FROM sources")) == [(0,)]:
-                return
-        time.sleep(0.02)
-    raise AssertionError("its file is still there")
-
-
 def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> None:
     came = "﻿mention;ward\r\nA-T;Köln\r\n;2\r\nbreast cancer;3\r\n"
     project = create(client, came, "wards.csv")["id"]
@@ -497,7 +465,6 @@ def test_answers_are_written_as_they_are_read(
 
     prediction = exporting.Exporter._prediction
     monkeypatch.setattr(exporting.Exporter, "_prediction", made)
-    monkeypatch.setattr(exporting, "_SOME", 2)
     for module, name in (
         (bioc, "_annotation"),
         (pubtator, "_annotation"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linker.projects.next import order
+from linker.projects.documents import in_order_of_worth as order
 
 
 def test_a_form_counts_in_all_documents_once() -> None:
