@@ -3,7 +3,6 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { completeIn } from "./learning.js";
 import { Marking, isSame } from "./marking.js";
 import { drawAnew, rangeOf } from "./places.js";
 import { isUndecided } from "./queue.js";
@@ -390,8 +389,7 @@ export class DocumentView {
     const selected = this.mentions[this.current];
     return attempt(async () => {
       try {
-        const said = await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
-        if (said && checked) announce(`${words} ${completeIn(await getJson("training"))}`);
+        await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
       } finally {
         this.done.checked = this.document.done;
         this.done.focus();
