@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 from linker.errors import LinkerError, shorten
 from linker.service import (
     callers,
-    concepts,
     decisions,
     errors,
     fhir,
@@ -88,7 +87,7 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     if workbench:
         ours += [room.router(service, workbench) for room in (projects, learning)]
         ours.append(marks.router(workbench))
-    ours += [room.router(service) for room in (linking, uploads, concepts, decisions)]
+    ours += [room.router(service) for room in (linking, uploads, decisions)]
     for routes in (*ours, _router(service)):
         app.include_router(routes, dependencies=[Depends(_check_query)])
     for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
