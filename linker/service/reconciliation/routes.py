@@ -219,9 +219,11 @@ def _suggested(
         return _page(_starting(PROPERTIES.values(), prefix), cursor, lambda entry: entry.described)
     hits = _found(vocabulary, prefix, linked)
     if what == "type":
-        branches = (vocabulary.branch(h.row) for h in hits if vocabulary.children(h.row))
+        above = (hit.row for hit in hits if vocabulary.near(hit.row, "children"))
         offered = _starting(vocabulary.types.values(), prefix)
-        return _page(chain(offered, branches), cursor, lambda entry: entry.described)
+        return _page(
+            chain(offered, map(vocabulary.branch, above)), cursor, lambda entry: entry.described
+        )
     return _page(hits, cursor, partial(_entity, vocabulary))
 
 
