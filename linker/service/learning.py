@@ -25,9 +25,8 @@ from linker.decisions.exchange import taught
 from linker.errors import LinkerError
 from linker.files import replacing
 from linker.jobs.linking import model_hash
-from linker.service.callers import ReviewerName
 from linker.service.errors import ERRORS, Failure
-from linker.service.schemas import Body
+from linker.service.reviewing import Reviewed
 from linker.service.state import Service, aside
 from linker.service.workbench import Workbench
 
@@ -35,12 +34,6 @@ _POLITE = 10  # by how much a training gives way to those who link
 _NONE = {"state": "none"}
 
 State = dict[str, Any]
-
-
-class Start(Body):
-    """Who wants a training."""
-
-    reviewer: ReviewerName
 
 
 def router(service: Service, workbench: Workbench) -> APIRouter:
@@ -62,7 +55,7 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
         return {**training.state, "learnable": count}
 
     @routes.post("", status_code=201)
-    async def start(body: Start) -> State:
+    async def start(body: Reviewed) -> State:
         """Let the model learn the decisions in force, beside the one that answers."""
         await asyncio.shield(training.start(body.reviewer))  # also where the client leaves
         return await state()

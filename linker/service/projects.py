@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
@@ -26,7 +26,6 @@ from linker.projects.filtering import Sort
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.reviewed import Reviewed
 from linker.projects.store import Project
-from linker.service import reviewing
 from linker.service.callers import ReviewerName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.reviewing import Number, WantedRows
@@ -51,9 +50,8 @@ class WantedPage(WantedRows):
 def router(service: Service, workbench: Workbench) -> APIRouter:
     """The routes of projects."""
     routes = APIRouter(prefix="/projects", tags=["projects"], responses=ERRORS)
-    for add in (_add_files, _add_queue):
-        add(routes, service, workbench)
-    reviewing.add_to(routes, service, workbench)
+    _add_files(routes, service, workbench)
+    _add_queue(routes, service, workbench)
     return routes
 
 
@@ -80,9 +78,9 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         if said is not None:
             store, step = workbench.store, reviewed.step_of(number, file.name, reviewer)
             async with workbench.importing:
-                new = await workbench.write(exchange.new_in, store, said.decisions)
+                new = await service.write(exchange.new_in, store, said.decisions)
                 added = await service.add(store, new, step) if new else []
-                remarked = await workbench.write(reviewed.remark, store, step, added, said)
+                remarked = await service.write(reviewed.remark, store, step, added, said)
             of_file["imported"] = len(added)
             of_file["notes"] += reviewed.told(said, len(added), remarked)
         return await workbench.summary(number) | of_file
@@ -167,7 +165,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         number: Number, name: Annotated[str, Query(max_length=_LONGEST_NAME, pattern=r"\S")]
     ) -> dict[str, Any]:
         """Give a project another name."""
-        await workbench.write(rows.renamed, workbench.store, number, name.strip())
+        await service.write(rows.renamed, workbench.store, number, name.strip())
         return await workbench.summary(number)
 
     @routes.delete("/{number}")
@@ -175,7 +173,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         """Delete a project; what was decided in it stays."""
         await workbench.read(lambda connection: rows.project(connection, number))
         deleting = rows.deleted(workbench.store, number)
-        await workbench.write(next, deleting)
+        await service.write(next, deleting)
         with contextlib.suppress(Failure):  # nobody sees the rest, which goes at a later start
             await workbench.write_all(deleting)
         return {"deleted": True}
@@ -184,7 +182,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     async def relink(number: Number) -> dict[str, Any]:
         """Link a project anew, by the model of the service; decisions stay."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        await workbench.write(rows.renewed, workbench.store, number, workbench.origin)
+        await service.write(rows.renewed, workbench.store, number, workbench.origin)
         workbench.wake()
         return await workbench.summary(number)
 
@@ -254,31 +252,29 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         """
         decided, linker = await workbench.decided(), service.linker
         snapshot = await workbench.ask(number, lambda queue, _: Snapshot.of(queue))
-        with contextlib.ExitStack() as stack:
-            file = stack.enter_context(tempfile.TemporaryFile())
 
-            def write() -> Export:
-                with workbench.store.reading() as connection:
-                    exporter = Exporter(snapshot, connection, workbench.store, decided, linker)
-                    exporter.write(exported := exporter.described(form), file)
-                file.seek(0)
-                return exported
+        def write() -> tuple[Export, IO[bytes]]:
+            with workbench.store.reading() as connection:
+                exporter = Exporter(snapshot, connection, workbench.store, decided, linker)
+                exported = exporter.described(form)
+                file = tempfile.TemporaryFile()  # noqa: SIM115 - which is closed when it was sent
+                exporter.write(exported, file)
+            file.seek(0)
+            return exported, file
 
-            exported = await asyncio.to_thread(write)
-            sent = _blocks(file, stack.pop_all())
+        exported, file = await asyncio.to_thread(write)
         media = exported.media_type
         headers = {
             "Content-Type": f"{media}; charset={exported.encoding}" if exported.encoding else media,
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(exported.name)}",
         }
-        return StreamingResponse(sent, headers=headers)
 
+        def sent() -> Iterator[bytes]:
+            with file:
+                while block := file.read(_BLOCK):
+                    yield block
 
-def _blocks(file: IO[bytes], opened: contextlib.ExitStack) -> Iterator[bytes]:
-    """Yield the bytes of a file, which is closed at the end."""
-    with opened:
-        while block := file.read(_BLOCK):
-            yield block
+        return StreamingResponse(sent(), headers=headers)
 
 
 def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:

@@ -22,9 +22,8 @@ from linker.errors import LinkerError
 from linker.projects import changes, linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
-from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
-from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
+from linker.projects.store import Missing, Origin, Project, StoredDocument
 from linker.service.errors import Failure
 from linker.service.state import PIECE, Model, Service
 
@@ -173,19 +172,6 @@ class Workbench:
 
         return await asyncio.to_thread(call)
 
-    async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what writes the file.
-
-        Raises:
-            Failure: it cannot be written; 503, since nothing is wrong with the request.
-        """
-        try:
-            return await self._service.write(function, *args)
-        except (Missing, Taken, Outdated, Unfit):
-            raise
-        except LinkerError as error:
-            raise Failure(503, str(error)) from None
-
     async def write_all(self, steps: Iterator[int]) -> int:
         """Take all steps of what writes the file in several transactions; others may come between.
 
@@ -197,7 +183,7 @@ class Workbench:
 
         async def take() -> int:
             last = 0
-            while (value := await self.write(next, steps, None)) is not None:
+            while (value := await self._service.write(next, steps, None)) is not None:
                 last = value
             self.wake()
             return last
@@ -214,7 +200,8 @@ class Workbench:
         async def take() -> tuple[Step, list[str]] | None:
             of = None
             while True:
-                undone = await self.write(changes.undo, self.store, number, reviewer, of, PIECE)
+                asked = self.store, number, reviewer, of, PIECE
+                undone = await self._service.write(changes.undo, *asked)
                 if undone is None and of is not None:  # somebody else ended it: undo the one before
                     of = None
                     continue
@@ -231,7 +218,7 @@ class Workbench:
         """Link the projects of the present dictionary anew, after the model has learnt."""
         for project in await self.read(rows.projects):
             if project.origin.release == self.origin.release:
-                await self.write(rows.renewed, self.store, project.id, self.origin)
+                await self._service.write(rows.renewed, self.store, project.id, self.origin)
         self.wake()
 
     async def link_document(self, number: int, document: int) -> None:
@@ -297,13 +284,13 @@ class Workbench:
 
         documents, batch = await self.read(read)
         if documents:
-            kept = [await self._service.find(linking.search, model.annotator, d) for d in documents]
+            kept = [await self._service.run(linking.search, model.annotator, d) for d in documents]
 
             def write() -> None:
                 with self.store.transaction() as connection:
                     linking.keep_found(connection, number, documents, kept)
 
-            await self.write(write)
+            await self._service.write(write)
         elif batch:
             await self._store_answers(batch, model, behind=True)
         return bool(documents or batch)
@@ -317,4 +304,4 @@ class Workbench:
             with self.store.transaction() as connection:
                 linking.keep(connection, batch.project, answers)
 
-        await self.write(write)
+        await self._service.write(write)

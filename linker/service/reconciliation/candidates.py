@@ -120,14 +120,15 @@ class Reconciliation:
         """What the linker is asked; nothing where only ids can answer."""
         if not self._text.strip() or len(self._text) > MENTION_LIMIT:
             return []
-        parts: list[Selection] = []
+        parts: list[Selection | None] = [None]
         if ANY not in self._types:
             types = [entry for entry in self._types if entry]
             branches = tuple(entry.id for entry in types if not entry.is_semantic)
             labels = tuple(entry.id for entry in types if entry.is_semantic)
-            parts = [part for part in (Selection(under=branches), Selection(types=labels)) if part]
+            selections = Selection(under=branches), Selection(types=labels)
+            parts = [part for part in selections if part] or parts
         k = max(self._query.k, 2)
-        return [Request(self._text, k, 0.0, within=within) for within in parts or [None]]
+        return [Request(self._text, k, 0.0, within=within) for within in parts]
 
     def result(self, linked: Sequence[Linked]) -> list[Json]:
         """The candidates, the best first.

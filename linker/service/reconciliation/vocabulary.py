@@ -159,13 +159,17 @@ _ALL = (
         *("types", "Types", "Branches and semantic types that it belongs to"),
         lambda v, row: [entry.name for entry in v.types_of(row)[1:]],  # without that of all
     ),
-    *(
-        Entry(way, way.title(), what, lambda v, row, way=way: v.near(row, way), True)
-        for way, what in (
-            ("parents", "The concepts directly above it"),
-            ("ancestors", "All concepts above it"),
-            ("children", "The concepts directly below it"),
-        )
+    Entry(
+        *("parents", "Parents", "The concepts directly above it"),
+        *(lambda v, row: v.near(row, "parents"), True),
+    ),
+    Entry(
+        *("ancestors", "Ancestors", "All concepts above it"),
+        *(lambda v, row: v.near(row, "ancestors"), True),
+    ),
+    Entry(
+        *("children", "Children", "The concepts directly below it"),
+        *(lambda v, row: v.near(row, "children"), True),
     ),
 )
 PROPERTIES: Mapping[str, Entry] = {entry.id: entry for entry in _ALL}
