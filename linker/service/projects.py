@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
@@ -258,7 +258,11 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
                 exporter = Exporter(snapshot, connection, workbench.store, decided, linker)
                 exported = exporter.described(form)
                 file = tempfile.TemporaryFile()  # noqa: SIM115 - which is closed when it was sent
-                exporter.write(exported, file)
+                try:
+                    exporter.write(exported, file)
+                except BaseException:
+                    file.close()
+                    raise
             file.seek(0)
             return exported, file
 
