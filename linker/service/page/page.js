@@ -124,7 +124,8 @@ async function link(sources, { read = "", files: chosen = [], place }) {
 /** Offer the formats in which a session can be saved; a table keeps its own. */
 function offerFormats(session) {
   const [table, rows] = [session.tables.length > 0, !session.isAllTables];
-  const offered = { table, tsv: rows, csv: rows, pubtator: session.hasDocuments };
+  const { hasDocuments } = session;
+  const offered = { table, tsv: rows, csv: rows && !hasDocuments, pubtator: hasDocuments };
   const options = [...byId("format").options];
   for (const option of options) option.disabled = offered[option.value] === false;
   if (byId("format").selectedOptions[0]?.disabled !== false)

@@ -70,7 +70,8 @@ export class Session {
   async download(format) {
     const texts = [];
     for (const batch of batchesOf(this.items, this.limits)) {
-      const response = await post(`${batch.path}?format=${format}`, batch.body);
+      const body = format === "tsv" ? { ...batch.body, k: 1 } : batch.body;
+      const response = await post(`${batch.path}?format=${format}`, body);
       texts.push(await response.text());
     }
     return texts.map((text, number) => (number ? withoutHead(text, format) : text)).join("");
@@ -123,9 +124,8 @@ function distribute(items, predictions, request) {
 }
 
 /** A file behind another one of its format: without comments and header. */
-function withoutHead(text, format) {
-  return format === "sssom" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
-}
+const withoutHead = (text, format) =>
+  format === "sssom" || format === "tsv" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
 
 /** What stands for a part without an answer; that a mention is open says nothing of concepts. */
 export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no concept");
