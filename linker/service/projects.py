@@ -30,7 +30,7 @@ from linker.service.callers import ReviewerName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.reviewing import Number, WantedRows
 from linker.service.state import Service
-from linker.service.uploads import Column, Encoding, Name, body_of_file, content_of
+from linker.service.uploads import FILE_BODY, Column, Encoding, Name, content_of
 from linker.service.workbench import Workbench
 
 _LONGEST_NAME = 200  # of a project
@@ -99,7 +99,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         projects = await workbench.read(read)
         return {"projects": [workbench.described(p) | figures for p, figures in projects]}
 
-    @routes.post("", status_code=201, openapi_extra=body_of_file("any that /parse takes"))
+    @routes.post("", status_code=201, openapi_extra=FILE_BODY)
     async def create(
         request: Request,
         reviewer: ReviewerName,
@@ -127,7 +127,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         number = await workbench.write_all(making)
         return await keep(number, said, read, reviewer, [*told, *further])
 
-    @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
+    @routes.post("/{number}/sources", status_code=201, openapi_extra=FILE_BODY)
     async def add(
         number: Number,
         request: Request,

@@ -2,9 +2,8 @@
    then the figures, folded away. */
 
 import { postJson } from "./api.js";
-import { inWords } from "./confidence.js";
 import { byId, fill, make, percent, showingLatest } from "./elements.js";
-import { READ } from "./session.js";
+import { READ, inWords } from "./session.js";
 
 const KINDS = {
   exact: "a synonym",

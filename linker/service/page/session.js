@@ -2,7 +2,6 @@
    predictions, and entries, one for each mention. */
 
 import { post, postJson } from "./api.js";
-import { UNSURE } from "./confidence.js";
 import { make } from "./elements.js";
 import { formOf, textOf, unitsOf } from "./text.js";
 
@@ -169,6 +168,20 @@ export const READ = {
   shortened: "without some of its words",
 };
 
+/* How sure the model is, in words: the one scale, which docs/confidence.md explains. */
+const UNSURE = 0.5; // an answer with a lower confidence is a guess
+export const DOUBTFUL = 0.1; // an answer with a lower one is hardly ever right
+
+const SCALE = [
+  [0.95, "almost surely right"],
+  [0.8, "probably right"], // no short form that its text leaves open has so much
+  [UNSURE, "may be right"],
+  [0, "a guess"],
+];
+
+/** A confidence in words. */
+export const inWords = (confidence) => SCALE.find(([least]) => confidence >= least)[1];
+
 /** The lowest confidence of an answer's parts; null where there is none.
  *
  * That of a part that people left without a concept is the model's, and does not count.
@@ -228,3 +241,14 @@ export function isSame(one, other) {
 
 /** The document in which a mention stands; empty where there is none. */
 export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";
+
+/* What a concept that is chosen is to the mention: the kinds of mappings of SSSOM. */
+export const KINDS = {
+  "": "exactly it",
+  broad: "broader than it",
+  narrow: "narrower than it",
+  related: "related to it",
+};
+
+/** A kind in words, as a mark behind a concept; empty for one that is exactly meant. */
+export const markOf = (predicate) => (predicate ? ` (${KINDS[predicate]})` : "");
