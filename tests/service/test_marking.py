@@ -35,7 +35,7 @@ expect = playwright.expect
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Marks</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><link rel="icon" href="static/icon.svg">
-<link rel="stylesheet" href="static/page.css"><link rel="stylesheet" href="static/marking.css">
+<link rel="stylesheet" href="static/page.css"><link rel="stylesheet" href="static/review.css">
 <script type="module" src="marking-test.js"></script></head>
 """
 PAGE = f"""{HEAD}<body><header><h1>Marks</h1></header><div id="problem" role="alert" hidden></div>
