@@ -82,14 +82,12 @@ def router(service: Service) -> APIRouter:
         `replaced` are earlier decisions of the same reviewer that said the contrary.
         """
         store, dictionary = store_of(service), service.linker.dictionary
-        origin = {"model": service.model.fingerprint, "release": releases(dictionary)}
 
         def known() -> list[Decision]:
             decisions = []
             for number, new in enumerate(body.decisions):
-                record = dict(new) | {"concept_id": new.concept_id or ""} | origin
                 try:
-                    decisions.append(identified(Decision(**record), dictionary))
+                    decisions.append(identified(decision_of(service, **dict(new)), dictionary))
                 except LinkerError as error:
                     raise Failure(422, str(error), f"decisions.{number}") from None
             return decisions
@@ -145,6 +143,12 @@ def store_of(service: Service) -> DecisionStore:
     if service.store is None:
         raise Failure(409, "no decisions are kept; start linker serve with --decisions FILE")
     return service.store
+
+
+def decision_of(service: Service, concept_id: str | None, **said: Any) -> Decision:
+    """A decision of a request, beside the answers of the model that is shown now."""
+    model, release = service.model.fingerprint, releases(service.linker.dictionary)
+    return Decision(concept_id=concept_id or "", model=model, release=release, **said)
 
 
 def contrary_to(added: Sequence[Decision], before: Decided) -> list[Decision]:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
 from linker.decisions.applying import form_everywhere, form_in
-from linker.decisions.records import Place, identified, releases
+from linker.decisions.records import Place, identified
 from linker.decisions.steps import Step
 from linker.errors import LinkerError
 from linker.projects import changes, documents, marks
@@ -23,7 +23,7 @@ from linker.projects.marks import Mark, Outdated
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Taken
 from linker.service.callers import ReviewerName, Settled
-from linker.service.decisions import contrary_to, written
+from linker.service.decisions import contrary_to, decision_of, written
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
 from linker.service.schemas import Confidence, Many
@@ -140,10 +140,9 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
         dictionary, decisions, forms = service.linker.dictionary, list[Decision](), list[str]()
         for place, (new, row, scope) in enumerate(await workbench.ask(number, read, ())):
             text = row.group.mention if new.as_written else row.group.text
-            what = {"accepted": new.accepted, "predicate": new.predicate}
-            settles = tuple(new.settles)
-            decision = _decision(
-                service, body, text, new.concept_id, scope, settles=settles, **what
+            said = new.model_dump(include={"concept_id", "accepted", "predicate", "settles"})
+            decision = decision_of(
+                service, mention=text, scope=scope, reviewer=body.reviewer, **said
             )
             try:
                 decisions.append(identified(decision, dictionary))
@@ -153,12 +152,9 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
         before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number)
         added = await service.add(workbench.store, decisions, step)
-        said = {
-            "step": added[0].step,
-            "decisions": written(added),
-            "replaced": written(contrary_to(added, before)),
-        }
-        return await answered(number, forms, said)
+        replaced = written(contrary_to(added, before))
+        told = {"step": added[0].step, "decisions": written(added), "replaced": replaced}
+        return await answered(number, forms, told)
 
     @routes.post("/{number}/accept", status_code=201)
     async def accept(number: Number, body: Annotated[Accept, Body()]) -> dict[str, Any]:
@@ -177,9 +173,11 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 
         figures, wanted = await workbench.ask(number, read)
 
+        who = {"reviewer": body.reviewer}
+
         def made() -> list[Decision]:
             return [
-                _decision(service, body, text, ids, scope, bulk=True)
+                decision_of(service, ids, mention=text, scope=scope, bulk=True, **who)
                 for (_, scope), (text, ids) in wanted.items()
             ]
 
@@ -271,18 +269,3 @@ def _scope(queue: Queue, row: Row, new: GroupDecision) -> str:
     if new.document and number not in queue.documents:
         raise Missing(f"there is no document {number} in the project")
     return queue.documents.get(number, "")
-
-
-def _decision(
-    service: Service, by: Reviewed, mention: str, concepts: str | None, scope: str, **said: Any
-) -> Decision:
-    """A decision of a reviewer."""
-    return Decision(
-        mention,
-        concepts or "",
-        scope=scope,
-        reviewer=by.reviewer,
-        model=service.model.fingerprint,
-        release=releases(service.linker.dictionary),
-        **said,
-    )
