@@ -309,11 +309,12 @@ def _table(compared: Comparison) -> str:
     from linker.evaluation.report import aligned
     from linker.outputs import decimals
 
-    rows = [("held-out decisions", "right", "Acc@1", "95% interval", "mean confidence")]
-    for name, of in (("old", compared.old.to_dict()), ("new", compared.new.to_dict())):
+    figures = compared.to_dict()
+    rows = [("held-out decisions", "right", "Acc@1", "95% interval")]
+    for name in ("old", "new"):
+        of = figures[name]
         low, high = map(decimals, of["interval"])
-        count = f"{of['right']:,} of {of['mentions']:,}"
-        accuracy, confidence = decimals(of["accuracy"]), decimals(of["confidence"])
-        rows.append((name, count, accuracy, f"{low} to {high}", confidence))
+        count = f"{of['right']:,} of {compared.decisions:,}"
+        rows.append((name, count, decimals(of["accuracy"]), f"{low} to {high}"))
     changed = f"{compared.better:,} became right, {compared.worse:,} became wrong"
     return f"{aligned(rows)}\n{changed}"

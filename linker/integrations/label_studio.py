@@ -26,7 +26,7 @@ from linker.ids import escaped, part_ids
 from linker.linking.requests import Request
 from linker.outputs import ASSERTED, ids_of
 from linker.service.callers import checked_name
-from linker.service.decisions import store_of, stored
+from linker.service.decisions import store_of
 from linker.service.errors import ERRORS, Failure, problem
 from linker.service.schemas import TextDocument, to_documents
 from linker.service.state import Service
@@ -217,7 +217,7 @@ def router(service: Service) -> APIRouter:
             number = told.annotation.id
             logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
         text = str(told.task.data.get(interface.field, ""))
-        added, withdrawn = await stored(service, _keep, store, told, text, said)
+        added, withdrawn = await service.write(_keep, store, told, text, said)
         return {"added": added, "withdrawn": withdrawn, "errors": errors}
 
     return routes

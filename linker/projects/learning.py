@@ -25,7 +25,6 @@ from linker.decisions.exchange import taught
 from linker.decisions.records import current, in_force
 from linker.errors import LinkerError
 from linker.evaluation import protocols
-from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
 from linker.linking import spans
 from linker.linking.linker import Linker
@@ -57,67 +56,26 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """How good a model is on mentions with a decision that it has not learnt."""
-
-    mentions: int
-    right: int
-    confidence: float  # the mean, which is the share of right answers that the model expects
-    calibration_error: float
-
-    @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> Figures:
-        """The figures of outcomes."""
-        confident = [outcome for outcome in outcomes if outcome.confidence is not None]
-        confidences = [outcome.confidence or 0.0 for outcome in confident]
-        right = [outcome.first_is_right for outcome in confident]
-        return cls(
-            len(outcomes),
-            sum(outcome.rank == 1 for outcome in outcomes),
-            float(np.mean(confidences)) if confident else float("nan"),
-            metrics.calibration_error(confidences, right),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures with the share that is right, and its interval of 95%."""
-        low, high = metrics.share_interval(self.right, self.mentions)
-        return {
-            "mentions": self.mentions,
-            "right": self.right,
-            "accuracy": round(self.right / self.mentions, 4),
-            "interval": [round(low, 4), round(high, 4)],
-            "confidence": _rounded(self.confidence),
-            "calibration_error": _rounded(self.calibration_error),
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two models on the same held-out decisions."""
+    """How many decisions that neither has learnt the old and the new model answer rightly."""
 
-    old: Figures
-    new: Figures
-    better: int  # decisions that only the new one answers rightly
-    worse: int  # those that only the old one does
-
-    @property
-    def p(self) -> float:
-        """How probable such a difference is by chance: McNemar's exact test."""
-        from scipy import stats  # takes a second to import
-
-        changed = self.better + self.worse
-        return float(stats.binomtest(self.better, changed).pvalue) if changed else 1.0
+    decisions: int
+    old: int
+    new: int
+    better: int  # that only the new one answers rightly
+    worse: int  # that only the old one does
 
     def to_dict(self) -> dict[str, Any]:
-        """What `json` can write."""
-        return {
-            "held_out": self.new.mentions,
-            "old": self.old.to_dict(),
-            "new": self.new.to_dict(),
-            "better": self.better,
-            "worse": self.worse,
-            "p": round(self.p, 4),
-        }
+        """What `json` can write: also the shares that are right, and their intervals of 95%."""
+        figures: dict[str, Any] = {"held_out": self.decisions}
+        for name, right in (("old", self.old), ("new", self.new)):
+            interval = metrics.share_interval(right, self.decisions)
+            figures[name] = {
+                "right": right,
+                "accuracy": round(right / self.decisions, 4),
+                "interval": [round(end, 4) for end in interval],
+            }
+        return figures | {"better": self.better, "worse": self.worse}
 
 
 def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
@@ -223,7 +181,7 @@ class Learner:
             known: the model in use has learnt the decisions up to this number; 0: none.
             say: is told the number of each part, from 0, before it is worked on.
         """
-        old, new = list[Outcome](), list[Outcome]()
+        pairs = list[tuple[bool, bool]]()
         count = len(self._lessons)
         for part in range(PARTS):
             say(part)
@@ -231,11 +189,12 @@ class Learner:
             rest = [number not in held_out for number in range(count)]
             before = [r and of.number <= known for r, of in zip(rest, self._lessons, strict=True)]
             asked = [self._lessons[number].mention for number in held_out]
-            old += protocols.strict(self.learnt(before), asked, _SHOWN)
-            new += protocols.strict(self.learnt(rest), asked, _SHOWN)
-        pairs = [(a.rank == 1, b.rank == 1) for a, b in zip(old, new, strict=True)]
+            models = self.learnt(before), self.learnt(rest)
+            old, new = (protocols.strict(model, asked, _SHOWN) for model in models)
+            pairs += [(a.rank == 1, b.rank == 1) for a, b in zip(old, new, strict=True)]
         better, worse = pairs.count((False, True)), pairs.count((True, False))
-        return Comparison(Figures.of(old), Figures.of(new), better, worse)
+        both = pairs.count((True, True))
+        return Comparison(count, both + worse, both + better, better, worse)
 
 
 def learn(
@@ -289,7 +248,3 @@ def _finding(linker: Linker, done: Sequence[Document]) -> Linker:
         return linker
     model = spans.fit(linker.found_names, done, linker.options.training.seed)
     return replace(linker, spans=model or linker.spans)
-
-
-def _rounded(value: float) -> float | None:
-    return None if value != value else round(value, 4)

@@ -31,11 +31,6 @@ MARKED_BY = "marked_by"
 _OF_PROJECT = "FROM marks JOIN steps ON steps.id = marks.step WHERE steps.project = ?"
 _OF_DOCUMENT = f"{_OF_PROJECT} AND marks.document = ?"
 _COLUMNS = "marks.document, action, before, spans, type, text, steps.reviewer"
-_COMPLETE = (  # of the latest mark of each document that says so or not
-    "SELECT count(*) FROM (SELECT action, max(marks.id) FROM marks JOIN steps ON steps.id = step "
-    "WHERE action IN ('done', 'reopen') AND undone = '' GROUP BY project, document) "
-    "WHERE action = 'done'"
-)
 _ADD = (
     "INSERT INTO marks (step, document, action, before, spans, type, text) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -117,12 +112,6 @@ def is_done(marks: Iterable[Mark]) -> bool:
     """Whether somebody said that all mentions of the document are marked."""
     said = [mark.action for mark in marks if mark.action in ("done", "reopen")]
     return said[-1:] == ["done"]
-
-
-def complete(connection: sqlite3.Connection) -> int:
-    """How many documents of all projects are complete, see `is_done`."""
-    ((number,),) = connection.execute(_COMPLETE)
-    return int(number)
 
 
 class _Mentions:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any
 
 import fastapi_offline
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
@@ -18,14 +20,13 @@ from starlette.types import Receive, Scope, Send
 from linker.errors import LinkerError, shorten
 from linker.service import (
     callers,
-    concepts,
     decisions,
     errors,
     fhir,
     learning,
     linking,
-    marks,
     projects,
+    reviewing,
     uploads,
 )
 from linker.service.errors import Failure
@@ -48,14 +49,7 @@ _DESCRIPTION = (
 )
 
 
-class Room(Protocol):
-    """A module with routes."""
-
-    def router(self, service: Service) -> APIRouter:
-        """Its routes for a service."""
-
-
-def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
+def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     """The application of a service, which is closed when the application ends.
 
     Args:
@@ -86,9 +80,8 @@ def create(service: Service, rooms: Iterable[Room] = ()) -> FastAPI:
     )
     ours = []
     if workbench:
-        ours += [room.router(service, workbench) for room in (projects, learning)]
-        ours.append(marks.router(workbench))
-    ours += [room.router(service) for room in (linking, uploads, concepts, decisions)]
+        ours += [room.router(service, workbench) for room in (projects, reviewing, learning)]
+    ours += [room.router(service) for room in (linking, uploads, decisions)]
     for routes in (*ours, _router(service)):
         app.include_router(routes, dependencies=[Depends(_check_query)])
     for room in (fhir, reconciliation, *rooms):  # whose protocols say what else may be sent
@@ -173,7 +166,7 @@ def _router(service: Service) -> APIRouter:
     async def reload() -> dict[str, str]:
         """Load the model folder again; 409 where that fails, and the old model stays."""
         try:
-            await service.reload()
+            await asyncio.shield(service.reload())  # also where the client leaves
         except LinkerError as error:
             raise Failure(409, str(error)) from None
         return {"status": "reloaded"}

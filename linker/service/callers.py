@@ -74,9 +74,9 @@ ReviewerName = Annotated[
 ]
 """A field, or a parameter, with the name of who acts."""
 Settled = Annotated[
-    list[Annotated[str, Field(max_length=1_000)]],
+    tuple[Annotated[str, Field(max_length=1_000)], ...],
     Field(
-        [],
+        (),
         max_length=1_000,
         description="The reviewers whose earlier decisions on the mention, in this scope, count no "
         "more while this one holds.",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
 from linker.decisions import exchange, log
+from linker.decisions.applying import Decided
 from linker.decisions.records import identified, releases, replaced
 from linker.decisions.store import DecisionStore
 from linker.errors import LinkerError
@@ -22,7 +23,6 @@ from linker.service.schemas import Body as Strict
 from linker.service.state import Service, aside
 from linker.types import Decision, Predicate
 
-_Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=1_000)]
 
 
@@ -65,9 +65,9 @@ def router(service: Service) -> APIRouter:
             kept = store.list(mention=mention, scope=scope, reviewer=reviewer)
             ids = {decision.id for decision in kept}
             conflicts = [
-                {"mention": first.mention, "scope": first.scope, "decisions": _json([first, *rest])}
-                for first, *rest in (decided.conflicts if decided else ())
-                if not ids.isdisjoint(decision.id for decision in (first, *rest))
+                {"mention": of[0].mention, "scope": of[0].scope, "decisions": written(of)}
+                for of in (decided.conflicts if decided else ())
+                if not ids.isdisjoint(decision.id for decision in of)
             ]
             return f'{{"decisions": {_listed(kept)}, "conflicts": {json.dumps(conflicts)}}}'
 
@@ -79,30 +79,25 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """Store decisions; they are on the disk when this answers, and hold from now on.
 
-        `replaced` are earlier decisions of the same reviewer that said the contrary; one of
-        the last seconds may be missing where others send thousands at the same time.
+        `replaced` are earlier decisions of the same reviewer that said the contrary.
         """
         store, dictionary = store_of(service), service.linker.dictionary
-        origin = {"model": service.model.fingerprint, "release": releases(dictionary)}
 
         def known() -> list[Decision]:
             decisions = []
             for number, new in enumerate(body.decisions):
-                record = dict(new) | {"concept_id": new.concept_id or ""} | origin
                 try:
-                    decisions.append(identified(Decision(**record), dictionary))
+                    decisions.append(identified(decision_of(service, **dict(new)), dictionary))
                 except LinkerError as error:
                     raise Failure(422, str(error), f"decisions.{number}") from None
             return decisions
 
         decisions = await aside(body.decisions, known)
-        decided = await service.decided_soon()
+        decided = await service.decided()
         added = await service.add(store, decisions)
 
         def answer() -> str:
-            on = (decided.on(new.mention, new.scope) for new in added) if decided else ()
-            before = {d.id: d for of_mention in on for d in of_mention}
-            contrary = [d for d in replaced([*before.values()], added) if d.id in before]
+            contrary = contrary_to(added, decided) if decided else []
             return f'{{"decisions": {_listed(added)}, "replaced": {_listed(contrary)}}}'
 
         return Response(await aside(added, answer), 201, media_type="application/json")
@@ -112,7 +107,7 @@ def router(service: Service) -> APIRouter:
         number: Annotated[int, Path(ge=1, le=2**53)], reviewer: ReviewerName
     ) -> dict[str, int]:
         """Withdraw a decision, which stays in the history."""
-        count = await stored(service, store_of(service).withdraw, [number], reviewer)
+        count = await service.write(store_of(service).withdraw, [number], reviewer)
         if not count:
             raise Failure(404, "no decision in force has this id", "number")
         return {"withdrawn": count}
@@ -139,18 +134,6 @@ def router(service: Service) -> APIRouter:
     return routes
 
 
-async def stored(service: Service, function: Callable[..., _Result], *args: Any) -> _Result:
-    """Call what writes to the file of decisions.
-
-    Raises:
-        Failure: the file cannot be written; 503, since nothing is wrong with the request.
-    """
-    try:
-        return await service.write(function, *args)
-    except LinkerError as error:
-        raise Failure(503, str(error)) from None
-
-
 def store_of(service: Service) -> DecisionStore:
     """The decisions of a service.
 
@@ -162,7 +145,19 @@ def store_of(service: Service) -> DecisionStore:
     return service.store
 
 
-def _json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+def decision_of(service: Service, concept_id: str | None, **said: Any) -> Decision:
+    """A decision of a request, beside the answers of the model that is shown now."""
+    model, release = service.model.fingerprint, releases(service.linker.dictionary)
+    return Decision(concept_id=concept_id or "", model=model, release=release, **said)
+
+
+def contrary_to(added: Sequence[Decision], before: Decided) -> list[Decision]:
+    """Earlier decisions of the same reviewers that said the contrary."""
+    earlier = {d.id: d for new in added for d in before.on(new.mention, new.scope)}
+    return [d for d in replaced([*earlier.values()], added) if d.id in earlier]
+
+
+def written(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Decisions as objects; `dataclasses.asdict` takes ten times as long."""
     names = [field.name for field in dataclasses.fields(Decision)]
     objects = [{name: getattr(d, name) for name in names} for d in decisions]
@@ -171,4 +166,4 @@ def _json(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
 
 def _listed(decisions: Sequence[Decision]) -> str:
     """Decisions as JSON; one by one, since other threads wait for each call."""
-    return f"[{', '.join(map(json.dumps, _json(decisions)))}]"
+    return f"[{', '.join(map(json.dumps, written(decisions)))}]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -15,7 +16,7 @@ from starlette.exceptions import HTTPException
 from linker.errors import LinkerError, shorten
 from linker.files.columns import ColumnNeeded
 from linker.projects.changes import Remarked
-from linker.projects.marks import Outdated
+from linker.projects.marks import Outdated, Unfit
 from linker.projects.store import Missing, OtherKind, Taken
 from linker.service.settings import Limits
 
@@ -48,23 +49,13 @@ _PYDANTIC = re.compile(
     r"^(?:Input|String|List) should (?:be|have) |, (?:unable|got) .*| after validation, .*"
 )
 _OPTION = re.compile(",? (?:with|where the command has) --encoding")  # which only commands have
+REFUSED = (Missing, Taken, Outdated, Unfit)
+"""What is wrong with a request that writes; other errors are those of the file."""
 _LONGEST_VALUE = 60  # characters of a wrong value that are repeated
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Error, "description": description}
-    for status, description in (
-        (400, "The body is no JSON, or the head of the request is malformed."),
-        (401, "The API key is missing or wrong."),
-        (403, "The Host or the Origin is not allowed."),
-        (404, "There is no such concept or decision."),
-        (408, "The body came too slowly."),
-        (409, "The state of the service does not allow it."),
-        (413, "The request is larger than a limit."),
-        (415, "The body is not a file or JSON, as the request wants it."),
-        (422, "The request is not as described."),
-        (429, "The queue is full; Retry-After says when to try again."),
-        (503, "The answer took too long, or there are too many requests."),
-    )
+    status: {"model": Error, "description": HTTPStatus(status).phrase}
+    for status in (400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 503)
 }
 """The answers that are errors, as the OpenAPI description has them."""
 

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from linker.service import callers, errors
 from linker.service.callers import Caller
 from linker.service.errors import Failure
-from linker.service.settings import Key, Limits
+from linker.service.settings import Key
 from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
@@ -44,9 +44,8 @@ write after an error was sent. They wait for others only for a limited time.
 _UNCOUNTED = ("/health", "/ready", "/metrics")  # paths that are answered however busy we are
 _CHANGING = ("POST", "DELETE")  # methods that pages of other sites may not use
 _GONE = 499  # the status of a request whose client left before the answer, as in nginx
-_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^][:@/?#\s]*)(?::(?P<port>\d{0,5}))?", re.ASCII)
+_HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[^][:@/?#\s]*)(?::\d{0,5})?", re.ASCII)
 _OF_FILES = re.compile(r"/projects(?:/[0-9]+/sources)?")
-_MOST_PORTS = 65_535
 _METHODS = frozenset(("GET", "HEAD", "POST", "DELETE", "OPTIONS"))
 PUBLIC = "/reconcile"  # changes nothing, and its protocol is for the pages of all sites
 _HEADERS = {  # of every answer, unless its route has others
@@ -74,17 +73,17 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limits, most = self._service.limits, _most_bytes(scope, self._service.limits)
+        limits = self._service.limits
+        is_file = scope["method"] == "POST" and _OF_FILES.fullmatch(scope["path"])
+        most = limits.file if is_file else limits.body
         headers = Headers(scope=scope)
         lists = _LISTS * limits.mentions if "json" in headers.get("content-type", "") else None
         body = _LimitedBody(receive, most, lists, limits.read_seconds)
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         answer = _Answer(send, scope["path"].startswith(PUBLIC), body if has_body else None)
-        # no part of an answer is sent alone, which RFC 9110 leaves to the server
-        kept = [(name, value) for name, value in scope["headers"] if name != b"range"]
         # HEAD is GET, of whose answer the server sends the head alone
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        asked = {**scope, "headers": kept, "method": method}
+        asked = {**scope, "method": method}
         start = time.perf_counter()
         self._active += 1
         self._service.metrics.active.inc()
@@ -124,7 +123,7 @@ class Gate:
         if "content-length" in headers and "transfer-encoding" in headers:
             return _failed(400, "Content-Length and Transfer-Encoding exclude each other")
         match = _HOST.fullmatch(headers.get("host", ""))
-        if match is None or int(match["port"] or 0) > _MOST_PORTS:
+        if match is None:
             return _failed(400, "the header Host is malformed; expected: NAME:PORT")
         if not self._is_named(match["name"].strip("[]").lower().removesuffix(".")):
             reason = "this Host is not allowed; use an address, or start linker serve with --cors"
@@ -141,10 +140,6 @@ class Gate:
         callers.enter(Caller.of(key, keys))
         if self._active > limits.requests and path not in _UNCOUNTED:
             return _failed(503, "too many requests at the same time", {"Retry-After": "1"})
-        length = headers.get("content-length", "0")
-        most = _most_bytes(scope, limits)
-        if not (length.isascii() and length.isdigit()) or int(length[:20]) > most:
-            return _failed(413, _too_long(most))
         return None
 
     def _key(self, headers: Headers) -> Key | None:
@@ -246,7 +241,8 @@ class _LimitedBody:
         if not message.get("more_body"):
             self.completed.set()
         if self._size > self._most:
-            raise Failure(413, _too_long(self._most), headers=CLOSE)
+            reason = f"the body is too long; the service takes at most {self._most:,} bytes at once"
+            raise Failure(413, reason, headers=CLOSE)
         if self._lists is not None and self._begun > self._lists:
             reason = f"the body has more than {self._lists:,} lists and objects"
             raise Failure(413, reason, headers=CLOSE)
@@ -285,13 +281,3 @@ async def _while_awaited(
 def _failed(status: int, reason: str, headers: Mapping[str, str] = {}) -> Response:
     """An answer that is an error, after which the connection is closed."""
     return errors.answer(status, reason, headers={**headers, **CLOSE})
-
-
-def _most_bytes(scope: Scope, limits: Limits) -> int:
-    """The bytes that the body of a request may have; files of projects may be longer."""
-    is_file = scope["method"] == "POST" and _OF_FILES.fullmatch(scope["path"])
-    return limits.file if is_file else limits.body
-
-
-def _too_long(most: int) -> str:
-    return f"the body is too long; the service takes at most {most:,} bytes at once"

@@ -1,20 +1,28 @@
-"""POST /link, /annotate and /explain: mentions are linked, found, and explained."""
+"""What the model is asked: mentions are linked, found and explained, and concepts looked up.
+
+POST /link, /annotate and /explain; GET /concepts/{id} and /search.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import io
+import itertools
 import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 
+from linker.dictionary import lookup
 from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
-from linker.linking.requests import Linked
+from linker.linking.requests import Linked, Request
 from linker.outputs import writing
-from linker.service.errors import ERRORS, check_mention
+from linker.readers.records import MENTION_LIMIT
+from linker.service.errors import ERRORS, Failure, check_mention
 from linker.service.schemas import (
     EXAMPLES,
     AnnotateBody,
@@ -36,6 +44,7 @@ _PREDICTIONS = {
         **{media: {} for media in _MEDIA.values() if media != "application/json"},
     },
 }
+_SIMILAR = 10  # concepts that a linker adds to those whose names fit
 _EXPLANATION = {"description": "What linker explain --format json writes."}
 AsFormat = Annotated[
     Format, Query(alias="format", description="json, or the text of a file in this format.")
@@ -44,7 +53,7 @@ AsFormat = Annotated[
 
 def router(service: Service) -> APIRouter:
     """The routes that link."""
-    routes = APIRouter(tags=["linking"], responses=ERRORS)
+    routes = APIRouter(responses=ERRORS)
 
     async def answered(linked: list[Linked], form: Format, linker: Linker, also: bool) -> Response:
         """Predictions as a response."""
@@ -53,7 +62,7 @@ def router(service: Service) -> APIRouter:
         text = await aside(predictions, partial(_text, linked, form, linker, *has))
         return Response(text, media_type=_MEDIA[form])
 
-    @routes.post("/link", responses={200: _PREDICTIONS})
+    @routes.post("/link", tags=["linking"], responses={200: _PREDICTIONS})
     async def link(
         body: Annotated[LinkBody, Body(openapi_examples=EXAMPLES["link"])], form: AsFormat = "json"
     ) -> Response:
@@ -64,7 +73,7 @@ def router(service: Service) -> APIRouter:
         linked = await service.answer(model, requests)
         return await answered(linked, form, model.linker, bool(body.also))
 
-    @routes.post("/annotate", responses={200: _PREDICTIONS})
+    @routes.post("/annotate", tags=["linking"], responses={200: _PREDICTIONS})
     async def annotate(
         body: Annotated[AnnotateBody, Body(openapi_examples=EXAMPLES["annotate"])],
         form: AsFormat = "json",
@@ -75,7 +84,7 @@ def router(service: Service) -> APIRouter:
         linked = await service.annotate(model, requests)
         return await answered(linked, form, model.linker, bool(body.also))
 
-    @routes.post("/explain", responses={200: _EXPLANATION})
+    @routes.post("/explain", tags=["linking"], responses={200: _EXPLANATION})
     async def explain(
         body: Annotated[ExplainBody, Body(openapi_examples=EXAMPLES["explain"])],
     ) -> Response:
@@ -94,7 +103,50 @@ def router(service: Service) -> APIRouter:
 
         return Response(await service.run(explained), media_type="application/json")
 
+    @routes.get("/concepts/{id:path}", tags=["dictionary"])
+    async def concept(
+        asked: Annotated[
+            str, Path(alias="id", min_length=1, max_length=200, examples=["MESH:D001943"])
+        ],
+    ) -> dict[str, Any]:
+        """A concept by its id, or an old or alternative one; an id alone is one of MeSH or OMIM."""
+        found = await asyncio.to_thread(lookup.described, service.linker.dictionary, asked)
+        if found is None:
+            raise Failure(404, "no concept has this id", "id")
+        return found
+
+    @routes.get("/search", tags=["dictionary"])
+    async def search(
+        q: Annotated[str, Query(min_length=1, max_length=MENTION_LIMIT, examples=["parkinsn"])],
+        limit: Annotated[int, Query(ge=1, le=100)] = 10,
+    ) -> dict[str, Any]:
+        """Concepts by an id, or by a name, of which words may be begun, misspelt, or left out."""
+        model = service.model
+        linked = await service.answer(model, [similar(q)])
+        hits = await asyncio.to_thread(searched, model.linker, q, linked, limit)
+        return {"concepts": [_written(model.linker, hit) for hit in hits]}
+
     return routes
+
+
+def similar(text: str) -> Request:
+    """What the linker is asked for a search; its candidates are those of `searched`."""
+    return Request(text[:MENTION_LIMIT], _SIMILAR, 0.0)
+
+
+def searched(
+    linker: Linker, text: str, linked: Sequence[Linked], limit: int | None = None
+) -> list[lookup.Hit]:
+    """Find concepts by an id or a name, the best first; see `lookup.search`."""
+    predictions = (prediction for _, of_item in linked for prediction in of_item)
+    table, form = linker.generator.table, linker.normalize
+    hits = lookup.search(linker.dictionary, table, form, text, predictions)
+    return [*itertools.islice(hits, limit)]
+
+
+def _written(linker: Linker, hit: lookup.Hit) -> dict[str, Any]:
+    concept = lookup.reference(linker.dictionary, hit.row)
+    return concept | {"matched_name": hit.matched_name, "score": hit.score}
 
 
 def _text(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import sqlite3
 import tempfile
@@ -25,12 +24,11 @@ from linker.projects.groups import Sort
 from linker.projects.queue import Queue, decided_mentions
 from linker.projects.reviewed import Reviewed
 from linker.projects.store import Project
-from linker.service import reviewing
 from linker.service.callers import ReviewerName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.reviewing import Number, WantedRows
 from linker.service.state import Service
-from linker.service.uploads import Column, Encoding, Name, body_of_file, content_of
+from linker.service.uploads import FILE_BODY, Column, Encoding, Name, content_of
 from linker.service.workbench import Workbench
 
 _LONGEST_NAME = 200  # of a project
@@ -50,9 +48,8 @@ class WantedPage(WantedRows):
 def router(service: Service, workbench: Workbench) -> APIRouter:
     """The routes of projects."""
     routes = APIRouter(prefix="/projects", tags=["projects"], responses=ERRORS)
-    for add in (_add_files, _add_queue):
-        add(routes, service, workbench)
-    reviewing.add_to(routes, service, workbench)
+    _add_files(routes, service, workbench)
+    _add_queue(routes, service, workbench)
     return routes
 
 
@@ -79,7 +76,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         if said is not None:
             about = workbench.store, number, said, file.name, reviewer
             async with workbench.importing:
-                added, remarked = await workbench.write(reviewed.keep, *about)
+                added, remarked = await service.write(reviewed.keep, *about)
             of_file["imported"] = added
             of_file["notes"] += reviewed.told(said, added, remarked)
         return await workbench.summary(number) | of_file
@@ -98,7 +95,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         projects = await workbench.read(read)
         return {"projects": [workbench.described(p) | figures for p, figures in projects]}
 
-    @routes.post("", status_code=201, openapi_extra=body_of_file("any that /parse takes"))
+    @routes.post("", status_code=201, openapi_extra=FILE_BODY)
     async def create(
         request: Request,
         reviewer: ReviewerName,
@@ -124,7 +121,7 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         number = await workbench.take(rows.created, *about)
         return await keep(number, said, read, reviewer, [*told, *further])
 
-    @routes.post("/{number}/sources", status_code=201, openapi_extra=body_of_file("as before"))
+    @routes.post("/{number}/sources", status_code=201, openapi_extra=FILE_BODY)
     async def add(
         number: Number,
         request: Request,
@@ -162,21 +159,21 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         number: Number, name: Annotated[str, Query(max_length=_LONGEST_NAME, pattern=r"\S")]
     ) -> dict[str, Any]:
         """Give a project another name."""
-        await workbench.write(rows.renamed, workbench.store, number, name.strip())
+        await service.write(rows.renamed, workbench.store, number, name.strip())
         return await workbench.summary(number)
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:
         """Delete a project; what was decided in it stays."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        await workbench.write(rows.deleted, workbench.store, number)
+        await service.write(rows.deleted, workbench.store, number)
         return {"deleted": True}
 
     @routes.post("/{number}/relink")
     async def relink(number: Number) -> dict[str, Any]:
         """Link a project anew, by the model of the service; decisions stay."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        await workbench.write(rows.renewed, workbench.store, number, workbench.origin)
+        await service.write(rows.renewed, workbench.store, number, workbench.origin)
         workbench.wake()
         return await workbench.summary(number)
 
@@ -245,32 +242,34 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         `decisions` are those in force on its mentions, and `log` is all that was done in it.
         """
         decided, linker = await workbench.decided(), service.linker
-        with contextlib.ExitStack() as stack:
-            file = stack.enter_context(tempfile.TemporaryFile())
 
-            def write() -> Export:
-                with workbench.store.reading() as connection:
-                    project = rows.project(connection, number)
-                    exporter = Exporter(project, connection, workbench.store, decided, linker)
-                    exporter.write(exported := exporter.described(form), file)
-                file.seek(0)
-                return exported
+        def write() -> tuple[Export, IO[bytes]]:
+            with workbench.store.reading() as connection:
+                project = rows.project(connection, number)
+                exporter = Exporter(project, connection, workbench.store, decided, linker)
+                exported = exporter.described(form)
+                file = tempfile.TemporaryFile()  # noqa: SIM115 - which is closed when it was sent
+                try:
+                    exporter.write(exported, file)
+                except BaseException:
+                    file.close()
+                    raise
+            file.seek(0)
+            return exported, file
 
-            exported = await asyncio.to_thread(write)
-            sent = _blocks(file, stack.pop_all())
+        exported, file = await asyncio.to_thread(write)
         media = exported.media_type
         headers = {
             "Content-Type": f"{media}; charset={exported.encoding}" if exported.encoding else media,
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(exported.name)}",
         }
-        return StreamingResponse(sent, headers=headers)
 
+        def sent() -> Iterator[bytes]:
+            with file:
+                while block := file.read(_BLOCK):
+                    yield block
 
-def _blocks(file: IO[bytes], opened: contextlib.ExitStack) -> Iterator[bytes]:
-    """Yield the bytes of a file, which is closed at the end."""
-    with opened:
-        while block := file.read(_BLOCK):
-            yield block
+        return StreamingResponse(sent(), headers=headers)
 
 
 def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:

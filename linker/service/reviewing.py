@@ -1,4 +1,4 @@
-"""What people change in a project: decisions on rows, all answers at once, undo, remarks."""
+"""What people change in a project: decisions, all answers at once, undo, remarks, and marks."""
 
 from __future__ import annotations
 
@@ -10,25 +10,21 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
-from linker.decisions.records import (
-    Place,
-    form_everywhere,
-    form_of,
-    identified,
-    releases,
-    replaced,
-)
+from linker.decisions.records import Place, form_everywhere, form_of, identified
 from linker.decisions.store import Step
 from linker.errors import LinkerError
-from linker.projects import changes, marks
+from linker.projects import changes, documents, marks
 from linker.projects import store as rows
+from linker.projects.documents import DocumentSort
 from linker.projects.groups import Filter, Row, Show
+from linker.projects.marks import Mark, Outdated
 from linker.projects.queue import Queue
 from linker.projects.store import Missing, Taken
 from linker.service.callers import ReviewerName, Settled
-from linker.service.errors import Failure
+from linker.service.decisions import contrary_to, decision_of, written
+from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import Body as Strict
-from linker.service.schemas import Confidence
+from linker.service.schemas import Confidence, Many
 from linker.service.state import FEW, Service, aside
 from linker.service.workbench import Workbench
 from linker.types import Decision, Predicate
@@ -100,8 +96,24 @@ class Remark(Reviewed):
     )
 
 
-def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
+class NewMark(Strict):
+    """What is done to one mention, or said of its document."""
+
+    action: marks.Action
+    before: marks.Place | None = Field(None, description="The mention, to change or delete it.")
+    after: marks.Place | None = Field(None, description="What to add, or what it becomes.")
+
+
+class NewMarks(Reviewed):
+    """Marks that are one step."""
+
+    marks: Annotated[Many[NewMark], Field(min_length=1, max_length=1_000)]
+    version: str = Field(description="`marks_version` of the document that was looked at.")
+
+
+def router(service: Service, workbench: Workbench) -> APIRouter:
     """The routes by which people change a project."""
+    routes = APIRouter(prefix="/projects", tags=["projects"], responses=ERRORS)
 
     async def answered(number: int, forms: Sequence[str], said: dict[str, Any]) -> dict[str, Any]:
         """What was done, the rows that it changed, and how far the project is now."""
@@ -127,12 +139,9 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         dictionary, decisions, forms = service.linker.dictionary, list[Decision](), list[str]()
         for place, (new, row, scope) in enumerate(rows_of):
             text = row.group.mention if new.as_written else row.group.text
-            decision = _decision(service, body, text, new.concept_id, scope)
-            decision = dataclasses.replace(
-                decision,
-                accepted=new.accepted,
-                predicate=new.predicate,
-                settles=tuple(new.settles),
+            said = new.model_dump(include={"concept_id", "accepted", "predicate", "settles"})
+            decision = decision_of(
+                service, mention=text, scope=scope, reviewer=body.reviewer, **said
             )
             try:
                 decisions.append(identified(decision, dictionary))
@@ -142,15 +151,9 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         before = await workbench.decided()
         step = Step(changes.told(decisions), body.reviewer, number)
         added = await service.add(workbench.store, decisions, step)
-        on = [d for new in added for d in before.on(new.mention, new.scope)]
-        earlier = {d.id: d for d in on}
-        contrary = [d for d in replaced([*earlier.values()], added) if d.id in earlier]
-        said = {
-            "step": added[0].step,
-            "decisions": [_json(decision) for decision in added],
-            "replaced": [_json(decision) for decision in contrary],
-        }
-        return await answered(number, forms, said)
+        replaced = written(contrary_to(added, before))
+        told = {"step": added[0].step, "decisions": written(added), "replaced": replaced}
+        return await answered(number, forms, told)
 
     @routes.post("/{number}/accept", status_code=201)
     async def accept(number: Number, body: Annotated[Accept, Body()]) -> dict[str, Any]:
@@ -169,9 +172,11 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
 
         figures, wanted = await workbench.ask(number, read)
 
+        who = {"reviewer": body.reviewer}
+
         def made() -> list[Decision]:
             return [
-                dataclasses.replace(_decision(service, body, text, ids, scope), bulk=True)
+                decision_of(service, ids, mention=text, scope=scope, bulk=True, **who)
                 for (_, scope), (text, ids) in wanted.items()
             ]
 
@@ -190,7 +195,7 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     async def undo(number: Number, body: Annotated[Reviewed, Body()]) -> dict[str, Any]:
         """Undo the last step of a reviewer in a project; of a large one `rows` is empty."""
         await workbench.read(lambda connection: rows.project(connection, number))
-        undone = await workbench.write(changes.undo, workbench.store, number, body.reviewer)
+        undone = await service.write(changes.undo, workbench.store, number, body.reviewer)
         if undone is None:
             raise Failure(404, "there is nothing to undo")
         step, about = undone
@@ -208,8 +213,51 @@ def add_to(routes: APIRouter, service: Service, workbench: Workbench) -> None:
         said = "flagged" if body.kind == "flag" else "noted something about"
         step = Step(f"{said} {form!r}", body.reviewer, number)
         new = form, body.kind, body.value
-        await workbench.write(changes.remark, workbench.store, step, new, body.before)
+        await service.write(changes.remark, workbench.store, step, new, body.before)
         return await answered(number, [form], {})
+
+    async def shown(number: int, of: int) -> dict[str, Any]:
+        return await workbench.ask(
+            number, lambda queue, connection: documents.shown(queue, connection, of)
+        )
+
+    @routes.get("/{number}/documents")
+    async def listed(number: Number, sort: DocumentSort = "number") -> dict[str, Any]:
+        """The documents of a project, in their order or those first that are worth most."""
+        return {
+            "documents": await workbench.ask(
+                number, lambda queue, connection: documents.listed(queue, connection, sort)
+            )
+        }
+
+    @routes.get("/{number}/documents/{of}")
+    async def document(number: Number, of: Number) -> dict[str, Any]:
+        """A document with its mentions and their answers."""
+        return await shown(number, of)
+
+    @routes.post("/{number}/documents/{of}/marks", status_code=201)
+    async def mark(number: Number, of: Number, body: Annotated[NewMarks, Body()]) -> dict[str, Any]:
+        """Add, change and delete mentions as one step; those that are new are linked.
+
+        409 where the text or its marks have changed since they were looked at.
+        """
+
+        def write() -> None:
+            step = Step("", body.reviewer, number)
+            with workbench.store.transaction() as connection:
+                rows.project(connection, number)
+                stored = rows.document(connection, number, of)
+                if not stored.is_searched:
+                    raise Outdated("the mentions of this document are still looked for; wait a bit")
+                given = [Mark(new.action, new.before, new.after) for new in body.marks]
+                marks.add(connection, step, of, stored.document, given, body.version)
+                marks.refresh(connection, number, of, stored.document)
+
+        await service.write(write)
+        await workbench.link_document(number, of)
+        return await shown(number, of)
+
+    return routes
 
 
 def _scope(queue: Queue, row: Row, new: GroupDecision) -> str:
@@ -220,21 +268,3 @@ def _scope(queue: Queue, row: Row, new: GroupDecision) -> str:
     if new.document and number not in queue.documents:
         raise Missing(f"there is no document {number} in the project")
     return queue.documents.get(number, "")
-
-
-def _decision(
-    service: Service, by: Reviewed, mention: str, concepts: str | None, scope: str
-) -> Decision:
-    """An accepting decision of a reviewer."""
-    return Decision(
-        mention,
-        concepts or "",
-        scope=scope,
-        reviewer=by.reviewer,
-        model=service.model.fingerprint,
-        release=releases(service.linker.dictionary),
-    )
-
-
-def _json(decision: Decision) -> dict[str, Any]:
-    return dataclasses.asdict(decision) | {"concept_id": decision.concept_id or None}

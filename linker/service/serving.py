@@ -14,11 +14,12 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from linker.errors import LinkerError
-from linker.service.app import Room, create
+from linker.service.app import create
 from linker.service.state import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import ModuleType
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def serve(
     host: str,
     port: int,
     started: Callable[[int], None],
-    rooms: Iterable[Room] = (),
+    rooms: Iterable[ModuleType] = (),
     proxies: str = "127.0.0.1",
 ) -> None:
     """Serve until the process is told to stop (SIGTERM, SIGINT); SIGHUP loads the model anew.

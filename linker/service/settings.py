@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,35 +76,24 @@ def read_keys(path: str) -> tuple[Key, ...]:
         raise LinkerError(f"{path}: holds no key; write one a line")
     made, spelled = list[Key](), dict[str, str]()
     for number, (key, *owner) in enumerate(keys, 1):
-        where = f"{path}: key {number}"
-        made.append(Key(_secret(key, where), _owner(owner, where)))
-        name = made[-1].reviewer
+        where, name = f"{path}: key {number}", "".join(owner).strip()
+        if len(key) < 16 or not key.isascii() or not key.isprintable():
+            raise LinkerError(
+                f"{where} is no key; expected 16 or more letters, digits and signs of ASCII "
+                "without blanks"
+            )
+        if not name.isprintable() or ";" in name:
+            raise LinkerError(
+                f"{where}: {shorten(repr(name))} stands behind it; expected the name of a "
+                "reviewer, without a semicolon (there are no roles any more)"
+            )
         if (known := spelled.setdefault(person(name), name)) != name:
             raise LinkerError(
                 f"{where}: {name!r} is a spelling of {known!r}, who has a key before it; write "
                 "the name of a person in one way"
             )
+        made.append(Key(key.encode(), name))
     return tuple(made)
-
-
-def _secret(key: str, where: str) -> bytes:
-    if len(key) < 16 or not key.isascii() or not key.isprintable():
-        raise LinkerError(
-            f"{where} is no key; expected 16 or more letters, digits and signs of ASCII without "
-            "blanks"
-        )
-    return key.encode()
-
-
-def _owner(words: Sequence[str], where: str) -> str:
-    """The name behind a key; the words are none, or one."""
-    name = "".join(words).strip()
-    if not name.isprintable() or ";" in name:
-        raise LinkerError(
-            f"{where}: {shorten(repr(name))} stands behind it; expected the name of a reviewer, "
-            "without a semicolon (there are no roles any more)"
-        )
-    return name
 
 
 def is_loopback(host: str) -> bool:

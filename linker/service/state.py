@@ -25,7 +25,7 @@ from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
-from linker.service.errors import Failure
+from linker.service.errors import REFUSED, Failure
 from linker.service.metrics import Metrics
 from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.service.schemas import cost
@@ -35,11 +35,10 @@ from linker.types import Decision, Document, Passage
 logger = logging.getLogger(__name__)
 
 _WRITERS = 32  # threads that write, or wait until another one has written, all for as long
-_SOON = 0.05  # seconds that an answer waits for decisions that others are sending
 FEW = 100  # items of a request that are gone over at once
 PIECE = 500  # decisions that are stored, or withdrawn, at once
 _GARBAGE = 100_000  # objects that are made before the collector looks which are garbage
-_THREADS = 2  # for work that is not linked in batches: a long text does not hold up a short one
+_THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
 _SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
@@ -82,10 +81,8 @@ class Service:
         limits = self.limits
         self._batcher = Batcher(limits.batch, limits.waiting, self.metrics.batch, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
-        self._finders = ThreadPoolExecutor(_THREADS, "linker-finding")
         self._writers = ThreadPoolExecutor(_WRITERS, "linker-decisions")
         self._loading = asyncio.Lock()
-        self._next_load: asyncio.Task[None] | None = None  # that has not begun
         _settle()
 
     @property
@@ -105,7 +102,7 @@ class Service:
             LinkerError: an item cannot be linked as it is asked for.
             Failure: too much waits already.
         """
-        decided = await self._in_force(model)
+        decided = await self.decided(model)
 
         def prepared() -> tuple[list[Request], list[int]]:
             return (
@@ -122,7 +119,7 @@ class Service:
             model: what finds and links.
             requests: whose items are documents; see `Annotator.found`.
         """
-        found = [await _call(self._finders, model.annotator.found, r) for r in requests]
+        found = [await self.run(model.annotator.found, request) for request in requests]
         return await self.answer(model, found)
 
     async def answer_plainly(
@@ -138,29 +135,44 @@ class Service:
         costs = [cost(request.item) for request in requests]
         return await self._batcher.call(model.linker.answer, requests, costs, behind=behind)
 
-    async def find(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what finds mentions, beside the threads that link."""
-        return await _call(self._finders, function, *args)
-
     async def run(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call a function beside the thread that links."""
-        return await _call(self._threads, function, *args)
+        """Call a function beside the thread that links, until the caller gives up."""
+        is_given_up = threading.Event()
+        loop, call = asyncio.get_running_loop(), partial(function, *args)
+        try:
+            return await loop.run_in_executor(
+                self._threads, cancelling.call, is_given_up.is_set, call
+            )
+        except asyncio.CancelledError:
+            is_given_up.set()
+            raise
 
-    async def decided(self) -> Decided | None:
-        """The decisions in force; None where none are kept."""
-        return await self._in_force(self.model)
+    async def decided(self, model: Model | None = None) -> Decided | None:
+        """The decisions in force for a model, with what has come to their file.
 
-    async def decided_soon(self) -> Decided | None:
-        """The decisions in force, without those that are being taken up where that takes long."""
-        reading = asyncio.create_task(self.decided())
-        await asyncio.wait([reading], timeout=_SOON)
-        return reading.result() if reading.done() else self.model.decided
+        Args:
+            model: the model; None: that which answers now.
+
+        Returns:
+            None where no decisions are kept.
+        """
+        if (store := self.store) is None:
+            return None
+        of = model or self.model
+
+        def read() -> Decided | None:
+            with of.reading:
+                of.decided = of.decided and of.decided.after(store)
+                return of.decided
+
+        return await asyncio.to_thread(read)
 
     async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call what writes decisions, in threads of its own, so that others do not wait for it.
 
         Raises:
-            LinkerError: others wrote, or waited to write, for too long; then it is not called.
+            Failure: others wrote, or waited to write, for too long; then it is not called. Or the
+                file cannot be written; 503, since nothing is wrong with the request.
         """
         deadline = time.monotonic() + _PATIENCE * self.limits.seconds
 
@@ -169,7 +181,12 @@ class Service:
                 raise LinkerError("the file of decisions is busy; try again later")
             return function(*args)
 
-        return await asyncio.get_running_loop().run_in_executor(self._writers, call)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writers, call)
+        except REFUSED:
+            raise
+        except LinkerError as error:
+            raise Failure(503, str(error)) from None
 
     async def add(
         self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None = None
@@ -197,9 +214,9 @@ class Service:
             piece = decisions[start : start + PIECE]
             try:
                 added += await self.write(store.add, piece, step)
-            except LinkerError as error:
+            except Failure as error:
                 stored = f"; of {len(decisions):,} decisions the first {start:,} are stored"
-                raise Failure(503, f"{error}{stored if start else ''}") from None
+                raise Failure(503, f"{error.detail}{stored if start else ''}") from None
             if step:
                 step = dataclasses.replace(step, id=added[0].step)
             if len(decisions) > FEW:
@@ -209,20 +226,10 @@ class Service:
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
 
-        Who asks while a model is loaded, which may have begun before the folder was changed, waits
-        for the load after it, which all of these share.
-
         Raises:
             LinkerError: the new model cannot be used, and the old one stays.
         """
-        if self._next_load is None:
-            self._next_load = asyncio.create_task(self._load())
-        await asyncio.shield(self._next_load)
-
-    async def _load(self) -> None:
-        """Load the model anew, one load at a time; see `reload`."""
         async with self._loading:
-            self._next_load = None
             try:
                 self.model = await asyncio.to_thread(self._loaded)
             except Exception as error:
@@ -239,7 +246,6 @@ class Service:
         """Finish what was taken."""
         await self._batcher.close()
         self._threads.shutdown()
-        self._finders.shutdown()
         self._writers.shutdown()
         if self.store is not None:
             self.store.close()
@@ -260,18 +266,6 @@ class Service:
             model.decided = Decided.checked(self.store, linker)
         return model
 
-    async def _in_force(self, model: Model) -> Decided | None:
-        """The decisions in force for a model, with what has come to their file."""
-        if (store := self.store) is None:
-            return None
-
-        def read() -> Decided | None:
-            with model.reading:
-                model.decided = model.decided and model.decided.after(store)
-                return model.decided
-
-        return await asyncio.to_thread(read)
-
 
 async def aside(items: Sized, function: Callable[[], _Result]) -> _Result:
     """Call what goes over items, in a thread where they are many, so that others have a turn."""
@@ -287,14 +281,3 @@ def _settle() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE, *gc.get_threshold()[1:])
-
-
-async def _call(pool: ThreadPoolExecutor, function: Callable[..., _Result], *args: Any) -> _Result:
-    """Call a function in a thread of a pool, until the caller gives up."""
-    is_given_up = threading.Event()
-    loop, call = asyncio.get_running_loop(), partial(function, *args)
-    try:
-        return await loop.run_in_executor(pool, cancelling.call, is_given_up.is_set, call)
-    except asyncio.CancelledError:
-        is_given_up.set()
-        raise

@@ -35,17 +35,19 @@ Encoding = Annotated[
 ]
 
 
-def body_of_file(formats: str) -> dict[str, Any]:
-    """The description of a body that is a file."""
-    content = {"schema": {"type": "string", "format": "binary"}}
-    example = {"example": "mention,ward\nbreast cancer,3\n"}
-    return {
-        "requestBody": {
-            "required": True,
-            "description": f"The file: {formats}.",
-            "content": {"application/octet-stream": content | example},
-        }
+FILE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The file: txt, tsv, csv, xlsx, jsonl, PubTator or BioC.",
+        "content": {
+            "application/octet-stream": {
+                "schema": {"type": "string", "format": "binary"},
+                "example": "mention,ward\nbreast cancer,3\n",
+            }
+        },
     }
+}
+"""The description of a body that is a file."""
 
 
 async def content_of(request: Request) -> bytes:
@@ -63,9 +65,7 @@ def router(service: Service) -> APIRouter:
     """The routes of files."""
     routes, limits = APIRouter(tags=["files"], responses=ERRORS), service.limits
 
-    @routes.post(
-        "/parse", openapi_extra=body_of_file("txt, tsv, csv, xlsx, jsonl, PubTator or BioC")
-    )
+    @routes.post("/parse", openapi_extra=FILE_BODY)
     async def parse(
         request: Request, name: Name = "", column: Column | None = None, encoding: Encoding = None
     ) -> Response:
@@ -79,7 +79,7 @@ def router(service: Service) -> APIRouter:
 
     @routes.post(
         "/table",
-        openapi_extra=body_of_file("csv, tsv or xlsx"),
+        openapi_extra=FILE_BODY,
         response_class=Response,
         responses={200: {"content": {"text/csv": {}, _MEDIA["\t"]: {}, _WORKBOOK: {}}}},
     )

@@ -19,9 +19,8 @@ from linker.errors import LinkerError
 from linker.projects import linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch
-from linker.projects.marks import Outdated, Unfit
 from linker.projects.queue import Queue
-from linker.projects.store import Missing, Origin, Project, StoredDocument, Taken
+from linker.projects.store import Missing, Origin, Project, StoredDocument
 from linker.service.errors import Failure
 from linker.service.state import Model, Service
 
@@ -161,25 +160,12 @@ class Workbench:
 
         return await asyncio.to_thread(call)
 
-    async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what writes the file.
-
-        Raises:
-            Failure: it cannot be written; 503, since nothing is wrong with the request.
-        """
-        try:
-            return await self._service.write(function, *args)
-        except (Missing, Taken, Outdated, Unfit):
-            raise
-        except LinkerError as error:
-            raise Failure(503, str(error)) from None
-
     async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
         """Call what stores a file, whose mentions are linked then, also where nobody waits for it
         any more."""
 
         async def take() -> _Result:
-            result = await self.write(function, *args)
+            result = await self._service.write(function, *args)
             self.wake()
             return result
 
@@ -191,7 +177,7 @@ class Workbench:
         """Link the projects of the present dictionary anew, after the model has learnt."""
         for project in await self.read(rows.projects):
             if project.origin.release == self.origin.release:
-                await self.write(rows.renewed, self.store, project.id, self.origin)
+                await self._service.write(rows.renewed, self.store, project.id, self.origin)
         self.wake()
 
     async def link_document(self, number: int, document: int) -> None:
@@ -247,14 +233,14 @@ class Workbench:
 
         kind, documents, batch = await self.read(read)
         if documents:
-            find, annotator = self._service.find, model.annotator
-            found = [await find(linking.search, annotator, d, kind) for d in documents]
+            run, annotator = self._service.run, model.annotator
+            found = [await run(linking.search, annotator, d, kind) for d in documents]
 
             def write() -> None:
                 with self.store.transaction() as connection:
                     rows.keep_found(connection, number, found)
 
-            await self.write(write)
+            await self._service.write(write)
         elif batch:
             await self._store_answers(batch, model, behind=True)
         return bool(documents or batch)
@@ -268,4 +254,4 @@ class Workbench:
             with self.store.transaction() as connection:
                 linking.keep(connection, batch.project, answers)
 
-        await self.write(write)
+        await self._service.write(write)

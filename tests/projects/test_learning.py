@@ -10,14 +10,12 @@ from linker import Dictionary, Linker
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
-from linker.evaluation.protocols import Outcome
 from linker.projects import marks, sources
 from linker.projects.learning import (
     FEWEST,
     FEWEST_DOCUMENTS,
     PARTS,
     Comparison,
-    Figures,
     Learner,
     Lesson,
     Reviewed,
@@ -49,10 +47,6 @@ def known(linker: Linker, count: int) -> list[Lesson]:
     return [lesson(name, dictionary.ids[n], n + 1) for n, name in enumerate(names)]
 
 
-def outcome(rank: int, confidence: float) -> Outcome:
-    return Outcome(Mention("m"), rank, (), first_is_right=rank == 1, confidence=confidence)
-
-
 def test_accepted_decisions_that_hold_everywhere_are_learnt(linker: Linker) -> None:
     said = [
         Decision("one", "MESH:D001943", id=0),
@@ -72,13 +66,10 @@ def test_accepted_decisions_that_hold_everywhere_are_learnt(linker: Linker) -> N
 
 
 def test_figures_by_hand() -> None:
-    old = Figures.of([outcome(1, 0.9), outcome(0, 0.9), outcome(2, 0.5), outcome(1, 0.5)])
-    assert (old.mentions, old.right, old.confidence) == (4, 2, pytest.approx(0.7))
-    assert old.calibration_error == pytest.approx((0.4 + 0.0) / 2)  # 0.9 for 1 of 2; 0.5 for 1 of 2
-    record = Comparison(old, old, better=5, worse=0).to_dict()
-    assert record["old"]["accuracy"] == 0.5
-    assert record["p"] == 0.0625  # 2 x (1/2)^5
-    assert Comparison(old, old, 0, 0).p == 1.0
+    record = Comparison(decisions=4, old=2, new=3, better=1, worse=0).to_dict()
+    assert (record["held_out"], record["better"], record["worse"]) == (4, 1, 0)
+    assert record["old"] == {"right": 2, "accuracy": 0.5, "interval": [0.15, 0.85]}
+    assert record["new"]["accuracy"] == 0.75
 
 
 def test_a_name_is_learnt_and_its_like_profits(linker: Linker) -> None:
@@ -107,7 +98,8 @@ def test_no_model_has_learnt_what_it_is_measured_on(
     told: list[Activity] = []
     new, compared = learn(linker, taught, 20, told.append)
     assert compared
-    assert compared.new.mentions == 60
+    assert compared.decisions == 60
+    assert compared.new - compared.old == compared.better - compared.worse
     for part in range(PARTS):
         before, rest = seen[2 * part : 2 * part + 2]
         held_out = set(range(12 * part + 1, 12 * part + 13))  # decisions one after another
@@ -124,7 +116,6 @@ def test_a_model_without_a_ranker_learns_names(linker: Linker) -> None:
     new, compared = learn(linker.with_ranker(None), taught, 0, lambda _: None)
     assert new.ranker is None
     assert compared
-    assert compared.to_dict()["new"]["confidence"] is None
     assert GAIT in new.dictionary.names
 
 

@@ -641,32 +641,6 @@ def test_a_model_is_swapped_and_a_damaged_one_is_not(
     assert 'linker_reloads_total{result="failed"} 1.0' in client.get("/metrics").text
 
 
-def test_who_waits_for_a_load_shares_it(
-    client: Any, linker: Linker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads, go = [], threading.Event()
-
-    def load(_: Any) -> Linker:
-        loads.append(1)
-        assert go.wait(20)
-        return linker
-
-    monkeypatch.setattr(Linker, "load", load)
-
-    async def ask() -> None:
-        asked = [asyncio.create_task(client.service.reload()) for _ in range(20)]
-        while not loads:
-            await asyncio.sleep(0.001)
-        # the folder may have changed since the first load began
-        asked += [asyncio.create_task(client.service.reload()) for _ in range(20)]
-        await asyncio.sleep(0)
-        go.set()
-        await asyncio.gather(*asked)
-
-    client.portal.call(ask)
-    assert len(loads) == 2
-
-
 @pytest.mark.parametrize("ending", ["timeout", "departure"])
 def test_work_that_nobody_waits_for_ends(
     linker: Linker, monkeypatch: pytest.MonkeyPatch, ending: str

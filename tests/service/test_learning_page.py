@@ -65,7 +65,7 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
     )
     expect(dialog.get_by_role("row")).to_have_count(3)
     expect(dialog.get_by_role("row").nth(1)).to_contain_text("present34 of 35")
-    expect(dialog).to_contain_text("Both answer the same of them rightly.")
+    expect(dialog).to_contain_text("0 became right, and 0 wrong.")
     for look, width in (("light", 1280), ("dark", 1280), ("dark", 400)):
         page.emulate_media(color_scheme=look)
         page.set_viewport_size({"width": width, "height": 800})
@@ -84,18 +84,16 @@ def test_a_model_is_trained_compared_and_used(page: Any, pictures: Path) -> None
     )
     page.keyboard.press("Escape")
     expect(page.locator("#rows")).to_contain_text("Ataxia Telangiectasia", timeout=20_000)
-    dialog = open_dialog(page, "Train again with 35 decisions")
-    expect(dialog).to_contain_text("The present model has learnt 35 decisions.")
+    open_dialog(page, "Train again with 35 decisions")
 
 
 @pytest.mark.parametrize(("right", "main"), [(30, "Keep the present model"), (34, "Use the new")])
 def test_the_better_model_is_the_one_at_hand(page: Any, right: int, main: str) -> None:
     def figures(right: int) -> dict[str, Any]:
-        of = {"right": right, "mentions": 35, "accuracy": right / 35, "interval": [0, 1]}
-        return of | {"confidence": None}
+        return {"right": right, "accuracy": right / 35, "interval": [0, 1]}
 
-    state = {"state": "done", "decisions": 35, "held_out": 35, "better": 1, "worse": 2, "p": 1}
-    state |= {"old": figures(33), "new": figures(right), "learnable": 35, "learnt": 0}
+    state = {"state": "done", "decisions": 35, "held_out": 35, "better": 1, "worse": 2}
+    state |= {"old": figures(33), "new": figures(right), "learnable": 35}
     page.route("**/training", lambda route: route.fulfill(json=state))
     page.reload()
     dialog = open_dialog(page, "A new model is ready")
@@ -107,6 +105,5 @@ def test_a_training_is_cancelled(page: Any) -> None:
     dialog = open_dialog(page, "Train again with 35 decisions")
     dialog.get_by_role("button", name="Train", exact=True).click()
     dialog.get_by_role("button", name="Cancel the training").click(timeout=20_000)
-    expect(dialog.get_by_role("status")).to_have_text("The training was cancelled.", timeout=SLOW)
-    expect(dialog.get_by_role("button", name="Train", exact=True)).to_be_visible()
+    expect(dialog.get_by_role("button", name="Train", exact=True)).to_be_visible(timeout=SLOW)
     assert page.evaluate("document.activeElement.id") == "learning-title"

@@ -35,7 +35,7 @@ expect = playwright.expect
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Marks</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><link rel="icon" href="static/icon.svg">
-<link rel="stylesheet" href="static/page.css"><link rel="stylesheet" href="static/marking.css">
+<link rel="stylesheet" href="static/page.css"><link rel="stylesheet" href="static/review.css">
 <script type="module" src="marking-test.js"></script></head>
 """
 PAGE = f"""{HEAD}<body><header><h1>Marks</h1></header><div id="problem" role="alert" hidden></div>
@@ -291,7 +291,7 @@ def test_what_another_tab_changed_is_shown_and_said(page: Any, documents: Docume
 def test_documents_are_walked_and_said_to_be_done(page: Any, documents: Documents) -> None:
     expect(page.get_by_role("button", name="Previous")).to_be_disabled()
     page.get_by_label("All mentions of this document are marked").check()
-    status(page, "Kept: all mentions are marked. 1 document is complete. Where mentions are is")
+    status(page, "Kept: all mentions are marked.")
     assert documents.get()["done"]
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name="Document 8")).to_be_focused()

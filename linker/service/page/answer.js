@@ -1,8 +1,8 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
-import { inWords } from "./confidence.js";
 import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
-import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf, isSame, lookOf } from "./session.js";
+import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf } from "./session.js";
+import { inWords, isSame, lookOf } from "./session.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id, {chooseReading}, called with

@@ -2,7 +2,7 @@
 
 import { postJson, send } from "./api.js";
 import { announce, attempt, button, make } from "./elements.js";
-import { reviewer } from "./reviewer.js";
+import { reviewer } from "./service.js";
 import { joined, sentenceToItsReviewer } from "./verdicts.js";
 
 export class Decisions {

@@ -3,14 +3,12 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, percent, plural, table } from "./elements.js";
-import { completeIn } from "./learning.js";
 import { Marking, isSame } from "./marking.js";
-import { drawAnew, rangeOf } from "./places.js";
+import { clickedOf, drawAnew, markSelected, rangeOf, shownText } from "./places.js";
 import { isUndecided } from "./queue.js";
 import { ASSERTED, LOOKS, look, meaningOf } from "./session.js";
-import { charactersOf, pageEnds, pieces, unitsOf } from "./text.js";
+import { charactersOf, unitsOf } from "./text.js";
 
-const PAGE = { characters: 20_000, marks: 200 };
 const LISTED = 200; // documents that are listed at once
 const COLUMNS = ["Document", "Title", "Mentions", "Decided", "Expected wrong"];
 
@@ -50,7 +48,6 @@ export class DocumentView {
       make("option", { value: "doubt" }, "doubt, the most first"),
     );
     this.list = make("div");
-    this.pages = make("nav.bar", { "aria-label": "Pages of the text", hidden: true });
     return [
       make("div.bar", this.previous, this.title, this.next),
       make(
@@ -63,7 +60,6 @@ export class DocumentView {
       make("label.done", this.done, " All mentions of this document are marked"),
       this.marking.toolbar,
       this.text,
-      this.pages,
     ];
   }
 
@@ -75,7 +71,6 @@ export class DocumentView {
     const document = await getJson(this.path(number));
     if (number !== this.wanted) return; // another document was asked for meanwhile
     this.show(document);
-    this.page = 0;
     fill(this.text); // so that it is drawn anew
     if (key === null) this.turnTo(-1);
     else if (selected?.key === key) this.turnTo(this.numberOf(selected));
@@ -137,10 +132,6 @@ export class DocumentView {
     this.lines = withLines(document.text, document.passages.map(([start]) => units(start)));
     this.characters = charactersOf(document.text);
     this.mentions = document.mentions.map((m) => ({ ...m, spans: inUnits(m.spans) }));
-    const hulls = this.mentions
-      .map(({ spans }) => [spans[0]?.[0] ?? 0, Math.max(0, ...spans.map(([, end]) => end))])
-      .sort((a, b) => a[0] - b[0]);
-    this.ends = pageEnds(document.text, hulls, PAGE);
     this.done.checked = document.done;
     this.title.textContent = `Document ${document.id}`;
   }
@@ -157,31 +148,18 @@ export class DocumentView {
   }
 
   draw() {
-    this.page = Math.max(0, Math.min(this.page, this.ends.length - 1));
-    const { start, end } = this.range;
     const focused = this.text.contains(document.activeElement) && document.activeElement;
-    const marks = this.mentions
-      .map(({ spans }, number) => ({ number, spans }))
-      .filter(({ spans }) => spans.some(([from, to]) => from < end && to > start));
+    const marks = this.mentions.map(({ spans }, number) => ({ number, spans }));
     drawAnew(this.text, () => {
-      const shown = pieces(start, end, marks).map((piece) => this.piece(piece));
-      this.text.replaceChildren(...shown.flat(Infinity));
-      this.text.dataset.end = end;
+      this.text.replaceChildren(...shownText(this.lines, marks, (n) => this.linkOf(n)).flat(2));
+      this.text.dataset.end = this.lines.length;
     });
-    this.pages.hidden = this.ends.length < 2;
-    fill(this.pages, this.pager());
     const place = this.listed.findIndex(({ number }) => number === this.document.number);
     this.previous.disabled = place <= 0;
     this.next.disabled = place < 0 || place === this.listed.length - 1;
     this.marking.redrawn();
     this.mark();
     if (focused && focused !== this.text) this.focus({ preventScroll: true });
-  }
-
-  /** Which part of which text is shown. */
-  get range() {
-    const [start, end] = [this.ends[this.page - 1] ?? 0, this.ends[this.page] ?? 0];
-    return { start, end, text: this.document.text };
   }
 
   /** The place of the first text that is in sight. */
@@ -201,61 +179,26 @@ export class DocumentView {
     rangeOf(this.text, start, end).startContainer.parentElement.scrollIntoView({ block: "nearest" });
   }
 
-  pager() {
-    const turn = (step) => () => {
-      this.page += step;
-      this.draw();
-      this.text.focus();
-    };
-    return [
-      button("Page before", turn(-1), { disabled: this.page === 0 }),
-      make("span", `Page ${count(this.page + 1)} of ${count(this.ends.length)}`),
-      button("Page behind", turn(1), { disabled: this.page === this.ends.length - 1 }),
-    ];
-  }
-
-  piece({ start, end, marks, anchor, extra }) {
-    const content = this.lines.slice(start, end);
-    const attributes = { "data-start": start };
-    if (!marks.length) return make("span", attributes, content);
-    Object.assign(attributes, {
-      "data-entries": marks.map((mark) => mark.number).join(" "),
-      "data-state": lookOf(this.mentions[marks[0].number]),
-      "data-depth": Math.min(marks.length, 3),
-    });
-    const asserted = anchor && ASSERTED[this.mentions[anchor.number].assertion];
-    if (asserted) attributes["data-asserted"] = asserted; // the word is no text that is marked
-    const link = ({ number }, sign, more = {}) => {
-      const label = labelOf(this.mentions[number]);
-      // without an address, by which the mouse would drag it instead of selecting its text
-      const link = { role: "link", tabindex: "0", "data-anchor": number };
-      const meaning = meaningOf(this.mentions[number].assertion);
-      const title = [label, meaning].filter(Boolean).join(". ");
-      const said = { "aria-label": label, title };
-      return make(sign ? "a.extra" : "a.mention", { ...more, ...link, ...said }, sign ?? content);
-    };
-    return [
-      anchor ? link(anchor, null, attributes) : make("span.mention", attributes, content),
-      extra.map((mark) => link(mark, "+", { "data-entries": mark.number })),
-    ];
+  /** How a mention looks in the text, and its link. */
+  linkOf(number) {
+    const mention = this.mentions[number];
+    const label = labelOf(mention);
+    const title = [label, meaningOf(mention.assertion)].filter(Boolean).join(". ");
+    // without an address, by which the mouse would drag it instead of selecting its text
+    const link = { role: "link", tabindex: "0", "aria-label": label, title };
+    return { look: lookOf(mention), assertion: mention.assertion, link };
   }
 
   /** Show which mention is selected. */
   mark() {
-    for (const element of this.text.querySelectorAll("[data-entries]")) {
-      element.classList.toggle("selected", numbersOf(element).includes(this.current));
-      if (element.dataset.anchor === `${this.current}`) element.setAttribute("aria-current", "true");
-      else element.removeAttribute("aria-current");
-    }
+    markSelected(this.text, this.current);
     this.marking.show();
   }
 
   clicked(event) {
     const element = event.target.closest("[data-entries]");
     if (!element || !getSelection().isCollapsed || this.marking.parts) return; // text is selected
-    const numbers = numbersOf(element);
-    // the innermost mention; clicked again, the one around it
-    this.choose(numbers[(numbers.indexOf(this.current) + 1) % numbers.length]);
+    this.choose(clickedOf(element, this.current));
   }
 
   /** Select a mention and tell the page, which shows its answer; -1: none. */
@@ -305,11 +248,7 @@ export class DocumentView {
     this.latest = null;
     this.take(number);
     this.marking.forget();
-    const start = this.mentions[number]?.spans[0]?.[0];
-    const page = start === undefined ? this.page : this.ends.findIndex((end) => end > start);
-    const isDrawn = page === this.page && this.text.hasChildNodes();
-    this.page = page;
-    if (isDrawn) this.mark();
+    if (this.text.hasChildNodes()) this.mark();
     else this.draw();
   }
 
@@ -390,8 +329,7 @@ export class DocumentView {
     const selected = this.mentions[this.current];
     return attempt(async () => {
       try {
-        const said = await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
-        if (said && checked) announce(`${words} ${completeIn(await getJson("training"))}`);
+        await this.send([{ action: checked ? "done" : "reopen" }], selected, words);
       } finally {
         this.done.checked = this.document.done;
         this.done.focus();
@@ -440,8 +378,6 @@ export class DocumentView {
     );
   }
 }
-
-const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
 
 /** Whether two mentions have text in common. */
 const overlap = (one, other) =>

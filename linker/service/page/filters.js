@@ -3,7 +3,7 @@
 import { getJson, postJson } from "./api.js";
 import { announce, ask, byId, fill, make, plural } from "./elements.js";
 import { wrongOf } from "./overview.js";
-import { who } from "./reviewer.js";
+import { who } from "./service.js";
 import { SearchBox } from "./search.js";
 import { isDecided } from "./session.js";
 
@@ -94,12 +94,6 @@ export class Filters {
       disputed: state === "disputed",
     };
     return wanted[this.value.show] ?? true;
-  }
-
-  /** Choose what is shown, or how it is sorted. */
-  set(name, value) {
-    this.form.elements[name].value = value;
-    this.changed();
   }
 
   /** Offer what a project has: its types, and what differs from its file, where that has ids. */

@@ -3,7 +3,7 @@
 
 import { getJson, postJson } from "./api.js";
 import { announce, attempt, button, byId, count, fill, make, plural } from "./elements.js";
-import { who } from "./reviewer.js";
+import { who } from "./service.js";
 
 const KEPT = 200; // groups that are kept, so that going back shows them at once
 const SHOWN = 2; // places that are not folded away

@@ -6,10 +6,6 @@ import { button, byId, make, percent, plural, table } from "./elements.js";
 const EVERY = 1000; // milliseconds between two looks at a training that runs
 const SOON = 1500; // milliseconds after a decision until the decisions are counted again
 const LATER = 5000; // milliseconds until a service that does not answer is asked again
-const IN_BULK = "Answers that were accepted in bulk are not learnt: nobody looked at them.";
-const NOTHING =
-  "There is nothing to learn yet: a training needs at least one accepted answer that holds everywhere.";
-const CHANCE = 0.05; // the probability from which on a difference may well be chance
 
 let asked = {}; // what the page gave
 let timer = null;
@@ -47,12 +43,8 @@ function wait(milliseconds, soon = false) {
 
 /** Do something about the training; what goes wrong is said in the dialog. */
 async function act(action) {
-  try {
-    const state = await action();
-    if (state) show(state);
-  } catch (error) {
-    fill(make("p.conflict", { role: "alert" }, error.message));
-  }
+  const state = await action().catch((error) => ({ state: "refused", error: error.message }));
+  if (state) show(state);
 }
 
 /** Send a request in the name of the reviewer; nothing where that is not known. */
@@ -65,27 +57,18 @@ const start = () => act(() => post("training"));
 const cancel = () => act(async () => (await send("training", { method: "DELETE" })).json());
 const take = () =>
   act(async () => {
-    const state = await post("training/take");
-    if (state) asked.taken();
-    return state && { ...state, state: "taken" };
+    const state = await postJson("training/take", {});
+    asked.taken();
+    return { ...state, state: "taken" };
   });
 
 function show(state) {
-  const isRunning = state.state === "running";
-  Object.assign(byId("learn"), { textContent: wordsOf(state), hidden: false });
-  if (isRunning) wait(EVERY);
+  if (state.state !== "refused")
+    Object.assign(byId("learn"), { textContent: wordsOf(state), hidden: false });
+  if (state.state === "running") wait(EVERY);
   if (!byId("learning").open) return;
-  const meter = byId("training").querySelector("progress");
-  if (isRunning && meter) {
-    meter.value = state.share;
-    byId("training").querySelector("[role=status]").textContent = state.what;
-  } else fill(...VIEWS[state.state](state));
-}
-
-/** Show something in the dialog, which keeps the focus. */
-function fill(...children) {
   const hadFocus = byId("training").contains(document.activeElement);
-  byId("training").replaceChildren(...children.flat().filter(Boolean));
+  byId("training").replaceChildren(...VIEWS[state.state](state).flat().filter(Boolean));
   if (hadFocus || document.activeElement === document.body) byId("learning-title").focus();
 }
 
@@ -97,10 +80,7 @@ function wordsOf({ state, share, learnable }) {
 
 const VIEWS = {
   none: asking,
-  cancelled: (state) => [
-    make("p", { role: "status" }, "The training was cancelled."),
-    asking(state),
-  ],
+  refused: ({ error }) => [make("p.conflict", { role: "alert" }, error)],
   failed: (state) => [
     make("p.conflict", { role: "alert" }, `The training failed: ${state.error}.`),
     asking(state),
@@ -115,58 +95,36 @@ const VIEWS = {
   taken: () => [make("p", { role: "status" }, "The new model answers from now on.")],
 };
 
-/** How many documents are complete, and what a training learns from them. */
-export const completeIn = ({ complete, complete_needed: needed }) =>
-  `${plural(complete, "document")} ${complete === 1 ? "is" : "are"} complete. Where mentions are is ` +
-  `learnt from ${needed} on, unless the model has learnt it from more.`;
-
-function asking(state) {
-  const { learnable, learnt, complete } = state;
-  const ofDocuments = complete > 0 && make("p.note", completeIn(state));
-  if (!learnable) return [make("p", NOTHING), ofDocuments];
-  const count = plural(learnable, "accepted mention");
+function asking({ learnable }) {
+  if (!learnable) return [make("p", NOTHING)];
   return [
-    make("p", `A new model learns ${count}, and is measured on decisions that it has not learnt.`),
-    make("p.note", IN_BULK),
-    ofDocuments,
-    make("p", "The present model answers until you use the new one."),
-    learnt && make("p.note", `The present model has learnt ${plural(learnt, "decision")}.`),
+    make("p", `A new model learns ${plural(learnable, "accepted mention")}. ${HOW}`),
     make("p", button("Train", start, { class: "main" })),
   ];
 }
 
-function compared(state) {
-  const { decisions, held_out: heldOut, old, better, worse, p } = state;
-  const isWorse = heldOut && state.new.right < old.right;
+const NOTHING =
+  "There is nothing to learn yet: a training needs at least one accepted answer that holds everywhere.";
+const HOW =
+  "It is measured on decisions that it has not learnt, and the present one answers until you use it.";
+
+function compared({ decisions, held_out: heldOut, old, new: found, better, worse }) {
+  const isWorse = heldOut && found.right < old.right;
   const row = (name, of) => [
     make("th", { scope: "row" }, name),
-    `${of.right} of ${of.mentions}`,
+    `${of.right} of ${heldOut}`,
     `${percent(of.accuracy)} (${of.interval.map(percent).join(" to ")})`,
-    of.confidence === null ? "" : percent(of.confidence),
   ];
-  const header = ["Model", "Right", "Share, with its 95% interval", "Expected by confidence"];
-  const figures = heldOut
-    ? [
-        table("table.compared", header, [row("present", old), row("new", state.new)]),
-        make("p", changeOf(better, worse), better + worse > 0 && p > CHANCE && ` ${MAY_BE}`),
-        make("p.note", `Measured on ${heldOut} decisions ${HELD_OUT}`),
-      ]
-    : [make("p.note", "These are too few to measure what that is worth.")];
+  const header = ["Model", "Right", "Share, with its 95% interval"];
   return [
     make("p", { role: "status" }, `A new model has learnt ${plural(decisions, "decision")}.`),
-    ...figures,
+    heldOut && table("table", header, [row("present", old), row("new", found)]),
+    make("p.note", heldOut
+      ? `Of decisions that neither had learnt ${better} became right, and ${worse} wrong.`
+      : "These are too few to measure what that is worth."),
     make("p.buttons", [
       button("Use the new model", take, { class: isWorse ? "" : "main" }),
       button("Keep the present model", cancel, { class: isWorse ? "main" : "" }),
     ]),
   ];
 }
-
-const changeOf = (better, worse) =>
-  better + worse
-    ? `${better} became right, ${worse} became wrong.`
-    : "Both answer the same of them rightly.";
-const MAY_BE = "Such a difference may well be chance.";
-const HELD_OUT =
-  "that the models had not learnt: five times a fifth, in the order in which they were made, by " +
-  "models of the other four, without memory. The model that you use has learnt all.";

@@ -97,16 +97,10 @@ export class Marking {
     return this.view.mentions[this.view.current];
   }
 
-  /** The words of the page that is shown. */
+  /** The words of the text. */
   get words() {
-    const { start, end, text } = this.view.range;
-    if (this.wordsOf !== text || this.wordsAt !== start) {
-      Object.assign(this, { wordsOf: text, wordsAt: start });
-      this.found = wordsOf(text.slice(start, end)).map((word) => ({
-        start: word.start + start,
-        end: word.end + start,
-      }));
-    }
+    const { text } = this.view.document;
+    if (this.wordsOf !== text) Object.assign(this, { wordsOf: text, found: wordsOf(text) });
     return this.found;
   }
 
@@ -179,7 +173,7 @@ export class Marking {
       const isAt = (at) => (piece) => Number(piece.dataset.start) === at;
       shown.find(isAt(start))?.before(handle(place, 0));
       const last = shown.findLast((piece) => Number(piece.dataset.start) < end);
-      if (last && end <= this.view.range.end) last.after(handle(place, 1));
+      last?.after(handle(place, 1));
     });
   }
 
@@ -468,6 +462,6 @@ export class Marking {
   /** Move the end of what is picked by a character. */
   stretch(by) {
     const { start, end } = this.picked;
-    this.pick({ start, end: Math.max(start + 1, Math.min(end + by, this.view.range.end)) });
+    this.pick({ start, end: Math.max(start + 1, Math.min(end + by, this.view.document.text.length)) });
   }
 }

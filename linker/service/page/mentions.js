@@ -2,11 +2,11 @@
    many mentions are in each state. */
 
 import { byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { clickedOf, markSelected, shownText } from "./places.js";
 import { ASSERTED, LOOKS, answersOf, assertionOf, confidenceOf, lookOf } from "./session.js";
 import { meaningOf, noneOf } from "./session.js";
-import { pageEnds, pieces } from "./text.js";
 
-const PAGE = { characters: 20_000, marks: 100 };
+const PAGE = { characters: 20_000, marks: 100 }; // at most, unless a single text has more
 const COLUMNS = ["Mention", "Concept", "Id", "State, confidence"];
 
 export class MentionsView {
@@ -16,10 +16,8 @@ export class MentionsView {
     byId("results").addEventListener("click", (event) => {
       const mention = event.target.closest("[data-entries]");
       if (!mention) return;
-      const numbers = numbersOf(mention);
       event.preventDefault();
-      // the innermost mention; clicked again, the one around it
-      select(numbers[(numbers.indexOf(this.current) + 1) % numbers.length]);
+      select(clickedOf(mention, this.current));
     });
     byId("previous-page").addEventListener("click", () => this.turn(this.page - 1));
     byId("next-page").addEventListener("click", () => this.turn(this.page + 1));
@@ -39,22 +37,13 @@ export class MentionsView {
   select(current) {
     this.current = current;
     const page = this.pageOf(current);
-    if (page === this.page || page < 0) this.mark();
+    if (page === this.page || page < 0) markSelected(byId("results"), this.current);
     else this.turn(page);
     return byId("results").querySelector(`[data-anchor="${current}"]`);
   }
 
   pageOf(number) {
     return this.pages.findIndex((blocks) => blocks.some((b) => b.entries.includes(number)));
-  }
-
-  mark() {
-    for (const element of byId("results").querySelectorAll("[data-entries]")) {
-      element.classList.toggle("selected", numbersOf(element).includes(this.current));
-      element.removeAttribute("aria-current");
-      const isCurrent = element.dataset.anchor === `${this.current}`;
-      if (isCurrent) element.setAttribute("aria-current", "true");
-    }
   }
 
   turn(page) {
@@ -68,7 +57,7 @@ export class MentionsView {
     byId("page-number").textContent = `Page ${count(this.page + 1)} of ${count(this.pages.length)}`;
     this.allow("previous-page", this.page > 0, "next-page");
     this.allow("next-page", this.page < this.pages.length - 1, "previous-page");
-    this.mark();
+    markSelected(byId("results"), this.current);
   }
 
   /** Enable or disable a button; the focus goes to the other one, rather than nowhere. */
@@ -78,30 +67,15 @@ export class MentionsView {
     if (focused && !possible) byId(other).focus();
   }
 
-  textBlock({ item, start, end, entries }) {
+  textBlock({ item, entries }) {
     const marks = entries.map((number) => ({ number, spans: this.entries[number].spans }));
-    const shown = pieces(start, end, marks).map((piece) => this.piece(item.text, piece));
-    const title = item.pasted ? "Text" : `Document ${item.document.id}`;
-    return make("article", make("h3", title + (start ? ", continued" : "")), make("p.text", shown));
-  }
-
-  piece(text, { start, end, marks, anchor, extra }) {
-    const content = text.slice(start, end);
-    if (!marks.length) return content;
-    const attributes = {
-      "data-entries": marks.map((mark) => mark.number).join(" "),
-      "data-state": lookOf(this.entries[marks[0].number].prediction),
-      "data-depth": Math.min(marks.length, 3),
+    const of = (number) => {
+      const { prediction } = this.entries[number];
+      const { assertion } = prediction;
+      return { look: lookOf(prediction), assertion, link: this.link(number) };
     };
-    const asserted = anchor && ASSERTED[this.entries[anchor.number].prediction.assertion];
-    if (asserted) attributes["data-asserted"] = asserted;
-    const shown = anchor
-      ? make("a.mention", { ...attributes, ...this.link(anchor.number) }, content)
-      : make("span.mention", attributes, content);
-    const signs = extra.map(({ number }) =>
-      make("a.extra", { "data-entries": number, ...this.link(number) }, "+"),
-    );
-    return [shown, signs];
+    const title = item.pasted ? "Text" : `Document ${item.document.id}`;
+    return make("article", make("h3", title), make("p.text", shownText(item.text, marks, of)));
   }
 
   link(number) {
@@ -111,7 +85,7 @@ export class MentionsView {
     const mention = prediction.mention + (asserted ? `, ${asserted}` : "");
     const label = `${mention}: ${answerInWords(prediction)}; ${state}`;
     const title = [label, meaningOf(prediction.assertion)].filter(Boolean).join(". ");
-    return { href: "#answer", "data-anchor": number, "aria-label": label, title };
+    return { href: "#answer", "aria-label": label, title };
   }
 
   row(number) {
@@ -120,7 +94,7 @@ export class MentionsView {
     const [answers, confidence] = [answersOf(prediction), confidenceOf(prediction)];
     const names = answers.map((answer) => answer?.name ?? noneOf(prediction));
     const ids = answers.map((answer) => answer?.concept_id ?? "–");
-    const attributes = { "data-entries": number, "data-state": look };
+    const attributes = { "data-entries": number, "data-anchor": number, "data-state": look };
     const link = make("a.mention", { ...attributes, ...this.link(number) }, prediction.mention);
     return [
       make("th", { scope: "row" }, link, assertionOf(prediction.assertion)),
@@ -131,10 +105,7 @@ export class MentionsView {
   }
 }
 
-/** The entries that an element is a piece of, the innermost first. */
-const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
-
-/** The pages of all items: lists of blocks, which are pieces of a text or rows of a table. */
+/** The pages of all items: lists of blocks, which are texts or rows of a table. */
 function pagesOf(items, entries) {
   const numbers = new Map(items.map((item) => [item, []]));
   entries.forEach((entry, number) => numbers.get(entry.item).push(number));
@@ -152,28 +123,12 @@ function pagesOf(items, entries) {
     else pages.at(-1).push(block);
   };
   for (const item of items) {
-    const placed = numbers.get(item).filter((number) => entries[number].spans.length);
-    const loose = numbers.get(item).filter((number) => !entries[number].spans.length);
-    const blocks = item.document ? blocksOf(item, placed, entries) : [];
-    for (const block of blocks) add(block, block.end - block.start);
-    for (const number of loose) add({ entries: [number] }, 0);
+    const isPlaced = (number) => item.document && entries[number].spans.length > 0;
+    const placed = numbers.get(item).filter(isPlaced);
+    if (item.document) add({ item, entries: placed }, item.text.length);
+    for (const number of numbers.get(item)) if (!isPlaced(number)) add({ entries: [number] }, 0);
   }
   return pages;
-}
-
-function* blocksOf(item, numbers, entries) {
-  const hulls = numbers
-    .map((number) => {
-      const places = entries[number].spans.flat();
-      return [Math.min(...places), Math.max(...places), number];
-    })
-    .sort((a, b) => a[0] - b[0]);
-  let start = 0;
-  for (const end of pageEnds(item.text, hulls, PAGE)) {
-    const inside = hulls.filter(([from]) => from >= start && from < end).map(([, , n]) => n);
-    yield { item, start, end, entries: inside };
-    start = end;
-  }
 }
 
 function answerInWords(prediction) {

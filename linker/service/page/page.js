@@ -8,10 +8,9 @@ import * as files from "./files.js";
 import * as keeping from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
-import { readModel } from "./model.js";
 import { Panel } from "./panel.js";
 import { named, openNew } from "./projects.js";
-import { listenReviewer } from "./reviewer.js";
+import { listenReviewer, readModel } from "./service.js";
 import { Session, answersOf, noneOf, scopeOf } from "./session.js";
 import { idOf, kindOf, linesOf } from "./text.js";
 import { readNames, said } from "./verdicts.js";
@@ -124,7 +123,8 @@ async function link(sources, { read = "", files: chosen = [], place }) {
 /** Offer the formats in which a session can be saved; a table keeps its own. */
 function offerFormats(session) {
   const [table, rows] = [session.tables.length > 0, !session.isAllTables];
-  const offered = { table, tsv: rows, csv: rows, pubtator: session.hasDocuments };
+  const { hasDocuments } = session;
+  const offered = { table, tsv: rows, csv: rows && !hasDocuments, pubtator: hasDocuments };
   const options = [...byId("format").options];
   for (const option of options) option.disabled = offered[option.value] === false;
   if (byId("format").selectedOptions[0]?.disabled !== false)
@@ -259,18 +259,13 @@ function startAnew() {
   view.running?.abort();
   Object.assign(view, { session: null, files: null, running: null });
   byId("source").open = true;
-  replaceText("");
+  byId("input").select();
+  document.execCommand("insertText", false, ""); // which Ctrl+Z undoes
+  byId("document-id").value = "";
   redraw();
   keeping.forget();
   byId("input").focus();
   announce("Emptied. Paste a text or names, and press Link (Ctrl+Enter).");
-}
-
-/** Put another text into the box. */
-function replaceText(text) {
-  byId("input").select();
-  document.execCommand("insertText", false, text); // which Ctrl+Z undoes
-  byId("document-id").value = "";
 }
 
 async function start() {
@@ -280,11 +275,6 @@ async function start() {
 }
 
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-const texts = {
-  "example-text": byId("input").value,
-  "example-names": byId("names").content.textContent.trim(),
-};
-for (const [id, text] of Object.entries(texts)) on(id, "click", () => replaceText(text));
 on("clear", "click", startAnew);
 on("link", "click", () => attempt(() => linkTyped()));
 on("input", "input", ({ target }) => {

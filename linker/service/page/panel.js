@@ -3,12 +3,11 @@
 import { AnswerView } from "./answer.js";
 import { postJson } from "./api.js";
 import { showConcept } from "./concept.js";
-import { DOUBTFUL } from "./confidence.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
-import { chooseKind, chosenKind, markOf, nextKind, offerKinds } from "./predicates.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
-import { MOST, answersOf, confidenceOf, isSame, longForm, requestOf, scopeOf } from "./session.js";
+import { DOUBTFUL, KINDS, MOST, answersOf, confidenceOf, isSame } from "./session.js";
+import { longForm, markOf, requestOf, scopeOf } from "./session.js";
 import { disputants, showDecisions } from "./verdicts.js";
 
 export class Panel {
@@ -211,4 +210,24 @@ async function moreOf({ item, prediction }) {
     added += part.candidates.push(...others) - known.size;
   }
   return added;
+}
+
+// what a concept is to the mention
+
+/** Offer the kinds in the select element #predicate. */
+function offerKinds() {
+  const option = ([value, words]) => make("option", { value }, words);
+  fill(byId("predicate"), Object.entries(KINDS).map(option));
+}
+
+const chosenKind = () => byId("predicate").value;
+
+/** Choose a kind, the exact one if none is given. */
+const chooseKind = (kind = "") => void (byId("predicate").value = kind);
+
+/** Choose the next kind, and say so. */
+function nextKind() {
+  const kinds = Object.keys(KINDS);
+  chooseKind(kinds[(kinds.indexOf(chosenKind()) + 1) % kinds.length]);
+  announce(`The concept that is accepted next is ${KINDS[chosenKind()]}.`);
 }

@@ -1,5 +1,53 @@
-/* Places of a text in the elements that show it. Each element with data-start holds one piece of
-   the text; what stands between these holds no text of it. */
+/* Texts with their mentions as elements, and places of a text in these. Each element with data-start
+   holds one piece of the text; what stands between these holds no text of it. */
+
+import { make } from "./elements.js";
+import { ASSERTED } from "./session.js";
+import { pieces } from "./text.js";
+
+/** A text with marked mentions; `marks` are {number, spans}, and `of` gives the {look, assertion} of
+ * a mention by its number, and the attributes of its link.
+ */
+export function shownText(text, marks, of) {
+  return pieces(text.length, marks).map(({ start, end, marks, anchor, extra }) => {
+    const content = text.slice(start, end);
+    const attributes = { "data-start": start };
+    if (!marks.length) return make("span", attributes, content);
+    Object.assign(attributes, {
+      "data-entries": marks.map((mark) => mark.number).join(" "),
+      "data-state": of(marks[0].number).look,
+      "data-depth": Math.min(marks.length, 3),
+    });
+    const asserted = anchor && ASSERTED[of(anchor.number).assertion];
+    if (asserted) attributes["data-asserted"] = asserted; // the word is no text that is marked
+    const link = (name, number, more, shown) =>
+      make(name, { ...more, "data-anchor": number, ...of(number).link }, shown);
+    return [
+      anchor
+        ? link("a.mention", anchor.number, attributes, content)
+        : make("span.mention", attributes, content),
+      extra.map(({ number }) => link("a.extra", number, { "data-entries": number }, "+")),
+    ];
+  });
+}
+
+/** The numbers of the mentions that an element is a piece of, the innermost first. */
+const numbersOf = (element) => element.dataset.entries.split(" ").map(Number);
+
+/** The number of the mention that a click means: the innermost; clicked again, the one around it. */
+export function clickedOf(element, current) {
+  const numbers = numbersOf(element);
+  return numbers[(numbers.indexOf(current) + 1) % numbers.length];
+}
+
+/** Show which mention is selected, by its number. */
+export function markSelected(shown, current) {
+  for (const element of shown.querySelectorAll("[data-entries]")) {
+    element.classList.toggle("selected", numbersOf(element).includes(current));
+    if (element.dataset.anchor === `${current}`) element.setAttribute("aria-current", "true");
+    else element.removeAttribute("aria-current");
+  }
+}
 
 /** The place in the text of a point of the document; null where it is outside. */
 export function placeOf(shown, node, offset) {

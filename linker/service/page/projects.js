@@ -6,7 +6,7 @@ import { count, fill, make, percent, plural, table } from "./elements.js";
 import * as files from "./files.js";
 import { tab } from "./keeping.js";
 import { showNotes } from "./overview.js";
-import { knownReviewer, reviewer } from "./reviewer.js";
+import { knownReviewer, reviewer } from "./service.js";
 import { idOf, kindOf } from "./text.js";
 
 const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked

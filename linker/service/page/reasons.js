@@ -2,9 +2,8 @@
    then the figures, folded away. */
 
 import { postJson } from "./api.js";
-import { inWords } from "./confidence.js";
 import { byId, fill, make, percent, showingLatest } from "./elements.js";
-import { READ } from "./session.js";
+import { READ, inWords } from "./session.js";
 
 const KINDS = {
   exact: "a synonym",
@@ -20,42 +19,16 @@ const DOUBTS = {
   "unexplained short form": "a short form, and its document does not say what it stands for",
   "listed short form": "a short form that a list explains, not its text",
 };
+/* Why a candidate is not the first, by the column of linker/ranker/matches.py that says most of it. */
 const UNLIKE = "its name is less like the mention";
-const LACKS = "its name lacks words of the mention";
-const ADDS = "its name has words that the mention lacks";
-const NUMBERS = "its numbers are other ones";
-const SELDOM = "it was annotated less often";
-/* What a column of linker/ranker/matches.py says of a candidate that has less than the first … */
-const LESS = {
-  ...{ score: UNLIKE, sparse: UNLIKE, dense: UNLIKE, same_letters: UNLIKE, of_preferred: UNLIKE },
-  ...{ of_mention: LACKS, of_concept: LACKS, common: LACKS, of_name: ADDS },
-  ...{ same_words: "its name has other words", same_order: "its words are in another order" },
-  ...{ same_last: "its last word is another one", same_first: "its first word is another one" },
-  head_inside: "its name lacks the last word of the mention",
-  numbers_common: NUMBERS,
-  preferred: "the mention is not like its preferred name",
-  ...{ annotated: SELDOM, annotated_same: SELDOM, annotated_share: SELDOM },
-  annotated_concept: SELDOM,
-  agreement: "fewer other mentions of the document mean it",
-};
-/* … and of one that has more. */
-const MORE = {
-  ...{ only_mention: LACKS, only_concept: LACKS, only_name: ADDS, extra: ADDS, longer: ADDS },
-  ...{ numbers_mention: NUMBERS, numbers_name: NUMBERS },
-  training: "its name is known from annotated mentions alone",
-  inexact: "its name is a narrow, broad or related one, or a short form",
-  lent: "another vocabulary lent its name",
-  meanings: "its name has more meanings",
-  above_first: "it is broader",
-  below_first: "it is narrower",
-  place: UNLIKE,
-};
-const TIES = {
-  annotations: "how often its name was annotated with it",
-  lent: "its name, which no other vocabulary lent",
-  kind: "the kind of its name",
-  id: "its id, which comes first in order",
-};
+const WHYS = [
+  [/^(only|of)_(mention|concept)$|^common$|^head_inside$/, "its name lacks words of the mention"],
+  [/^(only|of)_name$|^extra$|^longer$/, "its name has words that the mention lacks"],
+  [/^numbers/, "its numbers are other ones"],
+  [/^annotated/, "it was annotated less often"],
+  [/^above_first$/, "it is broader"],
+  [/^below_first$/, "it is narrower"],
+];
 
 const show = showingLatest("reasons-body", async (entry, concept) => {
   if (!entry) return null;
@@ -134,16 +107,9 @@ function runnerUp({ candidates: [best, second] }) {
   return `Runner-up: ${who}; it lost because ${lostBy(second)}.`;
 }
 
-/** Why a candidate is not the first: what speaks most for the first one and has words here. */
-function lostBy({ decided_by: rule, behind }) {
-  if (rule in TIES) return `the scores are equal, and the first wins by ${TIES[rule]}`;
-  if (rule === "score") return UNLIKE;
-  for (const { name, first, other } of behind) {
-    const words = (first > other ? LESS : MORE)[name];
-    if (words) return words;
-  }
-  return "the model takes all together for less probable";
-}
+/** Why a candidate is not the first. */
+const lostBy = ({ behind }) =>
+  behind.flatMap(({ name }) => WHYS.filter(([of]) => of.test(name)))[0]?.[1] ?? UNLIKE;
 
 /** Why the concepts that were asked for are not the first. */
 function answer({ question }) {

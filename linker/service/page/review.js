@@ -12,12 +12,11 @@ import { Groups } from "./group.js";
 import { browser } from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import * as learning from "./learning.js";
-import { readModel } from "./model.js";
 import * as overview from "./overview.js";
 import { Panel } from "./panel.js";
 import * as projects from "./projects.js";
 import { Queue } from "./queue.js";
-import { listenReviewer, who } from "./reviewer.js";
+import { listenReviewer, readModel, who } from "./service.js";
 import { Steps } from "./steps.js";
 import { readNames } from "./verdicts.js";
 

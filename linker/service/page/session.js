@@ -2,7 +2,6 @@
    predictions, and entries, one for each mention. */
 
 import { post, postJson } from "./api.js";
-import { UNSURE } from "./confidence.js";
 import { make } from "./elements.js";
 import { formOf, textOf, unitsOf } from "./text.js";
 
@@ -70,7 +69,8 @@ export class Session {
   async download(format) {
     const texts = [];
     for (const batch of batchesOf(this.items, this.limits)) {
-      const response = await post(`${batch.path}?format=${format}`, batch.body);
+      const body = format === "tsv" ? { ...batch.body, k: 1 } : batch.body;
+      const response = await post(`${batch.path}?format=${format}`, body);
       texts.push(await response.text());
     }
     return texts.map((text, number) => (number ? withoutHead(text, format) : text)).join("");
@@ -123,9 +123,8 @@ function distribute(items, predictions, request) {
 }
 
 /** A file behind another one of its format: without comments and header. */
-function withoutHead(text, format) {
-  return format === "sssom" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
-}
+const withoutHead = (text, format) =>
+  format === "sssom" || format === "tsv" ? text.replace(/^(#.*\n)*.*\n/, "") : text;
 
 /** What stands for a part without an answer; that a mention is open says nothing of concepts. */
 export const noneOf = ({ state }) => (state === "open" ? "no answer yet" : "no concept");
@@ -168,6 +167,20 @@ export const READ = {
   split: "in parts",
   shortened: "without some of its words",
 };
+
+/* How sure the model is, in words: the one scale, which docs/confidence.md explains. */
+const UNSURE = 0.5; // an answer with a lower confidence is a guess
+export const DOUBTFUL = 0.1; // an answer with a lower one is hardly ever right
+
+const SCALE = [
+  [0.95, "almost surely right"],
+  [0.8, "probably right"], // no short form that its text leaves open has so much
+  [UNSURE, "may be right"],
+  [0, "a guess"],
+];
+
+/** A confidence in words. */
+export const inWords = (confidence) => SCALE.find(([least]) => confidence >= least)[1];
 
 /** The lowest confidence of an answer's parts; null where there is none.
  *
@@ -228,3 +241,14 @@ export function isSame(one, other) {
 
 /** The document in which a mention stands; empty where there is none. */
 export const scopeOf = ({ item }) => item.document?.id ?? item.mention.document_id ?? "";
+
+/* What a concept that is chosen is to the mention: the kinds of mappings of SSSOM. */
+export const KINDS = {
+  "": "exactly it",
+  broad: "broader than it",
+  narrow: "narrower than it",
+  related: "related to it",
+};
+
+/** A kind in words, as a mark behind a concept; empty for one that is exactly meant. */
+export const markOf = (predicate) => (predicate ? ` (${KINDS[predicate]})` : "");

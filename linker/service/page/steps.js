@@ -6,7 +6,7 @@ import { announce, attemptBehind, button, clearProblem, make, plural } from "./e
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
-import { who } from "./reviewer.js";
+import { who } from "./service.js";
 import { longForm } from "./session.js";
 import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";

@@ -69,58 +69,26 @@ export function wholeWordsOf(words, start, end) {
   return { start: inside[0].start, end: inside.at(-1).end };
 }
 
-/** Cut [start, end) of a text where marks begin and end.
+/** Cut a text of a length where marks begin and end.
  *
  * `marks` are {spans}; they may overlap, nest, and have gaps. Each piece tells the marks that it is
  * in, the innermost first. A mark's anchor is a piece that no other mark has as its anchor: outer
  * marks choose first; marks that find none stand in `extra` of their last piece.
  */
-export function pieces(start, end, marks) {
-  const spansOf = (mark) => mark.spans.filter(([from, to]) => from < end && to > start);
-  const cuts = new Set([start, end]);
-  for (const mark of marks)
-    for (const [from, to] of spansOf(mark)) cuts.add(Math.max(from, start)).add(Math.min(to, end));
+export function pieces(length, marks) {
+  const cuts = new Set([0, length, ...marks.flatMap(({ spans }) => spans.flat())]);
   const places = [...cuts].sort((a, b) => a - b);
   const cut = places.slice(1).map((to, i) => ({ start: places[i], end: to, marks: [], extra: [] }));
   const at = new Map(places.map((place, i) => [place, i]));
   const size = (mark) => mark.spans.reduce((sum, [from, to]) => sum + to - from, 0);
   for (const mark of [...marks].sort((a, b) => size(b) - size(a))) {
-    const covered = [];
-    for (const [from, to] of spansOf(mark))
-      for (let i = at.get(Math.max(from, start)); i < at.get(Math.min(to, end)); i++)
-        covered.push(cut[i]);
+    const covered = mark.spans.flatMap(([from, to]) => cut.slice(at.get(from), at.get(to)));
     for (const piece of covered) piece.marks.unshift(mark);
     const free = covered.find((piece) => !piece.anchor);
     if (free) free.anchor = mark;
     else covered.at(-1)?.extra.push(mark);
   }
   return cut;
-}
-
-/** Ends of the pages of a text: few characters and few marks each, and no mark is cut.
- *
- * `hulls` are [start, end) of the marks, by start.
- */
-export function pageEnds(text, hulls, { characters, marks }) {
-  const ends = [];
-  for (let start = 0, next = 0; start < text.length; start = ends.at(-1)) {
-    let end = Math.min(start + characters, hulls[next + marks]?.[0] ?? Infinity);
-    if (end >= text.length) end = text.length;
-    else end = wholeWords(text, start, end);
-    let reach = start; // the end of the marks that begin on the page
-    while (next < hulls.length && hulls[next][0] < end) reach = Math.max(reach, hulls[next++][1]);
-    while (reach > end) {
-      end = reach;
-      while (next < hulls.length && hulls[next][0] < end) reach = Math.max(reach, hulls[next++][1]);
-    }
-    ends.push(Math.max(end, start + 1));
-  }
-  return ends;
-}
-
-function wholeWords(text, start, end) {
-  const blank = Math.max(text.lastIndexOf("\n", end - 1), text.lastIndexOf(" ", end - 1));
-  return blank > start ? blank + 1 : end;
 }
 
 /** Spans in order, of which those that overlap or touch are one, as the service has them. */

@@ -2,8 +2,7 @@
 
 import { nameOf } from "./concept.js";
 import { button, byId, fill, make } from "./elements.js";
-import { markOf } from "./predicates.js";
-import { NO_CONCEPT } from "./session.js";
+import { NO_CONCEPT, markOf } from "./session.js";
 
 const READ_AT_ONCE = 50; // names of concepts
 const names = new Map(); // of concepts, by id

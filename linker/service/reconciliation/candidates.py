@@ -27,7 +27,6 @@ BATCH = 100  # queries in a batch, and at most as many answers to each
 _IDENTIFYING = ("id", "xrefs")  # properties whose values name the concept itself
 _VALUES = 100  # of a property in a query
 _LIMIT = 5  # answers to a query that names no limit
-_DEPTH = 20  # candidates among which further types choose
 _UNNAMED = 0.99  # the best score beside a concept that an id names
 _DESCRIPTION = 200  # characters
 _SAID: dict[Assertion, str] = {
@@ -64,18 +63,13 @@ class CellQuery(BaseModel):
     type: str | list[str] | None = None
     limit: int | None = Field(None, ge=0)  # some clients write 0 for "as many as usual"
     properties: list[Wanted] = Field([], max_length=MOST_PROPERTIES)
-    type_strict: Literal["any", "all", "should"] | None = None
+    type_strict: Literal["any", "should"] | None = None
 
     @model_validator(mode="after")
     def _asks(self) -> CellQuery:
         if "query" not in self.model_fields_set and not self.properties:
             raise ValueError("query, or properties")
         return self
-
-    @property
-    def text(self) -> str:
-        """The name that is asked for."""
-        return self.query or ""
 
     @property
     def types(self) -> list[str]:
@@ -111,8 +105,7 @@ class _Scored:
 class Reconciliation:
     """A query, which becomes requests to a linker, and whose answers become its result.
 
-    Types restrict the concepts before they are ranked. Of several types a concept needs one, or all
-    where `type_strict` says so.
+    Types restrict the concepts before they are ranked; of several a concept needs one.
 
     Args:
         vocabulary: of the linker's dictionary.
@@ -120,30 +113,22 @@ class Reconciliation:
     """
 
     def __init__(self, vocabulary: Vocabulary, query: CellQuery) -> None:
-        self._vocabulary, self._query = vocabulary, query
+        self._vocabulary, self._query, self._text = vocabulary, query, query.query or ""
         self._types = [vocabulary.type(identifier) for identifier in query.types]
-        self._needs_all = query.type_strict == "all"
 
     def requests(self) -> list[Request]:
         """What the linker is asked; nothing where only ids can answer."""
-        text = self._query.text
-        if not text.strip() or len(text) > MENTION_LIMIT:
+        if not self._text.strip() or len(self._text) > MENTION_LIMIT:
             return []
-        k = max(self._query.k, _DEPTH if len(self._types) > 1 else 2)
-        return [Request(text, k, 0.0, within=within) for within in self._selections()]
-
-    def _selections(self) -> list[Selection | None]:
-        """The parts of the dictionary to answer from, one for each request.
-
-        Of types that a concept needs all of, the first one; `result` looks at the others.
-        """
-        types = [entry for entry in self._types[: 1 if self._needs_all else None] if entry]
-        if ANY in types:
-            return [None]
-        branches = tuple(entry.id for entry in types if not entry.is_semantic)
-        labels = tuple(entry.id for entry in types if entry.is_semantic)
-        parts = Selection(under=branches), Selection(types=labels)
-        return [part for part in parts if part] or [None]
+        parts: list[Selection | None] = [None]
+        if ANY not in self._types:
+            types = [entry for entry in self._types if entry]
+            branches = tuple(entry.id for entry in types if not entry.is_semantic)
+            labels = tuple(entry.id for entry in types if entry.is_semantic)
+            selections = Selection(under=branches), Selection(types=labels)
+            parts = [part for part in selections if part] or parts
+        k = max(self._query.k, 2)
+        return [Request(self._text, k, 0.0, within=within) for within in parts]
 
     def result(self, linked: Sequence[Linked]) -> list[Json]:
         """The candidates, the best first.
@@ -159,7 +144,7 @@ class Reconciliation:
         for row in named:
             of_row[row] = replace(of_row.get(row, _Scored(row, 1.0)), score=1.0, is_certain=True)
         ranked = sorted(
-            (entry for entry in of_row.values() if self._has_types(entry.row)),
+            (entry for entry in of_row.values() if self._has_type(entry.row)),
             key=lambda entry: (-entry.score, not entry.is_certain),
         )
         is_whole = bool(named) or all(len(p.parts) == 1 for p in predictions)
@@ -169,10 +154,10 @@ class Reconciliation:
             self._json(entry, matched and entry is ranked[0]) for entry in ranked[: self._query.k]
         ]
 
-    def _has_types(self, row: int) -> bool:
-        """Whether a concept has the types of the query; a type that is unknown has no concepts."""
-        has = [entry and self._vocabulary.has_type(row, entry) for entry in self._types]
-        return not has or (all(has) if self._needs_all else any(has))
+    def _has_type(self, row: int) -> bool:
+        """Whether a concept has a type of the query; a type that is unknown has no concepts."""
+        has = (entry and self._vocabulary.has_type(row, entry) for entry in self._types)
+        return not self._types or any(has)
 
     def _answers(self, prediction: Prediction) -> Iterable[_Scored]:
         """The candidates of all parts of a mention."""
@@ -188,7 +173,7 @@ class Reconciliation:
                     yield _Scored(
                         row,
                         score,
-                        normalize(candidate.matched_name) == normalize(self._query.text),
+                        normalize(candidate.matched_name) == normalize(self._text),
                         candidate.source == DECISION,
                         part.best is not None and doubt(dictionary, part.text, row) is None,
                         part.assertion,
@@ -203,7 +188,7 @@ class Reconciliation:
         wanted = [wanted for wanted in query.properties if wanted.pid in _IDENTIFYING]
         rows = [row for entry in wanted for text in entry.texts for row in rows_of(text)]
         if not rows and {p.state for p in predictions} <= {"model", "disputed"}:
-            rows = [*rows_of(query.text)]
+            rows = [*rows_of(self._text)]
         return [*dict.fromkeys(rows)]
 
     def _is_match(self, ranked: Sequence[_Scored], is_whole: bool) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from linker.dictionary.columns import XREF_SEPARATOR
 from linker.ids import curie, normalized
@@ -23,11 +23,18 @@ Value = int | str
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What has an id of its own in the protocol: a type, or a property."""
+    """What has an id of its own in the protocol: a type, or a property.
+
+    A type is all concepts, a branch of the hierarchy, whose id is that of its highest concept, or a
+    semantic type as it is written.
+    """
 
     id: str
     name: str
-    description: str = ""
+    description: str
+    values: Callable[[Vocabulary, int], Sequence[Value]] = lambda *_: ()  # of the concept of a row
+    has_concepts: bool = False  # whether these are concepts
+    is_semantic: bool = False  # a semantic type
 
     @property
     def reference(self) -> Json:
@@ -40,17 +47,7 @@ class Entry:
         return self.reference | {"description": self.description}
 
 
-@dataclass(frozen=True, slots=True)
-class Type(Entry):
-    """A category of concepts: all of them, a branch of the hierarchy, or a semantic type.
-
-    Its id is that of the highest concept of the branch, or the semantic type as it is written.
-    """
-
-    is_semantic: bool = False
-
-
-ANY = Type("concept", "Any concept", "All concepts of the dictionary")
+ANY = Entry("concept", "Any concept", "All concepts of the dictionary")
 
 
 class Vocabulary:
@@ -64,12 +61,16 @@ class Vocabulary:
         self.linker, self.dictionary = linker, linker.dictionary
 
     @cached_property
-    def types(self) -> Mapping[str, Type]:
+    def types(self) -> Mapping[str, Entry]:
         """The types that are offered, by id: all concepts, branches, semantic types."""
         labels = self.dictionary.labels
         branches = (self.branch(row) for row in self._branches)
         semantic = sorted({labels[label] for label in self.dictionary.columns.types.indices})
-        types = [ANY, *branches, *(Type(text, text, "A semantic type", True) for text in semantic)]
+        types = [
+            ANY,
+            *branches,
+            *(Entry(text, text, "A semantic type", is_semantic=True) for text in semantic),
+        ]
         return {entry.id: entry for entry in types}
 
     @cached_property
@@ -85,44 +86,34 @@ class Vocabulary:
             rows = [row for row, _ in order[:_BRANCHES]]
         return tuple(sorted(rows, key=self.dictionary.preferred_name))
 
-    def branch(self, row: int) -> Type:
+    def branch(self, row: int) -> Entry:
         """A concept and all below it, as a type."""
-        return Type(
+        return Entry(
             self.dictionary.ids[row], self.dictionary.preferred_name(row), "A branch of concepts"
         )
 
-    def type(self, identifier: str) -> Type | None:
+    def type(self, identifier: str) -> Entry | None:
         """The type with an id, which may be the id of any concept; None for an unknown one."""
         if identifier in self.types:
             return self.types[identifier]
         rows = self.dictionary.rows(identifier)
         return self.branch(rows[0]) if len(rows) == 1 else None
 
-    def types_of(self, row: int) -> list[Type]:
+    def types_of(self, row: int) -> list[Entry]:
         """The offered types that a concept belongs to."""
-        above = {row, *self.ancestors(row)}
+        above = {row, *self.near(row, "ancestors")}
         branches = (self.branch(branch) for branch in self._branches if branch in above)
         return [ANY, *branches, *(self.types[text] for text in self.dictionary.types(row))]
 
-    def has_type(self, row: int, entry: Type) -> bool:
+    def has_type(self, row: int, entry: Entry) -> bool:
         """Whether a concept belongs to a type."""
         if entry is ANY or entry.id in self.dictionary.types(row):
             return True
-        return any(branch in (row, *self.ancestors(row)) for branch in self.rows(entry.id))
+        return any(branch in (row, *self.near(row, "ancestors")) for branch in self.rows(entry.id))
 
-    def parents(self, row: int) -> list[int]:
-        """The rows of the concepts directly above one."""
-        rows: list[int] = self.dictionary.hierarchy.parents([row])[0].tolist()
-        return rows
-
-    def children(self, row: int) -> list[int]:
-        """The rows of the concepts directly below one."""
-        rows: list[int] = self.dictionary.hierarchy.children([row])[0].tolist()
-        return rows
-
-    def ancestors(self, row: int) -> list[int]:
-        """The rows of all concepts above one."""
-        rows: list[int] = self.dictionary.hierarchy.ancestors([row])[0].tolist()
+    def near(self, row: int, way: Literal["parents", "children", "ancestors"]) -> list[int]:
+        """The rows of the concepts above or below one."""
+        rows: list[int] = getattr(self.dictionary.hierarchy, way)([row])[0].tolist()
         return rows
 
     def rows(self, identifier: str) -> tuple[int, ...]:
@@ -149,36 +140,36 @@ class Vocabulary:
         return [text for text in dict.fromkeys(texts) if text != dictionary.preferred_name(row)]
 
 
-@dataclass(frozen=True, slots=True)
-class Property(Entry):
-    """A property of concepts, which data extension fetches."""
-
-    values: Callable[[Vocabulary, int], Sequence[Value]] = lambda *_: ()  # of the concept of a row
-    has_concepts: bool = False  # whether its values are concepts
-
-
-_V = Vocabulary
 _ALL = (
-    Property("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
-    Property(
+    Entry("id", "Id", "The id of the concept", lambda v, row: [v.dictionary.ids[row]]),
+    Entry(
         *("name", "Preferred name", "The name that the dictionary prefers"),
         lambda v, row: [v.dictionary.preferred_name(row)],
     ),
-    Property("synonyms", "Synonyms", "Its other names", _V.synonyms),
-    Property(
+    Entry("synonyms", "Synonyms", "Its other names", Vocabulary.synonyms),
+    Entry(
         *("definition", "Definition", "What the dictionary says that it is"),
         lambda v, row: [*filter(None, [v.dictionary.columns.definitions[row]])],
     ),
-    Property(
+    Entry(
         *("xrefs", "Cross-references", "Ids of other vocabularies and former ids"),
         lambda v, row: [*v.dictionary.alternative_ids(row), *v.dictionary.concept(row).xrefs],
     ),
-    Property(
+    Entry(
         *("types", "Types", "Branches and semantic types that it belongs to"),
         lambda v, row: [entry.name for entry in v.types_of(row)[1:]],  # without that of all
     ),
-    Property("parents", "Parents", "The concepts directly above it", _V.parents, True),
-    Property("ancestors", "Ancestors", "All concepts above it", _V.ancestors, True),
-    Property("children", "Children", "The concepts directly below it", _V.children, True),
+    Entry(
+        *("parents", "Parents", "The concepts directly above it"),
+        *(lambda v, row: v.near(row, "parents"), True),
+    ),
+    Entry(
+        *("ancestors", "Ancestors", "All concepts above it"),
+        *(lambda v, row: v.near(row, "ancestors"), True),
+    ),
+    Entry(
+        *("children", "Children", "The concepts directly below it"),
+        *(lambda v, row: v.near(row, "children"), True),
+    ),
 )
-PROPERTIES: Mapping[str, Property] = {entry.id: entry for entry in _ALL}
+PROPERTIES: Mapping[str, Entry] = {entry.id: entry for entry in _ALL}

@@ -44,11 +44,11 @@ def test_manifest_names_addresses_that_answer(client: TestClient) -> None:
     for what, entry in manifest["suggest"].items():
         url = entry["service_url"] + entry["service_path"]
         assert client.get(url, params={"prefix": "c"}).json()["result"], what
-        flyout = entry["flyout_service_url"] + entry["flyout_service_path"]
-        known = {"entity": "TOY:11", "type": "rare", "property": "parents"}[what]
-        card = client.get(flyout.replace("${id}", quote(known, safe=""))).json()
-        assert card["id"] == known
-        assert "<b>" in card["html"]
+    entity = manifest["suggest"]["entity"]
+    flyout = entity["flyout_service_url"] + entity["flyout_service_path"]
+    card = client.get(flyout.replace("${id}", quote("TOY:11", safe=""))).json()
+    assert card["id"] == "TOY:11"
+    assert "<b>" in card["html"]
     preview = manifest["preview"]["url"].replace("{{id}}", quote("TOY:11", safe=""))
     assert client.get(preview).status_code == 200
     propose = manifest["extend"]["propose_properties"]
@@ -116,23 +116,6 @@ def test_fetching_properties(client: TestClient, valid: Any) -> None:
         "type": {"id": "concept", "name": "Any concept"},
     }
     valid("data-extension-response", content)
-
-
-def test_settings_of_fetched_properties(client: TestClient) -> None:
-    settings = {"limit": "1", "content": "id"}  # a form gives texts
-    content = extended(client, ["TOY:12"], {"id": "parents", "settings": settings})
-    assert content["rows"]["TOY:12"]["parents"] == [{"str": "TOY:1"}]
-    assert "type" not in content["meta"][0]
-    names = extended(client, ["TOY:12"], {"id": "parents", "settings": {"content": "name"}})
-    assert names["rows"]["TOY:12"]["parents"][1] == {"str": "nervous system disease"}
-
-
-@pytest.mark.parametrize("settings", [{"limit": "x"}, {"limit": -1}, {"content": "html"}])
-def test_bad_settings(client: TestClient, settings: dict[str, Any]) -> None:
-    query = {"ids": ["TOY:12"], "properties": [{"id": "parents", "settings": settings}]}
-    response = client.get("/reconcile", params={"extend": json.dumps(query)})
-    assert response.status_code == 422
-    assert "extend.properties.0.settings" in response.json()["error"]
 
 
 def test_unknown_ids_and_properties_have_no_values(client: TestClient, valid: Any) -> None:
@@ -238,13 +221,11 @@ def test_a_bad_cursor(client: TestClient, cursor: str) -> None:
 
 def test_unknown_kinds_of_suggestions(client: TestClient) -> None:
     assert client.get("/reconcile/suggest/people").status_code == 422
-    assert client.get("/reconcile/flyout/people").status_code == 422
 
 
-def test_flyouts_of_unknown_ids_are_empty(client: TestClient) -> None:
-    for what in ("entity", "type", "property"):
-        content = client.get(f"/reconcile/flyout/{what}", params={"id": "<x>"}).json()
-        assert content == {"id": "<x>", "html": ""}
+def test_the_flyout_of_an_unknown_id_is_empty(client: TestClient) -> None:
+    content = client.get("/reconcile/flyout/entity", params={"id": "<x>"}).json()
+    assert content == {"id": "<x>", "html": ""}
 
 
 def test_the_preview_shows_markup_as_text_and_asks_nobody(client: TestClient) -> None:
