@@ -124,7 +124,7 @@ class Queue:
         self.remarks, before = remarks, self._decided
         if decided.seen >= before.seen:
             self._decided = decided
-        touched, changed = self._decided.touched(before), list[Group]()
+        touched, changed, was = self._decided.touched(before), list[Group](), self._version
         if not (is_hurried and self._version):
             version = connection.execute(_VERSION, {"project": number}).fetchone()
             if version != self._version:
@@ -134,7 +134,7 @@ class Queue:
         places = self._decided.places, before.places
         if any(len(of.get(place, ())) > 1 for place in touched for of in places):
             self._agreement = None
-        self.number += bool(groups)
+        self.number += bool(groups) or self._version != was  # a mention may be gone
         for group in groups:
             self._judge(connection, group)
 
