@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from linker.options import preset as preset
     from linker.readers import mentions
     from linker.training.pipeline import train as train
+    from linker.training.plan import RunSettings as RunSettings
     from linker.training.release import update as update
-    from linker.training.settings import RunSettings as RunSettings
     from linker.types import Candidate as Candidate
     from linker.types import Concept as Concept
     from linker.types import Decision as Decision
@@ -65,7 +65,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "Decided": "linker.decisions.applying",
     "DecisionStore": "linker.decisions.store",
     **dict.fromkeys(("LinkerOptions", "changed", "preset"), "linker.options"),
-    "RunSettings": "linker.training.settings",
+    "RunSettings": "linker.training.plan",
     "Request": "linker.linking.requests",
     "OpenFile": "linker.files",
     "Explanation": "linker.linking.explanation",

@@ -56,23 +56,21 @@ class OptionGroup:
             raise refusal from None
 
 
-def replaced(record: Any, group: str, values: Mapping[str, Any], kind: Any) -> Any:
+def replaced(record: Any, group: str, values: Mapping[str, Any]) -> Any:
     """Replace fields of a group of options, which may be any dataclass.
 
     Args:
         record: the options to start from.
         group: what messages call them.
         values: field -> value; a text is read as the type of the field ("true", "3", "char_wb").
-        kind: the class of the record, or one that it stands on, whose fields may be named.
 
     Raises:
         LinkerError: there is no such field, or the value does not fit.
     """
     fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-    named = [field.name for field in dataclasses.fields(kind)]
-    if unknown := [name for name in values if name not in named]:
+    if unknown := [name for name in values if name not in fields]:
         raise LinkerError(
-            f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(named)}"
+            f"there is no option {group}.{shorten(unknown[0])}; {group} has: {', '.join(fields)}"
         )
     hints = get_type_hints(type(record))
     given = {name: _as_text(value, hints[name]) for name, value in values.items()}

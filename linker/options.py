@@ -13,9 +13,9 @@ from pydantic.dataclasses import dataclass
 
 from linker import persistence, registry
 from linker.candidates.index import IndexOptions
-from linker.encoders.base import Changes, SparseEncoder, merged
+from linker.encoders.base import Changes, Recipe, SparseEncoder, merged
 from linker.encoders.tfidf import TfidfOptions
-from linker.encoders.word_training import WordsOptions, WordsRecipe
+from linker.encoders.words import WordsOptions
 from linker.errors import LinkerError, shorten
 from linker.fields import (
     BatchSize,
@@ -27,7 +27,7 @@ from linker.fields import (
     ZeroToOne,
     replaced,
 )
-from linker.text.mentions import TextOptions, TextRecipe
+from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS as NORMALIZE
 from linker.text.normalize import NormalizeOptions
 
@@ -46,16 +46,6 @@ class AlignOptions(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class AlignRecipe(AlignOptions):
-    """The options with the constants that presets alone choose."""
-
-    batch_size: int = 128  # pairs; the other pairs of a batch are the negatives
-    learning_rate: float = 2e-5  # at its highest
-    temperature: float = 0.05  # of InfoNCE: cosines are divided by it
-    hard_negatives: bool = True  # pairs with similar vectors share a batch
-
-
-@dataclass(frozen=True, slots=True)
 class GroundOptions(OptionGroup):
     """Grounding of a name encoder: names of a class are moved towards each other."""
 
@@ -71,57 +61,6 @@ class GroundOptions(OptionGroup):
     # names of each class that are trained on, and as many others to validate on; 0: all
     shots: Count = 0
     epochs: Epochs = 6  # passes over the names, at most; 0 leaves the phase out
-
-
-@dataclass(frozen=True, slots=True)
-class GroundRecipe(GroundOptions):
-    """How names of a class are moved.
-
-    Other losses anchor each name to the vectors that it started from. The losses are those of the
-    DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq. 2-6), the few-shot encoder
-    (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6). f is the encoder, u_n the pretrained
-    vector of a name, u_c the mean of those of its class.
-    """
-
-    # what a class is: a concept, or what `level` and `parts` say
-    classes: Literal["concepts", "level", "parts"] = "concepts"
-    # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
-    loss: Literal["contrast", "triplet", "logistic"] = "contrast"
-    # contrast and logistic: dot products (contrast: cosines) are divided by it; 1 in BNE
-    temperature: float = 0.05
-    # epochs without a better one before it stops; 1 in 2021a, 10 in 2021b and c; 0 never stops
-    patience: int = 2
-    # what chooses the best epoch: mAP of held-out names, or the loss on them
-    monitor: Literal["map", "loss"] = "map"
-    # names to validate on, of as many classes where there are, that are not trained on; fewer of
-    # few names; 0: none
-    held_out: int = 1000
-    # of each name in an epoch, or pairs; 0: one for each other name of its class, as in 2021a
-    triplets: int = 2
-    negatives: int = 200  # nearest names of other classes, among which one is sampled
-    # names, sampled anew each epoch, that negatives come from, the nearest in proportion; 0: all,
-    # as in the papers
-    pool: int = 10_000
-    prototype_names: int = 4  # of a class in a step, at most; 0: no limit, as in the paper
-    # of L_proto, the mean f of a class's names to CCA(u_c); 1 in 2021a, whose L_syn is smaller
-    prototype_weight: float = 5.0
-    context_weight: float = 0.0  # of L_cont or L_ctx, f(n) to u_n; 1 in 2021b and BNE
-    concept_weight: float = 0.0  # of L_def, f(n) to u_c; 1 in BNE
-    # of L_ground, f(n) to half way between u_c and u_n, of length 1; 1 in 2021b and c
-    between_weight: float = 0.0
-    batch_size: int = 256  # triplets or pairs; 64 in 2021a, 2021b and BNE, 16 in 2021c
-    learning_rate: float = 3e-3  # 1e-3 in the papers
-    clip: float = 0.0  # largest norm of the gradient; 0: no clipping; 5 in BNE
-    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant,
-    # as in the papers
-    warmup: float = 0.05
-
-    def __post_init__(self) -> None:
-        if self.classes != "concepts" and not (self.triplets or self.shots):
-            raise LinkerError(
-                "ground.shots is 0, all pairs of large classes, which are too many; "
-                "expected: 1 or more"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,100 +86,45 @@ class TrainingOptions(OptionGroup):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingRecipe(TrainingOptions):
-    """How the list-wise phase trains."""
-
-    norm_weight: float = 1.0  # weight of the norm loss beside the mean list loss
-    # the dense score is the dot product times this, 1 in the papers; 0: 20 for unit vectors, else 1
-    score_scale: float = 0.0
-    relevance_temperature: float = 0.3  # the target is softmax(relevance / this); 1 in BCNH
-    # hypernym names that are sampled for the norm loss of a mention (k2)
-    max_hypernyms: int = 10
-    # steps up the hierarchy within which a concept counts as hypernym; 1: direct parents
-    height: int = 1
-    # lists without any relevant candidate stay in the loss, as in the published code
-    keep_unjudged: bool = False
-    keep_best: bool = True  # the epoch with the best development Acc@1; the papers keep the last
-    # with keep_best: epochs without a better development Acc@1 before training stops; 0 never stops
-    patience: int = 2
-    # adam: weight decay is part of the gradient, as in the papers
-    optimizer: Literal["adamw", "adam"] = "adamw"
-    weight_decay: float = 0.01  # of the encoder
-    sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
-    sparse_learning_rate: float = 0.01  # of λ, without decay
-    # of log(1 + annotations of a concept), added to the score of its names when linking;
-    # 0 in the papers
-    frequency_weight: float = 0.1
-    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
-    warmup: float = 0.1
-    clip: float = 1.0  # largest norm of the gradient; 0: no clipping
-
-    def scale(self, is_unit: bool) -> float:
-        """The factor of dense scores in training, which all scores are divided by when linking.
-
-        Args:
-            is_unit: whether the vectors have length 1.
-        """
-        return self.score_scale or (20.0 if is_unit else 1.0)
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
     """All choices of a linker; `--set group.field=value` and `--config` use these names.
 
-    Of a recipe they reach the options that it stands on, not its constants.
+    The recipe is a preset's alone.
     """
 
     normalize: NormalizeOptions = field(default_factory=NormalizeOptions)
-    text: TextRecipe = field(default_factory=TextRecipe)
+    text: TextOptions = field(default_factory=TextOptions)
     sparse: TfidfOptions = field(default_factory=TfidfOptions)
     encoder: Any = (
         None  # of the dense encoder, an instance of its `Options`; None where it has none
     )
-    words: WordsRecipe = field(default_factory=WordsRecipe)
-    align: AlignRecipe = field(default_factory=AlignRecipe)
-    ground: GroundRecipe = field(default_factory=GroundRecipe)
-    training: TrainingRecipe = field(default_factory=TrainingRecipe)
+    words: WordsOptions = field(default_factory=WordsOptions)
+    align: AlignOptions = field(default_factory=AlignOptions)
+    ground: GroundOptions = field(default_factory=GroundOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
     index: IndexOptions = field(default_factory=IndexOptions)
+    recipe: Recipe = field(default_factory=Recipe)
 
 
-_GROUPS = tuple(LinkerOptions.__dataclass_fields__)
-OPEN: Mapping[str, Any] = {
-    "text": TextOptions,
-    "words": WordsOptions,
-    "align": AlignOptions,
-    "ground": GroundOptions,
-    "training": TrainingOptions,
-}
-"""What `--set` reaches of the groups that are recipes."""
+_GROUPS = tuple(name for name in LinkerOptions.__dataclass_fields__ if name != "recipe")
 
 _BIOSYN: Changes = {
     "normalize": dataclasses.asdict(NORMALIZE["biosyn"]),
-    "text": {"permuted": False, "training_composites": "join"},
+    "text": {"biosyn": True},
     "sparse": {"analyzer": "char", "ngram_min": 1, "ngram_max": 2, "sublinear": False},
     "transformer": {"pooling": "cls", "normalize": False},
     "align": {"epochs": 0},
     "training": {
         "loss": "marginal",
-        "score_scale": 1,
-        "relevance_temperature": 1,
         "epochs": 10,
-        "patience": 0,
         "batch_size": 16,
-        "optimizer": "adam",
         "learning_rate": 1e-5,
-        "weight_decay": 0.01,
-        "warmup": 0,
-        "clip": 0,
         "precision": "fp32",
-        "frequency_weight": 0,
-        "keep_best": False,
     },
+    "recipe": {"published": True},
 }
-_BCNH: Changes = {
-    "training": {"loss": "listwise", "hypernym_norm": True, "batch_size": 10, "keep_unjudged": True}
-}
+_BCNH: Changes = {"training": {"loss": "listwise", "hypernym_norm": True, "batch_size": 10}}
 
 PRESETS: Mapping[str, Changes] = {
     "default": {},
@@ -304,7 +188,7 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
     kind = registry.load(encoder)
     named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
     changes = named.changes if named else PRESETS.get(name, {})
-    return changed(for_encoder(LinkerOptions(), kind), changes, encoder, constants=True)
+    return _with_recipe(for_encoder(LinkerOptions(), kind), changes, encoder)
 
 
 def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
@@ -330,8 +214,6 @@ def changed(
     options: LinkerOptions,
     values: Mapping[str, Mapping[str, Any]],
     encoder: str = "",
-    *,
-    constants: bool = False,
 ) -> LinkerOptions:
     """Replace single options.
 
@@ -342,7 +224,6 @@ def changed(
             those of other encoders are passed over.
         encoder: the encoder that the options are for; empty: the one whose options are there, or
             else the first one that a group is called as.
-        constants: whether those of a recipe may be named too, as in presets and saved models.
 
     Raises:
         LinkerError: there is no such group or field, or the value does not fit; the message lists
@@ -360,9 +241,17 @@ def changed(
         record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
         if record is not None:
             place = group if is_shared else "encoder"
-            kind = type(record) if constants else OPEN.get(place, type(record))
-            options = dataclasses.replace(options, **{place: replaced(record, group, fields, kind)})
+            options = dataclasses.replace(options, **{place: replaced(record, group, fields)})
     return options
+
+
+def _with_recipe(
+    options: LinkerOptions, values: Mapping[str, Mapping[str, Any]], encoder: str
+) -> LinkerOptions:
+    """As `changed`, with a group `recipe` beside the options."""
+    others = {group: fields for group, fields in values.items() if group != "recipe"}
+    recipe = replaced(options.recipe, "recipe", values.get("recipe", {}))
+    return dataclasses.replace(changed(options, others, encoder), recipe=recipe)
 
 
 def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
@@ -417,7 +306,7 @@ def restored(values: Mapping[str, Any], encoder: str) -> LinkerOptions:
     """
     options = for_encoder(LinkerOptions(), registry.load(encoder))
     try:
-        return changed(options, values, encoder, constants=True)
+        return _with_recipe(options, values, encoder)
     except LinkerError as error:
         reason = str(error).partition(";")[0]
         raise LinkerError(

@@ -18,7 +18,7 @@ from linker.errors import LinkerError
 from linker.options import (
     PRESETS,
     LinkerOptions,
-    TextRecipe,
+    TextOptions,
     as_saved,
     changed,
     for_encoder,
@@ -38,7 +38,7 @@ def test_presets() -> None:
     assert preset("default") == LinkerOptions()
     biosyn = preset("paper-biosyn", "tfidf")
     assert biosyn.sparse == TfidfOptions("char", 1, 2, sublinear=False)
-    assert biosyn.text.training_composites == "join"
+    assert biosyn.text.biosyn
     assert biosyn.normalize == NormalizeOptions(punctuation="ascii", greek=False, accents=False)
     message = "there is no preset 'x'; choose one of: default, paper-biosyn"
     with pytest.raises(LinkerError, match=message):
@@ -50,7 +50,7 @@ def test_texts_are_read_as_the_type_of_the_field() -> None:
     text = {"composites": False, "abbreviations": "False"}
     new = changed(PLAIN, {"sparse": sparse, "text": text})
     assert new.sparse == TfidfOptions("char_wb", 1, 3, sublinear=True)
-    assert new.text == TextRecipe(composites=False, abbreviations=False)
+    assert new.text == TextOptions(composites=False, abbreviations=False)
     assert new.normalize == LinkerOptions().normalize
     both = changed(PLAIN, {"sparse": {"ngram_min": 4, "ngram_max": 5}})  # checked together
     assert both.sparse == TfidfOptions("char", 4, 5, sublinear=False)

@@ -33,7 +33,7 @@ from benchmarks.lib.data import DATA, TITLES, documents
 from benchmarks.lib.linkers import LENT, with_lent
 from linker import Linker, Prediction, matching
 from linker.evaluation import run
-from linker.training import noise
+from linker.training import fit_ranker
 from linker.training.pipeline import train
 from linker.types import Gold, GoldGroup
 
@@ -224,7 +224,7 @@ def beside(pairs: Sequence[tuple[Prediction, Prediction]]) -> dict[str, Share]:
 
 def no_disease(asked: Asked) -> list[Row]:
     """What is no disease by kind, and the total; not what the ranker was fitted to."""
-    fitted, rows, every = {text.casefold() for text in noise.table()}, [], []
+    fitted, rows, every = {text.casefold() for text in fit_ranker.table()}, [], []
     for kind, texts in NO_DISEASE.items():
         cells = asked.link(text for text in texts if text.casefold() not in fitted)
         rows.append({"kind": kind} | answered(cells))

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from benchmarks.lib import results
-from benchmarks.lib.dense_runs import FROM_WORDS, Configuration
+from benchmarks.lib.dense_runs import FROM_WORDS, OURS, Configuration
 from linker import LinkerOptions
 from linker import options as records
 from linker.encoders.tfidf import TfidfOptions
 from linker.options import preset
+from linker.training import ground, listwise, losses
 
-changed = partial(records.changed, constants=True)
+# options, fields of the recipe, and `constants` (see `Configuration`)
 Change = Mapping[str, Mapping[str, Any]]
+
+
+def changed(options: LinkerOptions, change: Change) -> LinkerOptions:
+    """Options by a change, without its constants."""
+    own = {group: values for group, values in change.items() if group != "constants"}
+    return records._with_recipe(options, own, "")
+
+
+def ours_but(**rules: Any) -> Change:
+    """Another rule of the list-wise phase."""
+    rules = {"keep_best": False, **rules}
+    return {"constants": {OURS: dataclasses.replace(listwise._OURS, **rules)}}
+
+
+def contrast_but(**rules: Any) -> Change:
+    """Another rule of grounding by contrast."""
+    other = dataclasses.replace(ground._RULES["contrast"], **rules)
+    return {"constants": {"linker.training.ground._RULES": ground._RULES | {"contrast": other}}}
+
+
+def tenth_of_norm(*tensors: Any) -> Any:
+    """A tenth of the norm loss."""
+    return 0.1 * _norm(*tensors)
+
+
+_norm = losses.hypernym_norm
+_TRAINABLE, _RECIPE = "linker.encoders.trainable.TrainableEncoder", "linker.encoders.base.Recipe"
 BASE = {"biosyn": preset("paper-biosyn", "tfidf"), "strict": LinkerOptions()}  # by protocol
 
 ABLATION: Mapping[str, tuple[str, tuple[str, ...], Change]] = {
@@ -32,30 +59,33 @@ ABLATION: Mapping[str, tuple[str, tuple[str, ...], Change]] = {
     "BCNH list-wise + norm, as coded": (
         "paper-bcnh",
         ("BCNH list-wise",),
-        {"training": {"hypernym_norm": True, "norm_weight": 0.1}},
+        {
+            "training": {"hypernym_norm": True},
+            "constants": {"linker.training.losses.hypernym_norm": tenth_of_norm},
+        },
     ),
 }
 LEVERS: Mapping[str, Change] = {  # after one epoch of the list-wise phase
     "without alignment": {"align": {"epochs": 0}},
     "two passes of alignment": {"align": {"epochs": 2}},
-    "random negatives": {"align": {"hard_negatives": False}},
+    "random negatives": {"constants": {f"{_TRAINABLE}.hard_negatives": False}},
     "marginal": {"training": {"loss": "marginal"}},
-    "target temperature 1": {"training": {"relevance_temperature": 1}},
-    "without frequency": {"training": {"frequency_weight": 0}},
-    "scale 40": {"training": {"score_scale": 40}},
+    "target temperature 1": ours_but(relevance_temperature=1),
+    "without frequency": {"constants": {f"{_RECIPE}.frequency_weight": 0.0}},
+    "scale 40": {"constants": {f"{_RECIPE}.scale": lambda *_: 40.0}},
     "all candidates dense": {"training": {"dense_ratio": 1}},
     "40 candidates": {"training": {"top_k": 40}},
-    "ancestors up to 3": {"training": {"height": 3}},
+    "ancestors up to 3": {"constants": {"linker.training.listwise._HEIGHT": 3}},
     "batch 32": {"training": {"batch_size": 32}},
     "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
-    "starting at λ 2": {"training": {"sparse_weight": 2}},
+    "starting at λ 2": {"recipe": {"sparse_weight": 2}},
     "first token": {"transformer": {"pooling": "cls"}},
     "norm loss, any length": {
         "transformer": {"normalize": False},
         "training": {"hypernym_norm": True},
     },
 }
-_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64, "learning_rate": 1e-3}
+_TRIPLETS = {"loss": "triplet", "batch_size": 64}
 WORD_LEVERS: Mapping[str, tuple[str, Mapping[str, Change]]] = {  # row -> encoder, changes
     "CCA + DAN": (
         "dan",
@@ -63,16 +93,16 @@ WORD_LEVERS: Mapping[str, tuple[str, Mapping[str, Change]]] = {  # row -> encode
             "without grounding": {"ground": {"epochs": 0}},
             "3 epochs of grounding": {"ground": {"epochs": 3}},
             "12 epochs of grounding": {"ground": {"epochs": 12}},
-            "grounding at a constant 0.003": {"ground": {"warmup": 0}},
-            "grounding at a constant 0.001": {"ground": {"warmup": 0, "learning_rate": 1e-3}},
-            "triplets": {"ground": _TRIPLETS},
+            "grounding at a constant 0.003": contrast_but(warmup=0),
+            "grounding at a constant 0.001": contrast_but(warmup=0, learning_rate=1e-3),
+            "triplets": {"recipe": _TRIPLETS},
             "marginal": {"training": {"loss": "marginal"}},
             "lists at 0.002": {"training": {"learning_rate": 2e-3}},
             "lists at 0.0005": {"training": {"learning_rate": 5e-4}},
             "20 epochs of lists": {"training": {"epochs": 20}},
-            "starting at λ 4": {"training": {"sparse_weight": 4}},
-            "starting at λ 12": {"training": {"sparse_weight": 12}},
-            "without frequency": {"training": {"frequency_weight": 0}},
+            "starting at λ 4": {"recipe": {"sparse_weight": 4}},
+            "starting at λ 12": {"recipe": {"sparse_weight": 12}},
+            "without frequency": {"constants": {f"{_RECIPE}.frequency_weight": 0.0}},
         },
     ),
     "BNE": ("bne", {"lists at 0.0003": {"training": {"learning_rate": 3e-4}}}),
@@ -90,9 +120,13 @@ WORD_ENCODERS: Mapping[str, tuple[str, Change]] = {  # row -> encoder, what it c
 UNTRAINED = ("word mean", "CCA")  # of these nothing is trained
 # λ before the list-wise phase: half of the scale of the dense score
 UNTRAINED_WEIGHT = 10
-ALONE: Change = {"training": {"sparse_weight": 0, "sparse_learning_rate": 0}}
+FIXED = {"linker.training.encoder._SPARSE_RATE": 0}  # λ
+ALONE: Change = {"recipe": {"sparse_weight": 0}, "constants": FIXED}
 NOT_RANKED: Change = {"training": {"epochs": 0}}
-NOT_RANKED_HYBRID: Change = {"training": {"epochs": 0, "sparse_weight": UNTRAINED_WEIGHT}}
+NOT_RANKED_HYBRID: Change = {
+    "training": {"epochs": 0},
+    "recipe": {"sparse_weight": UNTRAINED_WEIGHT},
+}
 SPARSE_ONLY = "sparse only, no mentions"
 
 
@@ -103,18 +137,10 @@ def chosen(protocol: str) -> LinkerOptions:
     return dataclasses.replace(BASE[protocol], sparse=TfidfOptions(**fields))
 
 
-def fixed(encoder: str = "transformer") -> LinkerOptions:
-    """The defaults of an encoder, with the last epoch evaluated, not the best one.
-
-    The best one would flatter where the mentions that chose it are evaluated on.
-    """
-    return changed(preset("default", encoder), {"training": {"keep_best": False}})
-
-
 def as_biosyn(encoder: str = "transformer") -> LinkerOptions:
     """The same with names normalized and joined as the protocol `biosyn` wants."""
-    options, sparse = fixed(encoder), chosen("biosyn")
-    text = dataclasses.replace(options.text, training_composites="join")
+    options, sparse = preset("default", encoder), chosen("biosyn")
+    text = dataclasses.replace(options.text, biosyn=True)
     return dataclasses.replace(options, normalize=sparse.normalize, sparse=sparse.sparse, text=text)
 
 
@@ -130,12 +156,13 @@ def ablation(epochs: int) -> Iterator[Configuration]:
         options = changed(
             preset(base, "transformer"), {"training": {"epochs": epochs, "precision": "auto"}}
         )
-        yield Configuration(name, "2012", changed(options, change), over=over)
+        constants = change.get("constants", {})
+        yield Configuration(name, "2012", changed(options, change), constants=constants, over=over)
 
 
 def ours() -> Iterator[Configuration]:
     """Our default: with the names of 2012 as `biosyn` wants them, and on later releases."""
-    default, biosyn = fixed(), as_biosyn()
+    default, biosyn = preset("default", "transformer"), as_biosyn()
     yield Configuration("default", "2012", biosyn)
     yield Configuration("default", "2017", default)
     yield Configuration("default", "2026", default)
@@ -146,7 +173,9 @@ def ours() -> Iterator[Configuration]:
 
 def sparse_only() -> Configuration:
     """Ranking by characters alone, trained on no mentions."""
-    return Configuration(SPARSE_ONLY, "2017", fixed(), mentions=False, encoder="tfidf")
+    return Configuration(
+        SPARSE_ONLY, "2017", preset("default", "transformer"), mentions=False, encoder="tfidf"
+    )
 
 
 def levers() -> Iterator[Configuration]:
@@ -155,8 +184,8 @@ def levers() -> Iterator[Configuration]:
     short = changed(as_biosyn(), {"training": {"epochs": 1}})
     yield Configuration("one epoch", "2012", short)
     for name, change in LEVERS.items():
-        options = changed(short, change)
-        yield Configuration(f"one epoch, {name}", "2012", options, over=("one epoch",))
+        about: Any = {"constants": change.get("constants", {}), "over": ("one epoch",)}
+        yield Configuration(f"one epoch, {name}", "2012", changed(short, change), **about)
 
 
 def words() -> Iterator[Configuration]:
@@ -172,10 +201,11 @@ def words() -> Iterator[Configuration]:
             rows |= {f"{part} alone": changed(default, ALONE), part: default}
         for name, options in rows.items():
             over = ("word mean",) if options is default else ()
-            yield Configuration(name, "2012", options, encoder=encoder, over=over)
+            about: Any = {"constants": FIXED if " alone" in name else {}, "over": over}
+            yield Configuration(name, "2012", options, encoder=encoder, **about)
     yield sparse_only()
     for text in (True, False):
-        row = Configuration("CCA + DAN", "2017", fixed("dan"), encoder="dan", text=text)
+        row = Configuration("CCA + DAN", "2017", preset("default", "dan"), encoder="dan", text=text)
         row = row if text else dataclasses.replace(row, name="CCA + DAN, no text")
         yield row
         name = f"{row.name}, no mentions"
@@ -188,10 +218,11 @@ def word_levers() -> Iterator[Configuration]:
         default = as_biosyn(encoder)
         for name, change in changes.items():
             options = changed(default, change)
-            yield Configuration(f"{row}, {name}", "2012", options, encoder=encoder, over=(row,))
+            about: Any = {"constants": change.get("constants", {}), "over": (row,)}
+            yield Configuration(f"{row}, {name}", "2012", options, encoder=encoder, **about)
 
 
 def bc5cdr() -> Iterator[Configuration]:
     """Our default beside ranking by characters."""
-    yield Configuration("default", "2017", fixed(), over=("sparse only",))
-    yield Configuration("sparse only", "2017", fixed(), encoder="tfidf")
+    yield Configuration("default", "2017", preset("default", "transformer"), over=("sparse only",))
+    yield Configuration("sparse only", "2017", preset("default", "transformer"), encoder="tfidf")

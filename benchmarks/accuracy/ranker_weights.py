@@ -10,7 +10,7 @@ by a dictionary that learnt the training mentions (those of the training documen
 without a tenth of its concepts, and by parts of five to a hundred concepts. The last two count
 less, as texts have few mentions without a concept, and most dictionaries are not small. So do
 mentions in wrappings and with typing errors, and texts that are no disease, among them the
-chemicals of BC5CDR; see `linker.training.noise`. Names of
+chemicals of BC5CDR; see `linker.training.fit_ranker`. Names of
 the dictionary that it is asked for without them count less, too: no text has them, but they tell
 what one corpus does not, that a longer name seldom means what its last words mean.
 """
@@ -38,8 +38,8 @@ from linker.options import changed, preset
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers import mentions as corpora
-from linker.training import fit_ranker, noise
-from linker.training.settings import RunSettings
+from linker.training import fit_ranker
+from linker.training.plan import RunSettings
 from linker.types import Document, GoldGroup, Mention
 
 ENCODERS = ("static", "tfidf", "transformer")
@@ -91,7 +91,9 @@ def substances(corpus: str, linker: Linker) -> list[str]:
         m.text for path in paths for d in corpora.read(path, type="Chemical") for m in d.mentions
     )
     return [
-        text for text in dict.fromkeys(found) if not noise.holds_name(text, linker.engine.is_name)
+        text
+        for text in dict.fromkeys(found)
+        if not fit_ranker.holds_name(text, linker.engine.is_name)
     ]
 
 

@@ -46,7 +46,7 @@ from linker.readers import sssom
 SHIPPED, PACKAGE = "sub-words, as shipped", "model2vec, the package"
 WEIGHT = 0.5  # λ
 SIF = 1e-4  # a of a / (a + p), as in model2vec
-FITTED, PLAIN = StaticOptions(), StaticOptions(dim=4096, shrinkage=1)
+FITTED, PLAIN = (128, 0.5), (4096, 1.0)  # components kept, and shrinkage
 DIMS = (64, 128, 192, 256, 384)
 
 
@@ -83,16 +83,14 @@ class FloatPieces(WordPieces):
 class Fitted(StaticEncoder):
     """A table as it is fitted to the names of a dictionary, in 32 bits."""
 
-    def __init__(self, table: WordPieces, names: Any, options: StaticOptions) -> None:
-        self.table, self._floats = table, static._fit(table, names, options)
+    def __init__(self, table: WordPieces, names: Any, dim: int, shrinkage: float) -> None:
+        self.table, self._floats = table, static._fit(table, names, dim, shrinkage)
 
     @property
     def dim(self) -> int:
         return int(self._floats.shape[1])
 
-    def encode(
-        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
-    ) -> Floats:
+    def encode(self, names: Sequence[str]) -> Floats:
         return unit(self.table.sums(names) @ self._floats)
 
 
@@ -113,8 +111,8 @@ def encoded() -> Mapping[str, Any]:
     """What MiniLM makes of single sub-words and of words; kept for the next call."""
     path = results.WORK / "minilm-words.npz"
     if not path.exists():
-        from linker.encoders import pretrained
-        from linker.encoders.static_training import vectors_of_words
+        from linker.encoders import transformer as pretrained
+        from scripts.make_wordpieces import vectors_of_words
 
         folder, _ = pretrained.find("")
         transformer, tokenizer = pretrained.load(folder, "all-MiniLM-L6-v2")
@@ -160,7 +158,7 @@ def composed(of_dictionary: bool) -> tuple[Floats, Floats]:
     Returns:
         (pieces, 384), and the mean of the words.
     """
-    from linker.encoders.static_training import _PRIOR, _composed
+    from scripts.make_wordpieces import _PRIOR, _composed
 
     own = encoded()["own"]
     texts = sorted(beginning() | (dictionary_words() if of_dictionary else shipped_words()))
@@ -215,7 +213,7 @@ def distilled() -> WordPieces:
     """The sub-words' vectors that the package model2vec makes of MiniLM by its own defaults."""
     from model2vec.distill import distill
 
-    from linker.encoders import pretrained
+    from linker.encoders import transformer as pretrained
 
     model = distill(str(pretrained.find("")[0]))
     row = {token: row for row, token in enumerate(model.tokens)}
@@ -237,7 +235,7 @@ def single_pieces() -> WordPieces:
     return FloatPieces(shipped().pieces, centred())
 
 
-ROWS: dict[str, tuple[Callable[[], WordPieces], StaticOptions]] = {
+ROWS: dict[str, tuple[Callable[[], WordPieces], tuple[int, float]]] = {
     SHIPPED: (shipped, FITTED),
     "sub-words, made of the dictionary's words": (partial(table_of, of_dictionary=True), FITTED),
     "whole words, table of 256 components": (partial(whole_words, 256), FITTED),
@@ -255,9 +253,9 @@ for dim in DIMS:
     for kind in ("int8", "float16", "float32"):
         ROWS[f"table of {dim} components, {kind}"] = partial(table_of, dim, kind), FITTED
 for dim in DIMS[:-1]:
-    ROWS[f"{dim} components kept"] = shipped, dataclasses.replace(FITTED, dim=dim)
+    ROWS[f"{dim} components kept"] = shipped, (dim, FITTED[1])
 for shrinkage in (0.2, 0.5, 0.8, 1):
-    ROWS[f"shrinkage {shrinkage:g}"] = shipped, dataclasses.replace(FITTED, shrinkage=shrinkage)
+    ROWS[f"shrinkage {shrinkage:g}"] = shipped, (FITTED[0], shrinkage)
 
 
 def find(name: str) -> dict[str, Any]:
@@ -266,9 +264,9 @@ def find(name: str) -> dict[str, Any]:
     first: Any = linker.generator
     names = medic("2017").table(linker.normalize)
     if name == SHIPPED:  # in 8 bits after it was fitted too
-        encoder = StaticEncoder.create(EncoderContext(options, names, None, 0))
+        encoder = StaticEncoder.create(EncoderContext(StaticOptions(), names, None, 0))
     else:
-        encoder = Fitted(make(), names, options)
+        encoder = Fitted(make(), names, *options)
     vectors = encode_names(encoder, list(first.table.texts))
     both = dataclasses.replace(linker, generator=HybridGenerator(first, encoder, vectors, WEIGHT))
     right = [

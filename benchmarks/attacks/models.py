@@ -29,7 +29,7 @@ _MARKER = "code-was-run"
 _QUICK: dict[str, dict[str, Any]] = {  # a training of a dan or a transformer that takes a second
     "words": {"dim": 8, "min_count": 1, "epochs": 1, "buckets": 50},
     "dan": {"hidden": 8},
-    "ground": {"epochs": 1, "held_out": 2, "batch_size": 8},
+    "ground": {"epochs": 1},
     "align": {"epochs": 0},
     "training": {"epochs": 1, "dictionary_queries": 4, "device": "cpu", "top_k": 4},
 }
@@ -93,7 +93,7 @@ def dense(shared: Path) -> Iterator[Attack]:
     dictionary, folders = inputs.dictionary(shared), list[tuple[Path, Use]]()
     for encoder in ("dan", "transformer"):
         model = {"transformer": {"model": letters_transformer(shared / "bert", 32)}}
-        options = changed(preset("default", encoder), _QUICK | model, constants=True)
+        options = changed(preset("default", encoder), _QUICK | model)
         train(dictionary, encoder=encoder, options=options).save(shared / encoder)
         folders.append((shared / encoder, _link))
     yield _attack(folders)

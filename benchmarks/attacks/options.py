@@ -37,7 +37,7 @@ from benchmarks.attacks.models import letters_transformer
 from linker import Dictionary, registry
 from linker.cli import settings
 from linker.errors import LinkerError
-from linker.options import OPEN, LinkerOptions, changed, restored
+from linker.options import LinkerOptions, changed, restored
 from linker.readers import mentions
 from linker.training.pipeline import train
 
@@ -108,8 +108,8 @@ def _limits(kind: Any, field: str) -> Mapping[str, float]:
 @cache
 def numeric() -> dict[str, Mapping[str, float]]:
     """All options that are numbers, as "group.field", with the ends of their ranges."""
-    records = dict(get_type_hints(LinkerOptions)) | OPEN
-    del records["encoder"]
+    records = get_type_hints(LinkerOptions)
+    del records["encoder"], records["recipe"]
     for encoder in registry.ENCODERS:
         with contextlib.suppress(LinkerError):  # what it needs is not installed
             if kind := getattr(registry.load(encoder), "Options", None):

@@ -116,7 +116,7 @@ def _words(path: Path, on_error: OnError, rng: random.Random) -> None:
 
 
 def _texts(path: Path, on_error: OnError, rng: random.Random) -> None:
-    from linker.encoders.word_training import read_texts
+    from linker.encoders.words import read_texts
 
     list(read_texts([path]))
 

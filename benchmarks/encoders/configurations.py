@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from benchmarks.lib.vectors import WORDS
 from linker.encoders.bne import BneOptions
 from linker.encoders.dan import DanOptions
-from linker.options import GroundRecipe, preset
+from linker.options import LinkerOptions, preset
+
+
+def _grounding(options: LinkerOptions, epochs: int = 0, **recipe: Any) -> LinkerOptions:
+    """Other epochs, where given, and fields of the recipe."""
+    ground = dataclasses.replace(options.ground, epochs=epochs or options.ground.epochs)
+    other = dataclasses.replace(options.recipe, **recipe)
+    return dataclasses.replace(options, ground=ground, recipe=other)
+
 
 EFFECTS = (  # an encoder, and what it is compared with
     ("CCA", "word mean"),
@@ -18,26 +27,16 @@ EFFECTS = (  # an encoder, and what it is compared with
     ("CCA + DAN, triplets", "BNE words, triplets"),
 )
 # retrieval gains from more, linking does not
-_GROUND = dataclasses.replace(preset("default", "dan").ground, epochs=20)
-_TRIPLETS = dataclasses.replace(
-    _GROUND,
-    loss="triplet",
-    prototype_weight=1,
-    batch_size=64,
-    learning_rate=1e-3,
-    warmup=0,
-    prototype_names=2,
-    epochs=10,
-)
-_SHORT = dataclasses.replace(_GROUND, epochs=3, patience=0)
+_DAN = preset("default", "dan")
+_GROUND = _grounding(_DAN, epochs=20)
+_TRIPLETS = _grounding(_DAN, epochs=10, loss="triplet", batch_size=64)
+_SHORT = _grounding(_DAN, epochs=3, patience=1_000_000)
 _BNE, _BNE_WORDS = preset("default", "bne"), preset("default", "bne-words")
-_PAPER_BNE_WORDS = dataclasses.replace(
-    _TRIPLETS, prototype_weight=0, context_weight=1, concept_weight=1, clip=_BNE_WORDS.ground.clip
-)
-_PAPER_BNE = dataclasses.replace(preset("paper-bne").ground, epochs=8)
-_SYN = dataclasses.replace(_PAPER_BNE, context_weight=0, concept_weight=0)
+_PAPER_BNE_WORDS = _grounding(_TRIPLETS, anchors="context concept", clip=_BNE_WORDS.recipe.clip)
+_PAPER_BNE = _grounding(preset("paper-bne"), epochs=8)
+_SYN = _grounding(_PAPER_BNE, anchors="")
 _PLAIN = BneOptions(normalize=False)
-ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundRecipe, str]] = {
+ENCODERS: dict[str, tuple[DanOptions | BneOptions, LinkerOptions, str]] = {
     # name -> the network, how it is grounded, the word vectors
     "word mean": (DanOptions(cca=False, hidden=0), _GROUND, "fastText"),
     "CCA": (DanOptions(hidden=0), _GROUND, "fastText"),
@@ -47,13 +46,13 @@ ENCODERS: dict[str, tuple[DanOptions | BneOptions, GroundRecipe, str]] = {
     "CCA + DAN, 3 epochs": (DanOptions(), _SHORT, "fastText"),
     # the paper's width
     "CCA + DAN, 3 epochs, 38,400 units": (DanOptions(hidden=38_400), _SHORT, "fastText"),
-    "BNE": (_BNE.encoder, _BNE.ground, "fastText"),
-    "BNE words": (_BNE_WORDS.encoder, _BNE_WORDS.ground, "fastText"),
+    "BNE": (_BNE.encoder, _BNE, "fastText"),
+    "BNE words": (_BNE_WORDS.encoder, _BNE_WORDS, "fastText"),
     # as Fivez et al. compare with
     "BNE words, triplets": (_BNE_WORDS.encoder, _PAPER_BNE_WORDS, "fastText"),
     "BNE + SG_W": (_PLAIN, _PAPER_BNE, "SG_W"),  # the paper's losses
-    "BNE + SG_S.C": (dataclasses.replace(_PLAIN, targets="tokens"), _PAPER_BNE, "SG_S.C"),
-    "BNE + SG_S.C, L_syn": (dataclasses.replace(_PLAIN, targets="tokens"), _SYN, "SG_S.C"),
+    "BNE + SG_S.C": (_PLAIN, _PAPER_BNE, "SG_S.C"),
+    "BNE + SG_S.C, L_syn": (_PLAIN, _SYN, "SG_S.C"),
 }
 BASELINES = ("Jaccard", *WORDS, "SG_W + WMD")
 # the others are trained on fine classes only, once

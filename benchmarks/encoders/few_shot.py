@@ -11,7 +11,6 @@ validated with, the network and its training; five samples, as in the paper.
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import json
 import sys
@@ -36,9 +35,9 @@ from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.grounded import TrainableFewShot
-from linker.options import preset
+from linker.options import changed, preset
 from linker.text.normalize import normalize
-from linker.training.phases import ground
+from linker.training import ground
 from linker.training.sampling import shots as sample_shots
 
 TABLE = "few-shot"
@@ -104,8 +103,8 @@ def trained(
     few_shot = FewShotEncoder(base, kind, options.encoder)
     few_shot.seed = sample
     encoder = TrainableFewShot(few_shot)
-    grounding = dataclasses.replace(options.ground, shots=shots)
-    ground.train(encoder, train, grounding, sample, validation, lambda event: None)
+    seeded = changed(options, {"ground": {"shots": shots}, "training": {"seed": sample}})
+    ground.train(encoder, train, seeded, validation)
     figures: dict[str, Any] = {"relatedness": related(encoder.eval().encode)}
     figures["cpu_seconds"] = round(time.process_time() - start)
     place = int(np.argsort(validation.texts)[0])  # the first validation name (table 4)

@@ -36,9 +36,9 @@ from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import TrainableDan
-from linker.options import preset
+from linker.options import changed, preset
 from linker.text.normalize import normalize
-from linker.training.phases import ground
+from linker.training import ground
 
 TABLE, SEEDS = "levels", range(3)
 ROOTS = {  # the concepts that the levels are below, and the dictionary of each
@@ -105,7 +105,8 @@ def trained(root: str, name: str, seed: int) -> tuple[Encode, float]:
     encoder = TrainableDan(DanEncoder.fitted(fitted_to, dan, vectors("fastText"), seed))
     start = time.process_time()
     if dan.hidden:
-        ground.train(encoder, names, options.ground, seed, validation, lambda event: None)
+        seeded = changed(options, {"training": {"seed": seed}})
+        ground.train(encoder, names, seeded, validation)
     return encoder.eval().encode, (time.process_time() - start) * bool(dan.hidden)
 
 
@@ -114,7 +115,7 @@ def find(root: str, name: str, seed: int) -> dict[str, Any]:
     parts, options = split(root, seed), preset("default", "dan-higher")
     encode, seconds = trained(root, name, seed)
     figures: dict[str, Any] = {"root": root, "encoder": name, "seed": seed}
-    figures |= {"ground": dataclasses.asdict(options.ground), "cpu_seconds": round(seconds)}
+    figures |= {"ground": dataclasses.asdict(options.recipe), "cpu_seconds": round(seconds)}
     for score, part in (("map", "train"), ("mrr", "above")):
         ranks = [tasks.retrieved(encode, level.test, getattr(level, part)) for level in parts]
         figures[score] = [tasks.scores(of_level)[score] for of_level in ranks]

@@ -49,12 +49,13 @@ from benchmarks.lib.vectors import (
 )
 from linker import Dictionary, LinkerOptions, matching
 from linker.dictionary.classes import Classes
+from linker.encoders.base import EncoderContext
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import GroundedEncoder, TrainableDan
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
-from linker.training.phases import ground
+from linker.training import ground
 
 TABLE, SEEDS = "names", range(3)
 ZERO_SHOT = 1000  # concepts
@@ -103,16 +104,17 @@ def find(run: Run) -> dict[str, Any]:
     words, start = vectors(kind), time.process_time()
     encoder: GroundedEncoder
     if isinstance(asked, BneOptions):
-        encoder = BneEncoder.of(names.train.texts, asked, words, run.seed)
+        encoder = BneEncoder.create(EncoderContext(asked, names.train, words, run.seed))
     else:
         encoder = TrainableDan(DanEncoder.fitted(names.train, asked, words, run.seed))
     if asked.hidden:
-        told = (names.validation, lambda event: None)
-        ground.train(encoder, names.train, options, run.seed, *told)
+        training = dataclasses.replace(options.training, seed=run.seed)
+        seeded = dataclasses.replace(options, training=training)
+        ground.train(encoder, names.train, seeded, names.validation)
     seconds = time.process_time() - start
     encode = encoder.eval().encode
     figures: dict[str, Any] = run._asdict() | {"asked": dataclasses.asdict(asked)}
-    figures |= {"ground": dataclasses.asdict(options), "cpu_seconds": round(seconds)}
+    figures |= {"ground": dataclasses.asdict(options.recipe), "cpu_seconds": round(seconds)}
     figures |= retrieved(encode, names)
     figures["coverage"] = covered(encode, names.zero_shot)
     figures["hpo_coverage"] = covered(encode, phenotypes(run.seed))

@@ -12,9 +12,12 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -26,8 +29,10 @@ from benchmarks.lib.vectors import vectors
 from linker import Linker, LinkerOptions, matching
 from linker.evaluation import protocols, report
 from linker.options import changed
-from linker.training.settings import RunSettings
+from linker.training import listwise
+from linker.training.plan import RunSettings
 
+OURS = "linker.training.listwise._OURS"
 KS = (1, 5, 20)
 EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
 FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
@@ -44,6 +49,8 @@ class Configuration:
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"
     text: bool = True  # False: the word vectors are from the names of the dictionary alone
+    # other constants of the program than it has: "linker.training.listwise._HEIGHT" -> value
+    constants: Mapping[str, Any] = field(default_factory=dict)
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
     @property
@@ -103,7 +110,19 @@ def kept(configuration: Configuration, task: Task) -> dict[int, dict[str, Any]]:
 
 
 def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
-    """Train once; how well the model links the mentions of the task."""
+    """Train once; how well the model links the mentions of the task.
+
+    The last epoch is kept: the best one would flatter where the mentions that chose it are
+    evaluated on.
+    """
+    last = dataclasses.replace(listwise._OURS, keep_best=False)
+    with ExitStack() as stack:
+        for place, value in {OURS: last, **configuration.constants}.items():
+            stack.enter_context(mock.patch(place, value))
+        return _evaluated(configuration, task, seed)
+
+
+def _evaluated(configuration: Configuration, task: Task, seed: int) -> dict[str, Any]:
     options, test = configuration.seeded(seed), task.test
     phase = f"{task.table}-{configuration.slug()}-{seed}"
     folder = checkpoints(configuration, seed)
@@ -141,9 +160,9 @@ def ranked(model: Linker, test: list[Any]) -> dict[str, dict[str, str]]:
 
 def checkpoints(configuration: Configuration, seed: int) -> Path:
     """The folder of checkpoints, named after what self-alignment or grounding depends on."""
-    groups = ("normalize", "encoder", "ground" if configuration.from_words else "align")
+    groups = ("normalize", "encoder", "recipe", "ground" if configuration.from_words else "align")
     values = [dataclasses.asdict(getattr(configuration.options, group)) for group in groups]
-    parts = [configuration.medic, seed, *values, configuration.options.training.weight_decay]
+    parts = [configuration.medic, seed, *values, sorted(map(str, configuration.constants.items()))]
     parts += ["no text"] * (not configuration.text)
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return WORK / f"{configuration.medic}-{seed}-{digest}"

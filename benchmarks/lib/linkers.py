@@ -11,8 +11,7 @@ from benchmarks.lib.data import locate, medic
 from linker import Dictionary, Linker, LinkerOptions
 from linker.dictionary.lending import KINDS, Lending, consider, read
 from linker.training.pipeline import Validate, without_ranker
-from linker.training.plan import TrainingRequest, make
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings, make
 from linker.types import NameKind
 
 if TYPE_CHECKING:
@@ -37,13 +36,12 @@ def by_score(
     settings: RunSettings | None = None,
 ) -> Linker:
     """As `train`, without a ranker: candidates stand in the order of their scores."""
-    request = TrainingRequest(
-        encoder=encoder,
+    plan = make(
+        encoder,
         options=(lambda _: options) if options else None,
         has_mentions=bool(mentions),
-        has_words=words is not None,
+        words=words,
     )
-    plan = make(request, words)
     return without_ranker(plan, dictionary, mentions, settings or RunSettings(), validate)
 
 

@@ -19,15 +19,22 @@ from benchmarks.lib.data import locate, medic
 from linker.candidates.index import VectorIndex
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
-from linker.encoders.word_training import WordsOptions, dictionary_names, marked, read_texts, train
-from linker.encoders.words import WordVectors, tokens, unit
+from linker.encoders.words import (
+    WordsOptions,
+    WordVectors,
+    dictionary_names,
+    marked,
+    read_texts,
+    tokens,
+    train,
+    unit,
+)
 
 YEAR = "2017"  # the release of MEDIC
 WORDS = {
     "fastText": WordsOptions(),
-    "SG_W": WordsOptions(subwords=False),
-    "SG_S": WordsOptions(subwords=False, tokens="names"),
-    "SG_S.C": WordsOptions(subwords=False, tokens="concepts"),
+    "SG_W": WordsOptions(buckets=0),
+    "SG_S.C": WordsOptions(buckets=0, tokens="concepts"),
 }
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -44,7 +51,7 @@ def vectors(kind: str) -> WordVectors:
         figures = {"options": dataclasses.asdict(options), "words": len(words.words)}
         figures["cpu_seconds"] = round(time.process_time() - start)
         run = f"words-{kind.lower()}"
-        runs.append("names", run, results.record(f"runs/names/{run}", figures, options.seed))
+        runs.append("names", run, results.record(f"runs/names/{run}", figures, 0))
     if WordVectors.provenance_of(folder) != fingerprint:
         raise SystemExit(
             f"{folder} was made with other options than those of now; move it away to make it again"
@@ -56,7 +63,7 @@ def _trained(options: WordsOptions) -> WordVectors:
     names = dictionary_names(medic(YEAR))
     sentences = list(read_texts(sorted(locate("text").glob("*.txt.gz"))))
     if options.tokens != "words":
-        sentences = list(marked(sentences, names, options.tokens))
+        sentences = list(marked(sentences, names))
     return train([*sentences, *map(tokens, names)], options)
 
 

@@ -33,7 +33,7 @@ from linker.files import read_lines
 from linker.options import preset
 from linker.text.mentions import grouped
 from linker.training.pipeline import train
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings
 
 TOP = 20
 SAME = 1e-4  # scores nearer than this count as equal

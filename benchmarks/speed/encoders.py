@@ -22,20 +22,20 @@ from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
 from linker.encoders.dan import DanEncoder
 from linker.encoders.grounded import TrainableDan
-from linker.options import GroundOptions, preset
+from linker.options import LinkerOptions, preset
 from linker.text.normalize import normalize
-from linker.training.phases.ground import Grounding
+from linker.training.ground import Grounding
 from linker.training.pipeline import train
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings
 
 ROUNDS, SAMPLE = 5, 8192  # of all encoders in turn; names a round
 STEPS = 50  # of an epoch that are measured
 ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
-_TRIPLETS = {"loss": "triplet", "prototype_weight": 1, "batch_size": 64}
+_TRIPLETS = {"loss": "triplet", "batch_size": 64}
 DRAWN: dict[str, Figures] = {  # ways to draw the names of an epoch
     "pairs": {},
-    "triplets from a pool": _TRIPLETS,
-    "all triplets from all names": {**_TRIPLETS, "pool": 0, "triplets": 0},  # the paper's
+    "triplets": _TRIPLETS,
+    "all triplets": {**_TRIPLETS, "triplets": 0},  # the paper's
 }
 
 
@@ -104,16 +104,16 @@ def drawing() -> Figures:
     figures: Figures = {"names": len(names)}
     for way, fields in DRAWN.items():
         encoder = TrainableDan(DanEncoder.fitted(names, options.encoder, words, 0))
-        ground = dataclasses.replace(options.ground, **fields)
-        figures[way] = _drawing(encoder, names, ground) | {"peak_mb": round(peak())}
+        drawn = dataclasses.replace(options, recipe=dataclasses.replace(options.recipe, **fields))
+        figures[way] = _drawing(encoder, names, drawn) | {"peak_mb": round(peak())}
     return figures
 
 
-def _drawing(encoder: TrainableDan, names: classes.Classes, options: GroundOptions) -> Figures:
+def _drawing(encoder: TrainableDan, names: classes.Classes, options: LinkerOptions) -> Figures:
     """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
-    grounding = Grounding(encoder, names, options, 0, encoder.encode)
+    grounding = Grounding(encoder, names, options, encoder.encode)
     drawn, batches = timed(lambda: grounding.batches(1))
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=options.learning_rate, fused=True)
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=grounding.rules.learning_rate, fused=True)
     encoder.train()
     start = time.perf_counter()
     for batch in batches[:STEPS]:

@@ -21,7 +21,7 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import LinkerOptions
 from linker.text.composites import split
-from linker.text.mentions import TextRecipe, definitions_of, expanded
+from linker.text.mentions import TextOptions, definitions_of, expanded
 from linker.text.normalize import normalize
 from linker.training.data import collect
 
@@ -31,9 +31,9 @@ Split = tuple[str, int, int]  # a text, how many parts its gold has, and how man
 def splits(names: set[str], *parts: str) -> Iterator[Split]:
     """Each mention, its short forms expanded, as it is split where some names are known."""
     for document in documents("ncbi", *parts):
-        definitions = definitions_of(document, TextRecipe())
+        definitions = definitions_of(document, TextOptions())
         for mention in document.mentions:
-            text = expanded(mention, definitions, TextRecipe())
+            text = expanded(mention, definitions, TextOptions())
             found = split(text, lambda name: normalize(name) in names)
             yield text, len(mention.gold or ()), len(found)
 

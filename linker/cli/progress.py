@@ -40,7 +40,7 @@ def reported(checkpoints: Path) -> Iterator[TrainingReporter]:
     reporter = TrainingReporter()
     try:
         yield reporter
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # of SIGTERM
         reporter.close()
         if checkpoints.is_dir():
             common.say(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     no_extend=o.flag("Do not add the mentions to the dictionary's names.", hidden=True),
     encoder=o.option("One of `linker encoders`. [default: static]", "NAME"),
     model_name=o.option(
-        "The transformer to start from; implies --encoder transformer unless static is named.",
+        "The transformer to start from; implies --encoder transformer.",
         "PATH_OR_HUB_ID",
     ),
     words=o.option(
@@ -80,7 +80,7 @@ def train(options: SimpleNamespace) -> None:
     from linker.cli.words import for_training
     from linker.training import pipeline
     from linker.training.data import check_known
-    from linker.training.settings import RunSettings, remove_folder
+    from linker.training.plan import RunSettings, remove_folder
 
     if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
         common.silence()
@@ -108,7 +108,6 @@ def train(options: SimpleNamespace) -> None:
             on_activity=reporter.on_activity,
             on_trained=partial(_report, dev=held_out),
             say=common.say,
-            progress=common.has_bars(),
         )
         linker = pipeline.run(plan, dictionary, examples, held_out, run)
         if not is_main:
@@ -131,24 +130,27 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
         return settings.read(options.preset, options.config, flags, options.changes, encoder)
 
     path = options.spelling
-    request = o.picked(
-        plan.TrainingRequest,
-        options,
+    return plan.make(
+        options.encoder,
+        model_name=options.model_name,
+        preset_name=options.preset,
         options=read,
         flags=list(settings.typed(given).values()),
         has_mentions=bool(options.mentions),
         has_dev=options.dev is not None,
         has_words=options.words is not None,
         has_texts=bool(options.texts),
+        refit=options.refit,
+        resume=options.resume,
+        changes=options.changes,
         extend=not options.no_extend,
         corrections=read_spelling(path, options.on_error) if path else {},
     )
-    return plan.make(request)
 
 
 def _check_trained(checkpoints: Path, resume: bool) -> None:
     """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
-    from linker.training.settings import check_folder
+    from linker.training.plan import check_folder
 
     if message := check_folder(checkpoints, resume):
         common.say(message)

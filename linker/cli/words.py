@@ -18,8 +18,7 @@ from linker.errors import OnError
 
 if TYPE_CHECKING:
     from linker.dictionary import Dictionary
-    from linker.encoders.word_training import WordsRecipe
-    from linker.encoders.words import WordVectors
+    from linker.encoders.words import WordsOptions, WordVectors
     from linker.training.plan import TrainingPlan
 
 
@@ -47,8 +46,8 @@ _OUTPUT = o.option("Folder to write.", "DIR", required=True, flags="-o --output"
 def train(options: SimpleNamespace) -> None:
     """Train word vectors on text files, one document a line, plain or .gz.
 
-    The names of a dictionary are text too. With --set words.tokens=names or =concepts its names, or
-    names and concepts, that stand in the texts get vectors of their own.
+    The names of a dictionary are text too. With --set words.tokens=concepts its names and concepts
+    that stand in the texts get vectors of their own.
     """
     from linker import persistence
 
@@ -106,11 +105,10 @@ def _save(vectors: WordVectors, folder: str) -> None:
 
 
 def trained(
-    texts: Iterable[str], dictionary: Dictionary | None, options: WordsRecipe, on_error: OnError
+    texts: Iterable[str], dictionary: Dictionary | None, options: WordsOptions, on_error: OnError
 ) -> WordVectors:
     """Train word vectors on text files, and on the names of a dictionary if there is one."""
-    from linker.encoders.word_training import dictionary_names, marked, read_texts, train
-    from linker.encoders.words import tokens
+    from linker.encoders.words import dictionary_names, marked, read_texts, tokens, train
 
     reporter = progress.TrainingReporter()
     sentences = [
@@ -122,7 +120,7 @@ def trained(
         names = dictionary_names(dictionary)
         if options.tokens != "words":
             counted = _counted(sentences, "finding names of the dictionary in the texts", reporter)
-            sentences = list(marked(counted, names, options.tokens))
+            sentences = list(marked(counted, names))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
     return train(sentences, options, reporter.on_activity)
@@ -151,7 +149,7 @@ def for_training(
     """
     from linker import files
     from linker.encoders.words import WordVectors
-    from linker.training.settings import WORDS
+    from linker.training.plan import WORDS
 
     if options.words:
         return dataclasses.replace(plan, words=WordVectors.read(options.words))

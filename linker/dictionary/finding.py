@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linker.dictionary.dictionary import Dictionary
 from linker.text import abbreviations, languages
 from linker.text.find import LONGEST_SHORT, Finder, Match, TokenizedText, is_short_form
-from linker.text.mentions import TextRecipe
+from linker.text.mentions import TextOptions
 from linker.text.normalize import normalize
 from linker.types import NAME_KINDS
 
@@ -165,7 +165,7 @@ class DictionaryNames:
     def __init__(
         self,
         dictionary: Dictionary,
-        options: TextRecipe,
+        options: TextOptions,
         concepts: NDArray[np.int32] | None = None,
     ) -> None:
         self._dictionary, self._options = dictionary, options
@@ -181,7 +181,7 @@ class DictionaryNames:
         if self._options.abbreviations:
             definitions = abbreviations.find(
                 text,
-                permuted=self._options.permuted,
+                permuted=not self._options.biosyn,
                 languages=languages.named(self._options.language),
             )
         words = TokenizedText.of(text, self._finder.is_word)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass as options_dataclass
 from scipy.sparse import csr_matrix
 
 from linker.errors import LinkerError
+from linker.fields import OptionGroup
 
 if TYPE_CHECKING:
     from linker.dictionary import NameTable
-    from linker.encoders.words import WordVectors
 
 Changes = Mapping[str, Mapping[str, Any]]
 """Options that differ from the defaults: group -> field -> value."""
@@ -34,8 +35,50 @@ class Preset:
     """Settings of an encoder under a name."""
 
     description: str  # one line, for `linker encoders`
-    # options and constants of recipes; the group `encoder` holds the options of the encoder itself
+    # options; the group `encoder` holds those of the encoder itself, `recipe` fields of `Recipe`
     changes: Changes
+
+
+@options_dataclass(frozen=True, slots=True)
+class Recipe(OptionGroup):
+    """How a training runs beside its options: what presets alone choose.
+
+    Grounding is that of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b, eq.
+    2-6), the few-shot encoder (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6). f is the
+    encoder, u_n the pretrained vector of a name, u_c the mean of those of its class.
+    """
+
+    group: ClassVar[str] = "recipe"
+
+    # grounding: what a class is: a concept, or what `ground.level` and `ground.parts` say
+    classes: Literal["concepts", "level", "parts"] = "concepts"
+    # L_syn: InfoNCE in a batch, Fivez's triplets, or BNE's pairs
+    loss: Literal["contrast", "triplet", "logistic"] = "contrast"
+    # further losses: `prototype` (L_proto, the mean f of a class's names to CCA(u_c)); of each name
+    # `context` (L_cont or L_ctx, f(n) to u_n), `concept` (L_def, to u_c), and `between` (L_ground,
+    # to half way between u_c and u_n, of length 1)
+    anchors: str = "prototype"
+    # of each name in an epoch, or pairs; 0: one for each other name of its class
+    triplets: int = 2
+    patience: int = 2  # epochs without a better one before it stops
+    batch_size: int = 256  # triplets or pairs
+    clip: float = 0.0  # largest norm of the gradient; 0: no clipping
+    # lists: by the rules of BioSyn and BCNH, see `training/listwise.py`
+    published: bool = False
+    sparse_weight: float = 0.0  # where λ, the weight of the sparse score, starts
+
+    def scale(self, is_unit: bool) -> float:
+        """The factor of dense scores in training, which all scores are divided by when linking.
+
+        Args:
+            is_unit: whether the vectors have length 1.
+        """
+        return 20.0 if is_unit and not self.published else 1.0
+
+    @property
+    def frequency_weight(self) -> float:
+        """Of log(1 + annotations of a concept), added to the score of its names when linking."""
+        return 0.0 if self.published else 0.1
 
 
 def merged(*changes: Changes) -> Changes:
@@ -53,7 +96,7 @@ class EncoderContext:
 
     options: Any  # the encoder's: an instance of its `Options`, or None where it has none
     table: NameTable  # the distinct names of the dictionary, without the annotated mentions
-    words: WordVectors | None  # for encoders that need them
+    words: Any  # `WordVectors`, for encoders that need them; else None
     seed: int  # of the weights
 
 
@@ -145,9 +188,7 @@ class Encoder(ABC):
         """The number of components of a vector."""
 
     @abstractmethod
-    def encode(
-        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
-    ) -> NDArray[np.float32]:
+    def encode(self, names: Sequence[str]) -> NDArray[np.float32]:
         """Encode names to float32 (len(names), dim)."""
 
     def use(self, precision: Precision) -> Precision:

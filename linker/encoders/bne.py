@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,15 +17,14 @@ from torch.nn import functional
 
 from linker.dictionary.classes import Classes, Floats
 from linker.encoders.base import Changes, EncoderContext, Preset, merged
-from linker.encoders.grounded import GroundedEncoder, to_arrays
-from linker.encoders.layers import (
-    ANCHORED,
+from linker.encoders.dan import (
     FIVEZ,
     OF_WORDS,
     read_options,
     read_weights,
     write_weights,
 )
+from linker.encoders.grounded import GroundedEncoder, to_arrays
 from linker.encoders.trainable import Batch, Tokens, pick_device
 from linker.encoders.words import CONCEPT, Pieces, WordVectors, joined, tokens
 from linker.errors import LinkerError
@@ -39,7 +38,8 @@ _REMEMBERED = 50_000  # words whose pieces are cached
 _MAX_WITH_CHARACTERS = 2000  # units of networks that also read characters: half a gigabyte
 _DIM = 50  # components of a character's vector
 _MAX_CHARACTERS, _MAX_WORDS = 32, 32  # of a word, and of a name; the rest is not read
-_DEFAULTS: Changes = merged(OF_WORDS, ANCHORED, {"ground": {"epochs": 8, "clip": 5}})
+_ANCHORED = {"anchors": "context concept"}
+_DEFAULTS: Changes = merged(OF_WORDS, {"ground": {"epochs": 8}, "recipe": {**_ANCHORED, "clip": 5}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,6 @@ class BneOptions(OptionGroup):
     hidden: Annotated[int, Field(ge=1, le=5000)] = 100
     # share of the components that words and names lose in training; 0.5 in the paper
     dropout: Annotated[float, Field(ge=0, le=0.999)] = 0.1
-    # g(c), q(s): means of word vectors (option 2); or of concepts and names (option 1)
-    targets: Literal["words", "tokens"] = "words"
     normalize: bool = True  # unit vectors, so that the dense score is a cosine; the paper does not
 
     def __post_init__(self) -> None:
@@ -93,31 +91,26 @@ class BneEncoder(GroundedEncoder):
         "paper-bne": Preset(
             "The Biomedical Name Encoder of Phan et al. 2019.",
             {
-                "words": {"subwords": False},
+                "words": {"buckets": 0},
                 "encoder": {"hidden": 200, "dropout": 0.5, "normalize": False},
                 "align": {"epochs": 0},
-                "ground": {
-                    "loss": "logistic",
-                    "temperature": 1,
-                    "epochs": 100,
-                    "triplets": 1,
-                    "prototype_weight": 0,
-                    "context_weight": 1,
-                    "concept_weight": 1,
-                    "batch_size": 64,
-                    "learning_rate": 1e-3,
-                    "clip": 5,
-                    "warmup": 0,
-                },
+                "ground": {"epochs": 100},
                 "training": {"epochs": 0},
+                "recipe": {
+                    **_ANCHORED,
+                    "loss": "logistic",
+                    "triplets": 1,
+                    "batch_size": 64,
+                    "clip": 5,
+                },
             },
         ),
         "paper-bne-words": Preset(
             "BNE without characters, as Fivez et al. 2021a compare with it.",
             merged(
                 FIVEZ,
-                ANCHORED,
                 {"encoder": {"characters": False, "hidden": 4800, "dropout": 0.5}},
+                {"recipe": _ANCHORED},
             ),
         ),
     }
@@ -142,48 +135,12 @@ class BneEncoder(GroundedEncoder):
 
     @classmethod
     def create(cls, context: EncoderContext) -> BneEncoder:
-        """Take the characters of a dictionary's names; the networks have random weights.
-
-        Raises:
-            LinkerError: there are no word vectors.
-        """
-        if context.words is None:
-            raise LinkerError(
-                "the encoder bne is made of word vectors; name some with --words, or train them"
-            )
-        return cls.of(context.table.texts, context.options, context.words, context.seed)
-
-    @classmethod
-    def of(
-        cls, names: Iterable[str], options: BneOptions, words: WordVectors, seed: int
-    ) -> BneEncoder:
-        """As `create`.
-
-        Args:
-            names: whose characters are known.
-            options: the sizes of the networks, and which of the parts there are.
-            words: the word vectors.
-            seed: of the networks.
-
-        Raises:
-            LinkerError: the options want vectors of concepts, and there are none.
-        """
-        if options.targets == "tokens" and not any(
-            word.startswith(CONCEPT) for word in words.words
-        ):
-            raise LinkerError(
-                "bne.targets=tokens wants vectors of names and concepts; "
-                "train them on text with words.tokens=concepts"
-            )
-        counted = Counter(
-            character for name in names for character in name if not character.isspace()
-        )
-        torch.manual_seed(seed)
-        return cls(
-            words,
-            "".join(sorted(character for character, _ in counted.most_common(_ALPHABET))),
-            options,
-        )
+        """Take the characters of a dictionary's names; the networks have random weights."""
+        names = context.table.texts
+        counted = Counter(letter for name in names for letter in name if not letter.isspace())
+        alphabet = "".join(sorted(letter for letter, _ in counted.most_common(_ALPHABET)))
+        torch.manual_seed(context.seed)
+        return cls(context.words, alphabet, context.options)
 
     @classmethod
     def needs_words(cls, options: BneOptions) -> bool:
@@ -194,25 +151,16 @@ class BneEncoder(GroundedEncoder):
         return self.words.dim
 
     def pretrained(self, names: Sequence[str]) -> Floats:
-        """q(s): the mean of a name's word vectors.
-
-        Or the vector of the name itself, where the options want it and there is one.
-        """
-        return (
-            self.words.named(names) if self.options.targets == "tokens" else self.words.means(names)
-        )
+        """q(s): the vector of a name (option 1), or else the mean of its words' (option 2)."""
+        return self.words.named(names)
 
     def prototypes(self, names: Classes, projected: bool) -> Floats:
-        """g(c): the mean of q(s).
-
-        Or the vector of the concept itself, where the options want it and there is one.
-        """
+        """g(c): the vector of a concept (option 1), or else the mean of q(s) (option 2)."""
         means = super().prototypes(names, projected)
-        if self.options.targets == "tokens":
-            for label in range(len(means)):
-                vector = self.words.of(CONCEPT + names.ids[label])
-                if vector is not None:
-                    means[label] = vector
+        for label in range(len(means)):
+            vector = self.words.of(CONCEPT + names.ids[label])
+            if vector is not None:
+                means[label] = vector
         return means
 
     def tokenize(self, names: Sequence[str]) -> list[Tokens]:

@@ -7,27 +7,149 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
+from safetensors.numpy import load, save_file
 from scipy.sparse import csr_matrix
 
+from linker import persistence
 from linker.dictionary.classes import Classes, Floats, concept_means, of_concepts
-from linker.encoders.base import EncoderContext, Preset, merged
-from linker.encoders.layers import ANCHORED, FIVEZ, LARGE_CLASSES, OF_WORDS, NumpyEncoder
+from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import WordVectors, joined, unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 logger = logging.getLogger(__name__)
 
 _WORDS = "words"
+_WEIGHTS, _OPTIONS = "weights.safetensors", "options.json"
+_CELLS = 4_000_000  # units of the hidden layer in memory at once, 16 MB
+_NAMES = 2048  # names that are encoded at once, at most
+_HIGHER = {"classes": "level", "anchors": "context between", "triplets": 1, "patience": 10}
 _SMALL = 1e-6  # share of the largest variance below which a direction counts as having none
+
+
+# The defaults of encoders that are made from word vectors. λ is large here, and would take long to
+# grow. A word of a single name identifies its concept, so that no word is too rare.
+OF_WORDS: Changes = {
+    "words": {"min_count": 1},
+    "align": {"epochs": 0},
+    "training": {"epochs": 10, "batch_size": 64, "learning_rate": 1e-3},
+    "recipe": {"sparse_weight": 8},
+}
+# No training on lists: it would separate the concepts of one large class.
+LARGE_CLASSES: Changes = {"training": {"dictionary_queries": 0}}
+# What the papers on encoders made from word vectors share: triplets of all names, no annotated
+# mentions.
+FIVEZ: Changes = {
+    "words": {"dim": 300, "max_n": 6, "buckets": 200_000},
+    "align": {"epochs": 0},
+    "ground": {"epochs": 100},
+    "training": {"epochs": 0},
+    "recipe": {"loss": "triplet", "triplets": 0, "patience": 1, "batch_size": 64},
+}
+
+
+class NumpyEncoder(Encoder):
+    """Fixed vectors of names through a network of one hidden layer, without torch.
+
+    Attributes:
+        weights: arrays by the names that the encoder in training gives them. Those of its network
+            are `layers.0` and `layers.3`; a new encoder has none of these.
+        seed: of the random weights of the network that the training of a new encoder starts from.
+    """
+
+    has_weights = True
+    is_grounded = True
+    weights: Mapping[str, Floats]
+    seed: int = 0
+
+    @abstractmethod
+    def transform(self, names: Sequence[str]) -> Floats:
+        """Encode names at once to float32 (len(names), dim)."""
+
+    @abstractmethod
+    def _write(self, folder: Path) -> object:
+        """Write all but the weights; return the values for `_read`, which go into a JSON file."""
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, folder: Path, saved: Any) -> Self:
+        """Make the encoder from what `_write` wrote and returned; its weights are set later."""
+
+    def encode(self, names: Sequence[str]) -> Floats:
+        step = max(1, min(_NAMES, _CELLS // max(1, self.options.hidden)))
+        vectors = np.empty((len(names), self.dim), np.float32)
+        for i in range(0, len(names), step):
+            vectors[i : i + step] = self.transform(names[i : i + step])
+        return vectors
+
+    def network(self, vectors: Floats) -> Floats:
+        """Bring vectors (n, dim) through the hidden layer, which has rectified linear units."""
+        hidden = vectors @ self.weights["layers.0.weight"].T
+        hidden += self.weights["layers.0.bias"]
+        np.maximum(hidden, 0, out=hidden)
+        moved = hidden @ self.weights["layers.3.weight"].T
+        moved += self.weights["layers.3.bias"]
+        return np.asarray(moved, np.float32)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of each of the weights."""
+        dim, hidden = self.dim, self.options.hidden
+        first = {"layers.0.weight": (hidden, dim), "layers.0.bias": (hidden,)}
+        return first | {"layers.3.weight": (dim, hidden), "layers.3.bias": (dim,)}
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_weights(folder, self._write(folder), self.weights)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a saved encoder, with its base encoder if it has one."""
+        encoder = cls._read(folder, read_options(folder))
+        encoder.weights = read_weights(folder, encoder.shapes())
+        return encoder
+
+
+def write_weights(folder: Path, saved: object, weights: Mapping[str, Floats]) -> None:
+    """Write the weights of an encoder, and values that JSON can hold."""
+    arrays = {name: np.ascontiguousarray(values) for name, values in weights.items()}
+    save_file(arrays, folder / _WEIGHTS)
+    persistence.save_json(folder / _OPTIONS, saved)
+
+
+def read_options(folder: Path) -> Any:
+    """The values that `write_weights` wrote beside the weights."""
+    return persistence.load_json(folder / _OPTIONS)
+
+
+def read_weights(folder: Path, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
+    """Read the weights of an encoder.
+
+    Args:
+        folder: of the encoder.
+        shapes: the shape that each of them must have.
+
+    Raises:
+        LinkerError: a shape is another one, or a number is not finite.
+    """
+    # the bytes, since safetensors opens paths in UTF-8 only
+    weights: dict[str, Floats] = load((folder / _WEIGHTS).read_bytes())
+    if {name: values.shape for name, values in weights.items()} != shapes:
+        raise LinkerError(f"{folder}: its weights do not fit what they stand on; train again")
+    if not all(np.isfinite(values).all() for values in weights.values()):
+        raise LinkerError(f"{folder / _WEIGHTS}: its weights are not finite; train again")
+    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +162,7 @@ class DanOptions(OptionGroup):
     cca: bool = True
     # units of the hidden layer, 38,400 in the paper; 0: no network, the mean is the vector
     hidden: Annotated[int, Field(ge=0, le=100_000)] = 2400
-    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+    normalize: ClassVar[bool] = True  # unit vectors, so that the dense score is a cosine
 
 
 class DanEncoder(NumpyEncoder):
@@ -72,9 +194,7 @@ class DanEncoder(NumpyEncoder):
             merged(
                 OF_WORDS,
                 LARGE_CLASSES,
-                ANCHORED,
-                {"ground": {"classes": "level", "triplets": 1, "epochs": 30, "patience": 10}},
-                {"ground": {"concept_weight": 0, "between_weight": 1}},
+                {"ground": {"epochs": 30}, "recipe": _HIGHER},
             ),
         ),
         "paper-dan": Preset(
@@ -84,9 +204,8 @@ class DanEncoder(NumpyEncoder):
             "The higher-level DAN of Fivez et al. 2021b.",
             merged(
                 FIVEZ,
-                {"encoder": {"cca": False, "hidden": 76_800}},
-                {"ground": {"classes": "level", "epochs": 200, "patience": 10, "triplets": 1}},
-                {"ground": {"prototype_weight": 0, "context_weight": 1, "between_weight": 1}},
+                {"encoder": {"cca": False, "hidden": 76_800}, "ground": {"epochs": 200}},
+                {"recipe": _HIGHER},
             ),
         ),
     }
@@ -101,12 +220,8 @@ class DanEncoder(NumpyEncoder):
         """Fit the projection to the names of a dictionary; the network is to be trained.
 
         Raises:
-            LinkerError: there are no word vectors, or none of a word of a name.
+            LinkerError: there is no word vector of a word of a name.
         """
-        if context.words is None:
-            raise LinkerError(
-                "the encoder dan is made of word vectors; name some with --words, or train them"
-            )
         names = of_concepts(context.table)
         return cls.fitted(names, context.options, context.words, context.seed)
 
@@ -173,7 +288,7 @@ class DanEncoder(NumpyEncoder):
         if self.options.hidden:
             vectors = self.network(vectors)
         vectors[~known] = 0
-        return unit(vectors) if self.options.normalize else vectors
+        return unit(vectors)
 
     def _means(self, names: Sequence[str]) -> Floats:
         """The mean word vector of each name, all by one sparse product."""

@@ -16,8 +16,7 @@ from pydantic.dataclasses import dataclass
 from linker import files, persistence, registry
 from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, SparseEncoder, merged
-from linker.encoders.dan import DanEncoder, DanOptions
-from linker.encoders.layers import FIVEZ, LARGE_CLASSES, OF_WORDS, NumpyEncoder
+from linker.encoders.dan import FIVEZ, LARGE_CLASSES, OF_WORDS, DanEncoder, DanOptions, NumpyEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, Units
@@ -25,17 +24,8 @@ from linker.fields import OptionGroup, Units
 _BASE = "base"
 _OF_WORD_VECTORS = ("cca", "words")
 _SHOTS: Changes = {
-    "ground": {
-        "classes": "parts",
-        "shots": 15,
-        "epochs": 200,
-        "patience": 10,
-        "monitor": "loss",
-        "negatives": 1000,
-        "prototype_weight": 0,
-        "between_weight": 1,
-        "batch_size": 16,
-    }
+    "ground": {"shots": 15, "epochs": 200},
+    "recipe": {"classes": "parts", "anchors": "between", "patience": 10, "batch_size": 16},
 }
 
 
@@ -49,7 +39,7 @@ class FewShotOptions(OptionGroup):
     # or the folder of a dense model
     base: str = "cca"
     hidden: Units = 2400  # units of the hidden layer; 9,600 in the paper
-    normalize: bool = True  # unit vectors, so that the dense score is a cosine
+    normalize: ClassVar[bool] = True  # unit vectors, so that the dense score is a cosine
 
     def __post_init__(self) -> None:
         if not self.base:
@@ -79,9 +69,9 @@ class FewShotEncoder(NumpyEncoder):
             merged(
                 OF_WORDS,
                 LARGE_CLASSES,
-                {"ground": FIVEZ["ground"]},
+                {"recipe": FIVEZ["recipe"]},
                 _SHOTS,
-                {"ground": {"epochs": 30, "patience": 5, "batch_size": 64}},
+                {"ground": {"epochs": 30}, "recipe": {"patience": 5, "batch_size": 64}},
             ),
         ),
         "paper-fewshot": Preset(
@@ -98,8 +88,7 @@ class FewShotEncoder(NumpyEncoder):
         """Make or load the encoder below; the network is to be trained.
 
         Raises:
-            LinkerError: there are no word vectors, no such encoder, or no such model, or its
-                encoder is not dense.
+            LinkerError: there is no such encoder, or no such model, or its encoder is not dense.
         """
         base, kind, label, provenance = _base(context)
         encoder = cls(base, kind, dataclasses.replace(context.options, base=label))
@@ -123,7 +112,7 @@ class FewShotEncoder(NumpyEncoder):
         vectors += start
         vectors /= 2
         vectors[~start.any(axis=1)] = 0  # names that the encoder below does not know
-        return unit(vectors) if self.options.normalize else vectors
+        return unit(vectors)
 
     def _write(self, folder: Path) -> object:
         self.base.save(folder / _BASE)
@@ -145,11 +134,6 @@ def _base(context: EncoderContext) -> tuple[Encoder, str, str, str]:
     """
     name = context.options.base
     if name in _OF_WORD_VECTORS:
-        if context.words is None:
-            raise LinkerError(
-                "the encoder fewshot stands on word vectors here; "
-                "name some with --words, or set fewshot.base"
-            )
         options = DanOptions(cca=name == "cca", hidden=0)
         means = DanEncoder.fitted(of_concepts(context.table), options, context.words)
         return means, "dan", name, ""

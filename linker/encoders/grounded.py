@@ -1,6 +1,6 @@
-"""Encoders that grounding trains, by torch, from the pretrained vectors of names.
+"""Encoders in training, by torch, that link without: dan, fewshot, static.
 
-`TrainableDan` and `TrainableFewShot` train the network of an encoder that links without torch.
+Grounding trains the first two from the pretrained vectors of names.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,9 @@ from torch.nn import functional
 
 from linker.dictionary.classes import Classes, Floats, concept_means
 from linker.encoders.base import Encoder
-from linker.encoders.dan import DanEncoder, project
+from linker.encoders.dan import DanEncoder, NumpyEncoder, project
 from linker.encoders.fewshot import FewShotEncoder
-from linker.encoders.layers import NumpyEncoder
+from linker.encoders.static import StaticEncoder, WordPieces
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder
 from linker.encoders.words import joined, unit
 
@@ -146,9 +147,7 @@ class TrainableDan(TrainableNetwork):
             vectors = (vectors - self.cca_mean) @ self.cca_weights
         if self.options.hidden:
             vectors = self.network(vectors)
-        return known * (
-            functional.normalize(vectors, dim=-1) if self.options.normalize else vectors
-        )
+        return known * functional.normalize(vectors, dim=-1)
 
     def pretrained(self, names: Sequence[str]) -> Floats:
         return unit(self.linking.words.means(names))
@@ -198,7 +197,66 @@ class TrainableFewShot(TrainableNetwork):
     def forward(self, batch: Batch) -> Tensor:
         moved = (self.network(batch["vectors"]) + batch["vectors"]) / 2
         known = batch["vectors"].any(dim=-1, keepdim=True)  # to the encoder below
-        return known * (functional.normalize(moved, dim=-1) if self.options.normalize else moved)
+        return known * functional.normalize(moved, dim=-1)
+
+
+class TrainableStatic(TrainableEncoder):
+    """Static vectors that gradients train: a weight for each sub-word, and a projection of all.
+
+    `f(n) = unit(Σ exp(a_w) t_w P)` over the sub-words w of n. At the start each a_w is 0 and P the
+    identity, so that names have the same vectors as by the encoder that it starts from. Both go
+    into the table when the training is over. The vectors t_w themselves are not trained: those of
+    sub-words that the dictionary does not have would stay behind, and the others fit its names
+    too closely.
+
+    Args:
+        encoder: fitted to the dictionary.
+    """
+
+    step = 2048  # names at once, also on a CPU
+    weight_decay = 0.0
+    align_rate, align_temperature, hard_negatives = 1e-2, 0.1, False
+
+    def __init__(self, encoder: StaticEncoder) -> None:
+        super().__init__()
+        self.linking, self.options = encoder, encoder.options
+        self.table = nn.Buffer(torch.from_numpy(encoder.table.floats()))
+        self.log_weights = nn.Parameter(torch.zeros(len(self.table), 1))
+        self.projection = nn.Parameter(torch.eye(self.dim))
+
+    @property
+    def dim(self) -> int:
+        return self.linking.dim
+
+    def tokenize(self, names: Sequence[str]) -> list[Tokens]:
+        counts, used = self.linking.table.counts(names)
+        return [rows.tolist() for rows in np.split(used[counts.indices], counts.indptr[1:-1])]
+
+    def collate(self, tokens: Sequence[Tokens]) -> Batch:
+        ends = np.cumsum([len(rows) for rows in tokens])
+        rows = np.fromiter(chain.from_iterable(tokens), np.int64)
+        arrays = {"rows": rows, "offsets": np.append(0, ends[:-1])}
+        return {name: torch.from_numpy(values) for name, values in arrays.items()}
+
+    def forward(self, batch: Batch) -> Tensor:
+        rows, offsets = batch["rows"], batch["offsets"]
+        # unlike that of log_weights[rows], the gradient of embedding() adds in a fixed order
+        weights = functional.embedding(rows, self.log_weights).exp().squeeze(-1)
+        sums = functional.embedding_bag(
+            rows, self.table, offsets, mode="sum", per_sample_weights=weights
+        )
+        return functional.normalize(sums @ self.projection, dim=-1)
+
+    def finished(self) -> StaticEncoder:
+        vectors = (self.table * self.log_weights.exp() @ self.projection).detach().cpu().numpy()
+        return StaticEncoder(WordPieces.of(self.linking.table.pieces, vectors), self.options)
+
+    def save(self, folder: Path) -> None:
+        self.finished().save(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> TrainableStatic:
+        return cls(StaticEncoder.load(folder))
 
 
 def to_arrays(module: nn.Module) -> dict[str, Floats]:

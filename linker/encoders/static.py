@@ -1,7 +1,7 @@
 """Static vectors: a name is the sum of the vectors of its sub-words; needs neither torch nor hub.
 
 The vectors are those that a sentence encoder makes of single words, brought to sub-words once and
-for all (`static_training.py`). They are fitted to a dictionary by two closed forms.
+for all (`scripts/make_wordpieces.py`). They are fitted to a dictionary by two closed forms.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from linker.dictionary import NameTable
 from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import unit
-from linker.errors import LinkerError, needing, of_package
-from linker.fields import OptionGroup, ZeroToOne
+from linker.errors import LinkerError, of_package
+from linker.fields import OptionGroup
 from linker.persistence import Strings
 
 logger = logging.getLogger(__name__)
@@ -40,29 +40,25 @@ _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 64  # characters of a word that are cut into sub-words
 _FITTED = 200_000  # names that the vectors are fitted to, at most
 _ENOUGH = 100  # names for each component that is kept; with fewer all components are
+# share of the identity in the covariance of names of one concept, which vectors are whitened by
+_SHRINKAGE = 0.5
 _SMALL = 1e-6  # variance that rounding alone makes
 
-_UNTRAINED: Changes = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 10 / 20
+_UNTRAINED: Changes = {"training": {"epochs": 0}, "recipe": {"sparse_weight": 10}}  # λ = 10 / 20
 _TUNED: Changes = {
-    "align": {"learning_rate": 1e-2, "temperature": 0.1, "hard_negatives": False},
-    "training": {"epochs": 1, "learning_rate": 3e-3, "weight_decay": 0, "dictionary_queries": 0},
+    "training": {"epochs": 1, "learning_rate": 3e-3, "dictionary_queries": 0},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class StaticOptions(OptionGroup):
-    """Static vectors: which table of sub-words, and how it is fitted to the dictionary."""
+    """Static vectors: how the table of sub-words is fitted to the dictionary."""
 
     group: ClassVar[str] = "static"
 
-    # the transformer whose vectors the table is made of, with the words of the dictionary, a folder
-    # or an id on the Hugging Face hub; empty: the table that comes with linker
-    model: str = ""
     # components of a vector, at most; small dictionaries keep all of the table's
     dim: Annotated[int, Field(ge=1, le=4096)] = 128
-    # share of the identity in the covariance of names of one concept, which vectors are whitened
-    # by; 1: they are not
-    shrinkage: ZeroToOne = 0.5
+    normalize: ClassVar[bool] = True  # unit vectors, so that the dense score is a cosine
 
 
 class WordPieces:
@@ -235,7 +231,7 @@ class StaticEncoder(Encoder):
         ),
     }
     trained_as = "static-tuned"
-    trainer = "linker.encoders.static_training:TrainableStatic"
+    trainer = "linker.encoders.grounded:TrainableStatic"
     covers_characters = True
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:
@@ -243,41 +239,26 @@ class StaticEncoder(Encoder):
 
     @classmethod
     def create(cls, context: EncoderContext) -> StaticEncoder:
-        """Fit the shipped table, or one made of another transformer, to the names of a dictionary.
+        """Fit the shipped table to the names of a dictionary.
 
         Where no name has a sub-word with a vector, as in other scripts, a warning says so.
 
         Raises:
-            LinkerError: the table is missing or damaged, or the transformer cannot be loaded.
+            LinkerError: the table is missing or damaged.
         """
-        options = context.options
-        if options.model:
-            from linker.encoders.static_training import make_table
-
-            label, table = make_table(options.model, context.table.texts)
-            options = dataclasses.replace(options, model=label)
-        else:
-            table = WordPieces.shipped()
-        return cls(table.projected(_fit(table, context.table, options)), options)
+        options, table = context.options, WordPieces.shipped()
+        return cls(table.projected(_fit(table, context.table, options.dim)), options)
 
     @classmethod
     def check(cls, options: StaticOptions) -> None:
-        """Open the table; or load the transformer, which may be missing or broken."""
-        if options.model:
-            with needing("a table of static vectors of another transformer", "dense"):
-                from linker.encoders import pretrained
-            folder, label = pretrained.find(options.model)
-            pretrained.load(folder, label or options.model)
-        else:
-            WordPieces.shipped()
+        """Open the table, which may be damaged."""
+        WordPieces.shipped()
 
     @property
     def dim(self) -> int:
         return self.table.dim
 
-    def encode(
-        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
-    ) -> Floats:
+    def encode(self, names: Sequence[str]) -> Floats:
         return unit(self.table.sums(names))
 
     def save(self, folder: Path) -> None:
@@ -291,7 +272,7 @@ class StaticEncoder(Encoder):
         )
 
 
-def _fit(table: WordPieces, names: NameTable, options: StaticOptions) -> Floats:
+def _fit(table: WordPieces, names: NameTable, dim: int, shrinkage: float = _SHRINKAGE) -> Floats:
     """The weights (dim of the table, dim) that the vectors of sub-words are multiplied by.
 
     They whiten the vectors of names, and keep the components with the largest variance.
@@ -307,12 +288,12 @@ def _fit(table: WordPieces, names: NameTable, options: StaticOptions) -> Floats:
             np.sum(~known),
             len(known),
         )
-    weights = _whitening(vectors[known], classes.labels[known], options.shrinkage)
-    if options.dim >= table.dim or known.sum() < _ENOUGH * options.dim:
+    weights = _whitening(vectors[known], classes.labels[known], shrinkage)
+    if dim >= table.dim or known.sum() < _ENOUGH * dim:
         return weights
     whitened = unit(vectors @ weights)
     _, axes = np.linalg.eigh(whitened.T @ whitened)  # the largest component last
-    return np.asarray(weights @ axes[:, : -options.dim - 1 : -1], np.float32)
+    return np.asarray(weights @ axes[:, : -dim - 1 : -1], np.float32)
 
 
 def _whitening(vectors: Floats, labels: NDArray[np.int64], shrinkage: float) -> Floats:

@@ -15,7 +15,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
-from tqdm import tqdm
 
 from linker.encoders.base import Encoder, Precision
 from linker.errors import LinkerError
@@ -23,6 +22,7 @@ from linker.errors import LinkerError
 logger = logging.getLogger(__name__)
 
 _GPU_STEP = 512  # names that are embedded at once on a GPU; fewer do not use all of it
+_ENCODED = 256  # names that are encoded at once, at most
 
 Tokens = Sequence[Any]  # the pieces of one name; padding costs their number
 Batch = dict[str, Tensor]
@@ -78,12 +78,20 @@ class TrainableEncoder(Encoder, nn.Module):
             gradients.
         cached: the number of names whose tokens are cached, about 100 bytes each, since every
             epoch encodes the same dictionary.
+        weight_decay: of its weights, where lists or self-alignment train them.
+        align_rate: the learning rate of self-alignment, at its highest.
+        align_temperature: of its InfoNCE: cosines are divided by it.
+        hard_negatives: whether pairs with similar vectors share a batch there.
         precision: in which `embed` and `encode` compute; they return float32 in any case.
     """
 
     has_weights = True
     step: ClassVar[int] = 64
     cached: ClassVar[int] = 200_000
+    weight_decay: ClassVar[float] = 0.01
+    align_rate: ClassVar[float] = 2e-5
+    align_temperature: ClassVar[float] = 0.05
+    hard_negatives: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,49 +149,48 @@ class TrainableEncoder(Encoder, nn.Module):
         return functional.embedding(torch.from_numpy(rows).to(self.device), torch.cat(pieces))
 
     def encode(
-        self,
-        names: Sequence[str],
-        *,
-        batch_size: int = 256,
-        progress: bool | Callable[[int, int], object] = False,
+        self, names: Sequence[str], progress: Callable[[int, int], object] | None = None
     ) -> NDArray[np.float32]:
         """Encode each distinct name once, without dropout and gradients.
 
+        Where a batch does not fit into the memory of the GPU, it and the later ones are cut in
+        half.
+
         Args:
             names: any number; the vectors and tokens of all of them are in memory.
-            batch_size: the most names at once: a CPU takes fewer, and where a batch does not fit
-                into the memory of the GPU, it and the later ones are cut in half.
-            progress: whether to show a bar; or a function that is called from time to time with
-                the number of distinct names encoded so far, and with that of all.
+            progress: is called from time to time with the number of distinct names encoded so
+                far, and with that of all.
 
         Returns:
             float32 (len(names), dim).
 
         Raises:
-            LinkerError: the batch size is below 1, or not even one name fits into the memory of
-                the GPU.
+            LinkerError: not even one name fits into the memory of the GPU.
         """
-        if batch_size < 1:
-            raise LinkerError(f"batch_size is {batch_size}; expected: 1 or more")
         distinct, places = _distinct(names)
         tokens = self._cut(distinct)
-        batch_size = min(batch_size, self.step) if self.device.type == "cpu" else batch_size
+        step = min(_ENCODED, self.step) if self.device.type == "cpu" else _ENCODED
         vectors = np.empty((len(distinct), self.dim), np.float32)
         remaining = _longest_first(tokens)  # so that too large a batch fails at once
-        report = progress if callable(progress) else None
-        bar = tqdm(total=len(distinct), unit=" names", leave=False, disable=progress is not True)
-        with self._evaluating(), bar:
+        with self._evaluating():
             while len(remaining):
-                if report:
-                    report(len(distinct) - len(remaining), len(distinct))
-                rows = remaining[:batch_size]
-                encoded = self._attempt(tokens, rows)
-                if encoded is None:
-                    batch_size = _half(len(rows))
+                if progress:
+                    progress(len(distinct) - len(remaining), len(distinct))
+                rows = remaining[:step]
+                try:
+                    vectors[rows] = self._run(tokens, rows).float().cpu().numpy()
+                except torch.OutOfMemoryError:
+                    step = len(rows) // 2
+                else:
+                    remaining = remaining[len(rows) :]
                     continue
-                vectors[rows] = encoded
-                remaining = remaining[len(rows) :]
-                bar.update(len(rows))
+                if not step:
+                    raise LinkerError(
+                        "the memory of the GPU does not hold the encoding of one name; "
+                        "free some of it, or take --device cpu"
+                    )
+                torch.cuda.empty_cache()  # here, as the error held the tensors of the failed try
+                logger.warning("CUDA out of memory; going on with %d names at once", step)
         return vectors if len(distinct) == len(names) else vectors[places]
 
     def _cut(self, names: Sequence[str]) -> list[Tokens]:
@@ -198,28 +205,16 @@ class TrainableEncoder(Encoder, nn.Module):
         vectors: Tensor = self({name: values.to(self.device) for name, values in batch.items()})
         return vectors
 
-    def _attempt(
-        self, tokens: Sequence[Tokens], rows: NDArray[np.int64]
-    ) -> NDArray[np.float32] | None:
-        """The vectors of a batch; None where the memory of the GPU is too small for it."""
-        try:
-            vectors: NDArray[np.float32] = self._run(tokens, rows).float().cpu().numpy()
-        except torch.OutOfMemoryError:
-            return None  # the tensors of the failed attempt are free once this frame is left
-        return vectors
-
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Without dropout and gradients; the mode of each module is put back afterwards."""
-        training = [module for module in self.modules() if module.training]
-        if training:
-            self.eval()
+        """Without dropout and gradients; the mode is put back afterwards."""
+        was_training = self.training
+        self.eval()
         try:
             with torch.inference_mode(), autocast(self.device, self.precision):
                 yield
         finally:
-            for module in training:
-                module.training = True
+            self.train(was_training)
 
 
 def checksum(module: nn.Module) -> str:
@@ -228,18 +223,6 @@ def checksum(module: nn.Module) -> str:
     for tensor in module.state_dict().values():
         digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy())
     return digest.hexdigest()
-
-
-def _half(size: int) -> int:
-    """Half the size of a batch that was too large for the GPU."""
-    if size == 1:
-        raise LinkerError(
-            "the memory of the GPU does not hold the encoding of one name; "
-            "free some of it, or take --device cpu"
-        )
-    torch.cuda.empty_cache()
-    logger.warning("CUDA out of memory with %d names at once; going on with %d", size, size // 2)
-    return size // 2
 
 
 def _distinct(names: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

@@ -1,28 +1,36 @@
-"""Word vectors; a name is the mean of those of its words (Fivez et al. 2021a, eq. 1)."""
+"""Word vectors; a name is the mean of those of its words (Fivez et al. 2021a, eq. 1).
+
+gensim trains them, and reads files of word2vec and fastText; linking needs neither.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import itertools
+import mmap
+import struct
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
+from pydantic.dataclasses import dataclass as options_dataclass
 
 from linker import files, persistence
-from linker.errors import LinkerError
+from linker.dictionary import Dictionary
+from linker.errors import LinkerError, OnError, needing, shorten, stop
+from linker.fields import Count, OptionGroup
 from linker.persistence import Strings
+from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
 from linker.types import Activity
-
-if TYPE_CHECKING:
-    from linker.encoders.word_training import WordsRecipe
 
 Floats = NDArray[np.float32]
 Pieces = tuple[Any, Any]
@@ -37,6 +45,36 @@ FREQUENT = 20_000
 NAME, CONCEPT = "NAME ", "CONCEPT "
 
 _KIND = "words"  # of the folder
+_WINDOW = 6  # words on either side of a word that it is to foretell, at most
+_NEGATIVE = 5  # wrong words that are sampled for each right one
+_MIN_N = 3  # characters of the shortest n-gram
+_FASTTEXT = (793712314).to_bytes(4, "little")  # what a fastText .bin begins with
+# version; dim and other options; sizes: all entries, words, labels, tokens, pruned n-grams
+_FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")
+_FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
+_FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
+_GZIP_RATIO = 1032  # the most that gzip compresses by
+
+
+@options_dataclass(frozen=True, slots=True)
+class WordsOptions(OptionGroup):
+    """How word vectors are trained: skip-gram with negative sampling (Mikolov et al. 2013).
+
+    With character n-grams it is fastText (Bojanowski et al. 2017).
+    """
+
+    group: ClassVar[str] = "words"
+
+    # what has vectors: words; or names and concepts of the dictionary, too (BNE)
+    tokens: Literal["words", "concepts"] = "words"
+    dim: Annotated[int, Field(ge=1, le=3000)] = 200  # components of a word's or n-gram's vector
+    # rarer words get no vector
+    min_count: Annotated[int, Field(ge=1, le=1_000_000_000)] = 3
+    epochs: Annotated[int, Field(ge=1, le=1_000_000)] = 5  # passes over the text
+    # number of hashes of character n-grams, which have vectors too, so that unknown words have one;
+    # 0: only words have; as where names and concepts do
+    buckets: Count = 50_000
+    max_n: Annotated[int, Field(ge=_MIN_N, le=30)] = 5  # characters of the longest n-gram
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,37 +311,30 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: files.Pathlike) -> WordVectors:
-        """Read a folder that `save` wrote, or a file of another program (`word_training.read`).
+        """Read a folder that `save` wrote, a word2vec file (plain or .gz), or a fastText `.bin`.
 
         Raises:
-            LinkerError: it is neither, or a line of it is broken.
+            LinkerError: it is none of these, or it is damaged.
         """
-        from linker.encoders import word_training
-
         if Path(path).is_dir():
             return persistence.load(path, _KIND, lambda folder, _: cls.open(folder))
-        return word_training.read(path)
-
-    @classmethod
-    def of_names(
-        cls,
-        names: Iterable[str],
-        options: WordsRecipe,
-        on_activity: Callable[[Activity], None] = lambda part: None,
-    ) -> WordVectors:
-        """Train vectors on nothing but names; see `word_training.train`.
-
-        Raises:
-            LinkerError: the options require texts, or as for `train`.
-        """
-        from linker.encoders import word_training
-
-        if options.tokens != "words":
+        with files.open_binary(path) as file, files.reading(path):
+            start = file.read(1000)
+        if start[:1] == b"\x80" or start[:2] == b"PK":
             raise LinkerError(
-                f"words.tokens={options.tokens} finds names in texts, and there are none; "
-                "give some with --text"
+                f"{path}: is a pickle or an archive, which may run code when it is read; "
+                "save it in the word2vec format"
             )
-        return word_training.train(map(tokens, names), options, on_activity)
+        try:
+            return _of_fasttext_file(path) if start[:4] == _FASTTEXT else _of_word2vec(path, start)
+        except LinkerError:
+            raise
+        except Exception as error:  # gensim raises many kinds for damaged files
+            reason = shorten(str(error) or type(error).__name__, 200)
+            raise LinkerError(
+                f"{path}: cannot be read as word vectors ({reason}); "
+                "expected: a word2vec file, or a fastText .bin"
+            ) from None
 
 
 def joined(
@@ -339,3 +370,186 @@ def unit(vectors: Floats) -> Floats:
 def tokens(text: str) -> list[str]:
     """The words of a text or a name: lower case, without punctuation."""
     return normalize(text).split()
+
+
+def train(
+    sentences: Iterable[Sequence[str]],
+    options: WordsOptions,
+    on_activity: Callable[[Activity], None] = lambda part: None,
+) -> WordVectors:
+    """Train vectors on tokenised sentences; the same for the same seed.
+
+    Args:
+        sentences: their words.
+        options: the settings of the training.
+        on_activity: is called with each epoch.
+
+    Raises:
+        LinkerError: gensim is not installed, or no word is frequent enough.
+    """
+    sentences = list(sentences)
+    counts = Counter(itertools.chain.from_iterable(sentences))
+    if not any(count >= options.min_count for count in counts.values()):
+        raise LinkerError(
+            f"no word of the text occurs {options.min_count} times (words.min_count): it holds "
+            f"{len(counts):,} distinct words; give more text, or a smaller words.min_count"
+        )
+    settings: dict[str, Any] = {
+        "vector_size": options.dim,
+        "window": _WINDOW,
+        "negative": _NEGATIVE,
+        "min_count": options.min_count,
+        "sg": 1,
+        "epochs": options.epochs,
+        "seed": 0,
+        "workers": 1,  # the same result every time
+    }
+    gensim = _gensim()
+    callback: Any = gensim.callbacks.CallbackAny2Vec
+
+    class Told(callback):  # type: ignore[misc]
+        """Reports each epoch."""
+
+        done = 0
+
+        def on_epoch_begin(self, _: object) -> None:
+            at = f"epoch {self.done + 1} of {options.epochs}"
+            on_activity(Activity("training word vectors", self.done / options.epochs, at))
+            self.done += 1
+
+    settings["callbacks"] = [Told()]
+    if not options.buckets or options.tokens != "words":
+        return _of_gensim(gensim.Word2Vec(sentences, **settings).wv)
+    settings |= {"min_n": _MIN_N, "max_n": options.max_n, "bucket": options.buckets}
+    return _of_fasttext(gensim.FastText(sentences, **settings).wv)
+
+
+def _gensim() -> Any:
+    """The models of gensim, whose import takes seconds."""
+    with needing("training or converting word vectors", "dense"):
+        import gensim.models
+    return gensim.models
+
+
+def _of_gensim(vectors: Any) -> WordVectors:
+    """Take the vectors of gensim's `KeyedVectors`; `NAME` and `CONCEPT` stay as they are."""
+    words = [w if w.startswith((NAME, CONCEPT)) else w.lower() for w in vectors.index_to_key]
+    return WordVectors(words, np.ascontiguousarray(vectors.vectors, np.float32))
+
+
+def _of_fasttext(vectors: Any) -> WordVectors:
+    """Take the vectors of gensim's `FastTextKeyedVectors`.
+
+    Only the n-grams of the vocabulary are taken: the others were never trained.
+    """
+    if not (vectors.bucket and vectors.max_n):
+        return _of_gensim(vectors)
+    cut = Subwords(vectors.min_n, vectors.max_n, vectors.bucket)
+    used = np.unique(
+        np.concatenate([np.asarray(hashes, np.int64) for hashes in vectors.buckets_word])
+    )
+    stacked = np.concatenate([vectors.vectors, vectors.vectors_ngrams[used]]).astype(np.float32)
+    return WordVectors([word.lower() for word in vectors.index_to_key], stacked, cut, used)
+
+
+def dictionary_names(dictionary: Dictionary) -> dict[str, list[str]]:
+    """The names of a dictionary, normalised, and the ids of the concepts of each."""
+    table = dictionary.table(normalize)
+    spans = itertools.pairwise(table.indptr.tolist())
+    return {
+        text: [dictionary.ids[c] for c in table.concepts[a:b]]
+        for text, (a, b) in zip(table.texts, spans, strict=True)
+        if text
+    }
+
+
+def read_texts(paths: Iterable[files.Pathlike], on_error: OnError = stop) -> Iterator[list[str]]:
+    """The tokens of each line of some text files, plain or .gz; empty lines are left out.
+
+    Args:
+        paths: the files.
+        on_error: what to do with a line that is not text; returns to skip it.
+
+    Raises:
+        LinkerError: a file cannot be read, holds no word, or what `on_error` raises.
+    """
+    for path in paths:
+        is_empty = True
+        for _, line in files.read_lines(path, limit=None, on_error=on_error):
+            if words := tokens(line):
+                is_empty = False
+                yield words
+        if is_empty:
+            raise LinkerError(f"{path}: holds no words; give a text file, one document a line")
+
+
+def marked(
+    sentences: Iterable[Sequence[str]], names: Mapping[str, Sequence[str]]
+) -> Iterator[list[str]]:
+    """Put the names that stand in sentences, and their concepts, among the words.
+
+    Of each sentence with a name there are two: with name and concept to the left of its words, and
+    to the right, as in BNE (SG_S.C, Phan et al. 2019, section 3.1).
+
+    Args:
+        sentences: their words.
+        names: normalised name -> ids of its concepts; a name of several adds none of them.
+    """
+    gazetteer = Gazetteer(names)
+    for words in sentences:
+        left: list[str] = []
+        right: list[str] = []
+        at = 0
+        for start, end, name in gazetteer.find(words):
+            concepts = names[name] if len(names[name]) == 1 else ()
+            token = [NAME + name, *(CONCEPT + identifier for identifier in concepts)]
+            left += [*words[at:start], *token, *words[start:end]]
+            right += [*words[at:end], *token]
+            at = end
+        yield [*left, *words[at:]]
+        if at:
+            yield [*right, *words[at:]]
+
+
+def _check_fasttext(path: files.Pathlike) -> None:
+    """Check that a fastText .bin holds as many numbers as it says.
+
+    Otherwise gensim would allocate memory for all of them, or read for ever.
+
+    Raises:
+        ValueError: it holds fewer.
+    """
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        try:
+            numbers = _FASTTEXT_HEAD.unpack_from(data)
+            (dim, *_), (words, _, _, _, pruned), at = numbers[1:], numbers[-5:], _FASTTEXT_HEAD.size
+            for _ in range(words):
+                at = (end := data.find(b"\0", at)) + 1 + _FASTTEXT_COUNT
+                if end < 0:
+                    raise ValueError
+            _, rows, columns = _FASTTEXT_MATRIX.unpack_from(data, at + 8 * max(0, pruned))
+        except (struct.error, ValueError):
+            raise ValueError("its vocabulary is broken off") from None
+        if columns != dim or not 0 <= 4 * rows * columns <= len(data) - at:
+            raise ValueError(f"it does not hold {rows:,} vectors of {columns:,} components")
+
+
+def _of_fasttext_file(path: files.Pathlike) -> WordVectors:
+    if files.is_packed(path):
+        raise LinkerError(f"{path}: is a fastText .bin packed by gzip; unpack it first: gunzip")
+    _check_fasttext(path)
+    return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
+
+
+def _of_word2vec(path: files.Pathlike, start: bytes) -> WordVectors:
+    """Read a file of word2vec, given its first bytes: in the text format all is printable."""
+    header, _, rest = start.partition(b"\n")
+    count, dim = map(int, header.split())
+    is_binary = any(byte < 32 and byte not in b"\t\r\n" for byte in rest)
+    largest = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
+    if not 0 < (4 if is_binary else 2) * count * dim <= largest:
+        raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
+    vectors = _gensim().KeyedVectors.load_word2vec_format(
+        str(path), binary=is_binary, unicode_errors="replace"
+    )
+    return _of_gensim(vectors)

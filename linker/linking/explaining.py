@@ -110,7 +110,7 @@ def explanation(
     text = engine.options.text
     if document and text.abbreviations:
         spans = abbreviations.spans(
-            document, permuted=text.permuted, languages=languages.named(text.language)
+            document, permuted=not text.biosyn, languages=languages.named(text.language)
         )
     return Explanation(
         answer.mention.text,

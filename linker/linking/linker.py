@@ -146,7 +146,7 @@ class Linker:
         if not listwise:
             return 0
         records = [record for record in listwise if record["phase"] == listwise[-1]["phase"]]
-        if self.options.training.keep_best and "dev_acc1" in records[0]:
+        if not self.options.recipe.published and "dev_acc1" in records[0]:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"])
 

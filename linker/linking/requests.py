@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linker.errors import LinkerError
 from linker.text.cells import CellPart
-from linker.text.mentions import Definitions, Item, TextRecipe, assertions, grouped
+from linker.text.mentions import Definitions, Item, TextOptions, assertions, grouped
 from linker.text.readings import Wording
 from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
 
@@ -194,7 +194,7 @@ Task = tuple[Request, Document | None, list[Answer]]
 def opened(
     request: Request,
     number: int,
-    options: TextRecipe,
+    options: TextOptions,
     wanted: Callable[[Mention], bool] | None = None,
 ) -> Iterator[Task]:
     """Open a request: which mentions it is about, and what their document says of them.
@@ -229,7 +229,7 @@ def opened(
 
 def batches(
     requests: Iterable[Request],
-    options: TextRecipe,
+    options: TextOptions,
     size: int,
     wanted: Callable[[Mention], bool] | None = None,
 ) -> Iterator[list[Task]]:

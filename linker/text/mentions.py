@@ -6,7 +6,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic.dataclasses import dataclass
 
@@ -43,6 +43,9 @@ class TextOptions(OptionGroup):
     composites: bool = True  # split "breast and ovarian cancer" in two; never looks at the gold
     # read off what stands around a name: marks, codes, dates, "history of"; several names in a cell
     cells: bool = True
+    # as in BioSyn: short forms have their letters in order, and a composite that is annotated is
+    # one name of its joined parts; else it is no name
+    biosyn: bool = False
 
     def __post_init__(self) -> None:
         languages.named(self.language)  # raises
@@ -51,17 +54,6 @@ class TextOptions(OptionGroup):
     def codes(self) -> tuple[str, ...]:
         """The codes of the languages."""
         return tuple(code.strip() for code in self.language.split(","))
-
-
-@dataclass(frozen=True, slots=True)
-class TextRecipe(TextOptions):
-    """The options with the constants that presets alone choose."""
-
-    # also short forms whose letters stand in another order, "myotonic dystrophy (DM)", and the
-    # parts of compound ones, "HPT-JT"
-    permuted: bool = True
-    # annotated composites as names: left out, or joined as BioSyn does
-    training_composites: Literal["skip", "join"] = "skip"
 
 
 def several(items: Iterable[Item]) -> Iterable[Item]:
@@ -75,7 +67,7 @@ def several(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def grouped(
-    items: Iterable[Item], options: TextRecipe, wanted: Callable[[Mention], bool] | None = None
+    items: Iterable[Item], options: TextOptions, wanted: Callable[[Mention], bool] | None = None
 ) -> Iterator[DocumentMentions]:
     """Group mentions by document.
 
@@ -106,7 +98,7 @@ def grouped(
             yield None, [mention], Definitions()
 
 
-def definitions_of(document: Document | None, options: TextRecipe) -> Definitions:
+def definitions_of(document: Document | None, options: TextOptions) -> Definitions:
     """The short forms that a document defines, each with its long form.
 
     There are none without a document, or where the options switch them off.
@@ -114,10 +106,10 @@ def definitions_of(document: Document | None, options: TextRecipe) -> Definition
     if document is None or not options.abbreviations:
         return Definitions()
     definitions = abbreviations.find(
-        document.text, permuted=options.permuted, languages=languages.named(options.language)
+        document.text, permuted=not options.biosyn, languages=languages.named(options.language)
     )
     long_forms = abbreviations.table(definitions)
-    if options.permuted:
+    if not options.biosyn:
         long_forms |= abbreviations.compounds(long_forms)
     others: dict[str, dict[str, str]] = defaultdict(dict)
     for definition in definitions:
@@ -127,7 +119,7 @@ def definitions_of(document: Document | None, options: TextRecipe) -> Definition
 
 
 def assertions(
-    document: Document, mentions: Sequence[Mention], options: TextRecipe
+    document: Document, mentions: Sequence[Mention], options: TextOptions
 ) -> dict[tuple[Span, ...], Assertion]:
     """What a document says of the diseases that its mentions name, by their spans."""
     if not options.cells:
@@ -138,7 +130,7 @@ def assertions(
     return dict(zip(places, said, strict=True))
 
 
-def expanded(mention: Mention, definitions: Definitions, options: TextRecipe) -> str:
+def expanded(mention: Mention, definitions: Definitions, options: TextOptions) -> str:
     """The text of a mention with its short forms expanded, unless the options switch that off."""
     if not options.abbreviations:
         return mention.text

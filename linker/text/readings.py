@@ -11,7 +11,7 @@ from linker.text import abbreviations, cells, composites, languages
 from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
-from linker.text.mentions import Definitions, TextRecipe
+from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
 from linker.types import Assertion, ReadingKind
@@ -105,7 +105,7 @@ class Reader:
     """
 
     names: NameForms
-    options: TextRecipe
+    options: TextOptions
     short_forms: ShortForms = field(default_factory=ShortForms)
     rivals: bool = True
 

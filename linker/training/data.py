@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,24 +18,30 @@ from linker import matching, persistence
 from linker.candidates.index import Floats
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
-from linker.encoders.base import Encoder, is_unit
+from linker.encoders.base import Encoder, Recipe, SparseEncoder, is_unit
 from linker.errors import LinkerError
 from linker.linking.folder import Seen
 from linker.options import LinkerOptions
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
-from linker.text.mentions import TextRecipe, expanded, grouped
-from linker.training.candidate_lists import TrainingQuery, name_of_each
+from linker.text.mentions import TextOptions, expanded, grouped
 from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
     from linker.candidates.hybrid import HybridGenerator
-    from linker.options import TrainingRecipe
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
 
 _SHOWN = 10  # unknown ids in a warning
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingQuery:
+    """A name to be linked, and what it should be linked to."""
+
+    text: str  # normalized
+    right: frozenset[str]  # ids of the right concepts (see `matching.accepted`)
 
 
 @dataclass(frozen=True)
@@ -50,23 +56,34 @@ class TrainingData:
 
     @classmethod
     def of(
-        cls, plan: TrainingPlan, dictionary: Dictionary, mentions: Iterable[Mention | Document]
+        cls,
+        plan: TrainingPlan,
+        dictionary: Dictionary,
+        mentions: Iterable[Mention | Document],
+        fitted: SparseEncoder | None = None,
+        further: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> TrainingData:
-        """Add the mentions to the dictionary, and fit a sparse encoder to the names.
+        """Add the mentions to the dictionary, and index the names by characters.
+
+        Args:
+            plan: of the training.
+            dictionary: the names.
+            mentions: annotated ones, and others.
+            fitted: the sparse encoder; None: one is fitted to the names.
+            further: names to add, each with its ids.
 
         Raises:
             LinkerError: no name of the dictionary is left once normalised.
         """
         annotated = list(collect(mentions, plan.options))
-        names = [name for mention in annotated for name in mention.names]
+        names = [*further, *(name for mention in annotated for name in mention.names)]
         extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
-        table = table_of(dictionary, plan.normalize)
-        encoder = plan.sparse_encoder()
-        named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
-        encoder.fit(table.texts.take(named))  # as BioSyn: without the mentions
-        if extended is not dictionary:
-            table = table_of(extended, plan.normalize)
-        indexed = SparseGenerator.index(table, extended, encoder, plan.options.index)
+        if fitted is None:
+            table, fitted = table_of(dictionary, plan.normalize), plan.sparse_encoder()
+            named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
+            fitted.fit(table.texts.take(named))  # as BioSyn: without the mentions
+        table = table_of(extended, plan.normalize)
+        indexed = SparseGenerator.index(table, extended, fitted, plan.options.index)
         return cls(dictionary, extended, indexed, annotated, plan.normalize)
 
     @cached_property
@@ -122,7 +139,7 @@ class TrainingData:
         self,
         encoder: Encoder,
         sparse_weight: float,
-        options: TrainingRecipe,
+        recipe: Recipe,
         vectors: Floats | None = None,
     ) -> HybridGenerator:
         """Make what ranks the indexed names by an encoder and λ.
@@ -130,12 +147,12 @@ class TrainingData:
         Args:
             encoder: of the names.
             sparse_weight: λ beside dense scores that are not scaled.
-            options: `score_scale` and `frequency_weight` are used.
+            recipe: `scale` and `frequency_weight` are used.
             vectors: float32 (indexed names, dim), in half precision; encoded here where None.
         """
         from linker.candidates.hybrid import HybridGenerator, encode_names
 
-        weight = np.float32(options.frequency_weight / options.scale(is_unit(encoder)))
+        weight = np.float32(recipe.frequency_weight / recipe.scale(is_unit(encoder)))
         if vectors is None:
             vectors = persistence.to_fp16(encode_names(encoder, list(self.indexed.table.texts)))
         return HybridGenerator(
@@ -169,6 +186,24 @@ def table_of(dictionary: Dictionary, normalize: Callable[[str], str]) -> NameTab
             "check normalize.punctuation and the dictionary"
         )
     return table
+
+
+def ids_of(table: NameTable, dictionary: Dictionary) -> Callable[[int], tuple[str, ...]]:
+    """Return a function from the row of a name to the ids of its concepts; it caches them."""
+
+    @cache
+    def ids(row: int) -> tuple[str, ...]:
+        return tuple(
+            dictionary.ids[concept]
+            for concept in table.concepts[table.indptr[row] : table.indptr[row + 1]].tolist()
+        )
+
+    return ids
+
+
+def name_of_each(table: NameTable) -> NDArray[np.int64]:
+    """The row of the name that each entry of `table.concepts` belongs to."""
+    return np.repeat(np.arange(len(table)), np.diff(table.indptr))
 
 
 def _checksum(*values: Any) -> str:
@@ -213,7 +248,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
     """Turn annotated mentions into names. Mentions that are not annotated are left out.
 
     A mention gives no name (the empty one) if it is annotated as having no concept, or is a
-    composite or aggregate of several, unless `text.training_composites` is `join`.
+    composite or aggregate of several, unless `text.biosyn` is set.
     """
     for _, mentions, definitions in grouped(items, options.text):
         for mention in mentions:
@@ -221,7 +256,7 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
                 continue
             ids = tuple(identifier for group in mention.gold for identifier in group.ids)
             name = ""
-            if options.text.training_composites == "join" and ids:
+            if options.text.biosyn and ids:
                 name = " ".join(biosyn_parts(mention.text, definitions.first, ids))
             elif ids and is_single(mention.gold):
                 name = expanded(mention, definitions, options.text)
@@ -267,7 +302,7 @@ def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], nam
     """
     mentions = [
         mention
-        for _, part, _ in grouped(items, TextRecipe(abbreviations=False))
+        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
         for mention in part
     ]
     ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}

@@ -18,11 +18,12 @@ Up to three phases train one encoder of names, each from the weights that the on
    dictionary are queries.
 
 At the end all names are encoded, and indexed beside their sparse vectors. Options of 0 epochs leave
-a phase out; the files in `phases/` say what else does."""
+a phase out; their files say what else does."""
 
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -40,18 +41,20 @@ from linker.encoders.base import PROBE, Encoder, Precision, is_unit
 from linker.encoders.trainable import TrainableEncoder, checksum, pick_device, resolve_precision
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
-from linker.training.checkpoints import Checkpoints
+from linker.training import align, ground, listwise
 from linker.training.data import TrainingData
-from linker.training.loop import Phase, Step, run
-from linker.training.phases import align, ground, listwise
-from linker.training.plan import TrainingPlan
-from linker.training.settings import PHASES, Record, RunSettings, flat
+from linker.training.loop import Checkpoints, Phase, Step, run
+from linker.training.plan import PHASES, Record, RunSettings, TrainingPlan, flat
 from linker.types import Activity
+
+logger = logging.getLogger(__name__)
 
 Validate = Callable[[HybridGenerator], Mapping[str, float]]
 """Measures a generator on development data; `dev_acc1` chooses the epoch that is kept."""
 
-_SHARED = ("seed", "device", "precision", "weight_decay")  # options that phases on names depend on
+_SPARSE_RATE = 0.01  # learning rate of λ, which has no decay
+_OF_LISTS = ("recipe.published", "recipe.sparse_weight")  # which those do not depend on
+_SHARED = ("seed", "device", "precision")  # options that phases on names depend on
 
 
 class ModelInTraining(nn.Module):
@@ -88,8 +91,8 @@ class ModelInTraining(nn.Module):
         process = PartialState()
         self.validate = validate
         self.share = slice(process.process_index, None, process.num_processes)
-        self.encoder, self.scale = encoder, options.training.scale(is_unit(encoder))
-        self.sparse_weight = nn.Parameter(torch.tensor(float(options.training.sparse_weight)))
+        self.encoder, self.scale = encoder, options.recipe.scale(is_unit(encoder))
+        self.sparse_weight = nn.Parameter(torch.tensor(float(options.recipe.sparse_weight)))
         self.is_pretrained = False
         self._provenance = provenance
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
@@ -131,22 +134,21 @@ class ModelInTraining(nn.Module):
         self.encoder.precision, vectors = precision, None
         if linking is None or linking is self.encoder:
             vectors = self.indexed_vectors()
-        sparse_weight, options = float(self.sparse_weight.detach()), self.options.training
+        sparse_weight = float(self.sparse_weight.detach()) / self.scale
         return self.data.generator(
-            linking or self.encoder, sparse_weight / self.scale, options, vectors
+            linking or self.encoder, sparse_weight, self.options.recipe, vectors
         )
 
     def parameter_groups(self, learning_rate: float) -> list[dict[str, Any]]:
         """Give the encoder's parameters, then λ, which has its own learning rate and no decay."""
-        options = self.options.training
-        weights = [weight for weight in self.encoder.parameters() if weight.requires_grad]
-        rate = options.sparse_learning_rate
+        weights, decay = self.encoder.parameters(), self.encoder.weight_decay
+        trained = [weight for weight in weights if weight.requires_grad]
         return [
-            {"params": weights, "lr": learning_rate, "weight_decay": options.weight_decay},
-            {"params": [self.sparse_weight], "lr": rate, "weight_decay": 0.0},
+            {"params": trained, "lr": learning_rate, "weight_decay": decay},
+            {"params": [self.sparse_weight], "lr": _SPARSE_RATE, "weight_decay": 0.0},
         ]
 
-    def encode(self, names: Sequence[str], progress: bool = False) -> Floats:
+    def encode(self, names: Sequence[str]) -> Floats:
         """Encode names, each process a share of them; float32 (len(names), dim).
 
         Raises:
@@ -158,7 +160,7 @@ class ModelInTraining(nn.Module):
             self.settings.on_activity(Activity("encoding names", done / count, at))
 
         vectors = np.empty((len(names), self.encoder.dim), np.float32)
-        shares = gather_object([self.encoder.encode(names[self.share], progress=progress or tell)])
+        shares = gather_object([self.encoder.encode(names[self.share], tell)])
         for i, share in enumerate(shares):
             vectors[i :: len(shares)] = share
         if not np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all():
@@ -178,8 +180,7 @@ class ModelInTraining(nn.Module):
         weights = checksum(self.encoder), self.encoder.precision
         if self._vectors is None or self._vectors[0] != weights:
             self._vectors = None  # before the new ones take their memory
-            show = self.settings.progress and self.share.start == 0
-            vectors = self.encode(list(self.data.indexed.table.texts), show)
+            vectors = self.encode(list(self.data.indexed.table.texts))
             self._vectors = weights, persistence.to_fp16(vectors)
         return self._vectors[1]
 
@@ -202,13 +203,18 @@ class ModelInTraining(nn.Module):
         """
         shared = flat(self.options, "training")
         shared = {name: shared[name] for name in (f"training.{field}" for field in _SHARED)}
-        return self._of_names | flat(self.options, *groups) | shared
+        own = flat(self.options, "recipe", *groups)
+        return self._of_names | {n: v for n, v in own.items() if n not in _OF_LISTS} | shared
 
     def mentions_fingerprint(self, *groups: str) -> dict[str, object]:
         """Fingerprint what a phase on annotated mentions depends on; `groups` as above."""
         mentions = self.data.fingerprint_of_mentions()
         mentions["development"] = self.settings.development
-        return self._of_names | mentions | flat(self.options, "sparse", "text", "training", *groups)
+        return (
+            self._of_names
+            | mentions
+            | flat(self.options, "sparse", "text", "training", "recipe", *groups)
+        )
 
 
 def train(
@@ -235,8 +241,7 @@ def train(
     """
     encoder = created.trainable()
     assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
-    options = listwise.checked_options(plan, encoder, data)
-    accelerator, options = _placed(encoder, options)
+    accelerator, options = _placed(encoder, _without_hierarchy(plan.options, data))
     if settings.checkpoints and not settings.resume and accelerator.is_main_process:
         for name in PHASES:  # a later --resume must not find them; what trainings share stays
             Checkpoints(settings.checkpoints / name, {}).clear()
@@ -248,6 +253,18 @@ def train(
             history += _run(phase, accelerator, settings)
             model.is_pretrained = True
     return model.generator(linking=encoder.finished()), history
+
+
+def _without_hierarchy(options: LinkerOptions, data: TrainingData) -> LinkerOptions:
+    """The options without the norm loss where there is no hierarchy, which a warning says."""
+    training = options.training
+    if (training.hypernym_norm or training.loss == "listwise") and (
+        not data.dictionary.hierarchy.edges
+    ):
+        off = "the norm loss is switched off, and " * training.hypernym_norm
+        logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
+        training = dataclasses.replace(training, hypernym_norm=False)
+    return dataclasses.replace(options, training=training)
 
 
 def _placed(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:

@@ -22,17 +22,16 @@ from linker import metrics
 from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
+from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
-from linker.encoders.words import WordVectors
 from linker.errors import LinkerError
 from linker.linking import spans
 from linker.linking.linker import Linker
 from linker.options import LinkerOptions
 from linker.training import fit_ranker
+from linker.training import plan as plans
 from linker.training.data import TrainingData, report
-from linker.training.plan import TrainingPlan, TrainingRequest
-from linker.training.plan import make as make_plan
-from linker.training.settings import Record, RunSettings, flat
+from linker.training.plan import Record, RunSettings, TrainingPlan, flat
 from linker.types import Document, Mention
 
 Items = Sequence[Mention | Document]
@@ -50,7 +49,7 @@ def train(
     options: LinkerOptions | None = None,
     extend: bool = True,
     corrections: Mapping[str, str] | None = None,
-    words: WordVectors | None = None,
+    words: word_vectors.WordVectors | None = None,
     validate: Validate | None = None,
     settings: RunSettings | None = None,
 ) -> Linker:
@@ -73,17 +72,17 @@ def train(
         LinkerError: what is asked for does not fit together, or the training fails.
     """
     mentions, dev = list(mentions), list(dev)
-    request = TrainingRequest(
-        encoder=encoder,
+    made = plans.make(
+        encoder,
         options=None if options is None else lambda _: options,
         has_mentions=bool(mentions),
         has_dev=bool(dev),
         refit=refit,
-        has_words=words is not None,
+        words=words,
         extend=extend,
-        corrections=corrections or {},
+        corrections=corrections,
     )
-    return run(make_plan(request, words), dictionary, mentions, dev, settings, validate)
+    return run(made, dictionary, mentions, dev, settings, validate)
 
 
 def run(
@@ -157,7 +156,14 @@ def with_encoder(
     provenance = {"encoder": plan.encoder} | flat(options, "encoder")
     words = None
     if plan.needs_words:
-        words = plan.words or WordVectors.of_names(names, options.words, settings.on_activity)
+        if not plan.words and options.words.tokens != "words":
+            raise LinkerError(
+                f"words.tokens={options.words.tokens} finds names in texts, and there are none; "
+                "give some with --text"
+            )
+        words = plan.words or word_vectors.train(
+            map(word_vectors.tokens, names), options.words, settings.on_activity
+        )
         # without the mentions, which a refit has more of
         provenance["words"] = words.pruned(names).checksum
         words = words.pruned(data.indexed.table.texts).to_fp16()
@@ -169,8 +175,8 @@ def with_encoder(
         from linker.training.encoder import train
 
         return train(encoder, provenance, plan, data, settings, validate)
-    weight = options.training.sparse_weight / options.training.scale(is_unit(encoder))
-    return data.generator(encoder, weight, options.training), []
+    weight = options.recipe.sparse_weight / options.recipe.scale(is_unit(encoder))
+    return data.generator(encoder, weight, options.recipe), []
 
 
 def _measured(linker: Linker, validate: Validate, generator: Generator) -> Mapping[str, float]:

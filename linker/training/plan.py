@@ -1,48 +1,137 @@
-"""What a training is to do, decided and checked before any work; this needs no torch for tfidf."""
+"""What a training is to do and how it runs, decided and checked before any work; needs no torch."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
+import logging
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linker import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.errors import LinkerError, UsageError, needing
+from linker.errors import LinkerError, UsageError, needing, shown
+from linker.files import replacing
 from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
 from linker.text.spelling import normal_form, normalized
+from linker.types import Activity
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
+logger = logging.getLogger(__name__)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingRequest:
-    """What a user asks of a training. None, False and empty mean that nothing was said."""
+Record = Mapping[str, Any]
+"""One line of `training.jsonl`: the phase, the epoch, and what was measured."""
 
-    encoder: str | None = None  # a name of the registry
-    model_name: str | None = None  # of the transformer to start from
-    preset: str = "default"
-    options: Callable[[str], LinkerOptions] | None = None  # of an encoder; None: of the preset
-    flags: Sequence[str] = ()  # options of a dense training, as typed: "--epochs 3"
-    changes: Sequence[str] = ()  # other options, as typed behind --set: "dan.hidden=100"
-    has_mentions: bool = False
-    has_dev: bool = False
-    refit: bool = False
-    resume: bool = False
-    has_words: bool = False  # whether word vectors are given
-    has_texts: bool = False  # whether texts to train them on are given
-    extend: bool = True
-    corrections: Mapping[str, str] = field(default_factory=dict)
+
+PHASES = ("align", "ground", "rank", "refit")
+"""The phases of a training, as records and folders of checkpoints name them.
+
+`refit` is the list-wise phase on the development mentions too.
+"""
+
+WORDS = "words"
+"""The folder, beside those of the phases, of the word vectors that a training has made."""
+_FOLDERS = {WORDS, *PHASES}
+
+
+def _ignore(_: object) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Where a training keeps its checkpoints, and the functions it reports to."""
+
+    # folder that holds one for each phase; what it held goes unless `resume`; None: none are kept
+    checkpoints: Path | None = None
+    resume: bool = False  # continue from the checkpoints, where there are any
+    # folder of the phases on the dictionary's names, where trainings share them; None: the above
+    shared: Path | None = None
+    development: str = ""  # fingerprint of the development mentions, which checkpoints depend on
+    refit: bool = False  # whether this is the training after the report, on all mentions
+    on_event: Callable[[Any], None] = _ignore  # called with each `loop.Step` and epoch's `Record`
+    on_activity: Callable[[Activity], None] = _ignore  # called with what begins, and its progress
+    on_trained: Callable[[Any], None] = _ignore  # called with the `Linker` before a refit
+    say: Callable[[str], None] = logger.info  # called with a sentence for each decision
+
+    def folder(self, phase: str) -> Path | None:
+        """The folder for the checkpoints of a phase; None: none are kept."""
+        on_names = phase in ("align", "ground")
+        parent = self.shared if on_names and self.shared else self.checkpoints
+        return parent and parent / phase
+
+
+def flat(options: object, *groups: str) -> dict[str, object]:
+    """List the options of some groups, those that there are, as `group.field`.
+
+    Texts, which may be paths, are written as JSON can hold them.
+    """
+    records = {name: record for name in groups if (record := getattr(options, name, None))}
+    return {
+        f"{getattr(record, 'group', name)}.{field}": shown(value)
+        if isinstance(value, str)
+        else value
+        for name, record in records.items()
+        for field, value in dataclasses.asdict(record).items()
+    }
+
+
+def check_folder(folder: Path, resume: bool) -> str:
+    """Refuse to train over checkpoints of an interrupted training, and over a folder of others.
+
+    Args:
+        folder: it is to hold a folder of checkpoints for each phase.
+        resume: whether to go on from the checkpoints.
+
+    Returns:
+        What to tell a user who resumes; empty otherwise.
+
+    Raises:
+        LinkerError: there are checkpoints, and they are not resumed; or the folder holds something
+            else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise LinkerError(
+            f"{folder}: is a file, and checkpoints are written there; "
+            "move it, or name another folder with -o"
+        )
+    replacing.clean(folder, WORDS)  # what a killed run left
+    names = {path.name for path in folder.glob("*")}
+    if foreign := names - _FOLDERS:
+        raise LinkerError(
+            f"{folder}: holds {min(foreign)}, which linker did not write there; "
+            "move it, or name another folder with -o"
+        )
+    if names - {WORDS} and not resume:
+        raise LinkerError(
+            f"{folder}: holds an interrupted training; go on with --resume, "
+            "or remove the folder to train from the start"
+        )
+    if not resume:
+        return ""
+    if names:
+        return f"resume: from the checkpoints in {folder}"
+    return f"resume: no checkpoints in {folder}, training from the start"
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove the checkpoints of a finished training; what else is in the folder stays."""
+    for name in _FOLDERS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What a training is to do. `make` makes one of a request."""
+    """What a training is to do; `make` makes one."""
 
     encoder: str  # its name in the registry
     options: LinkerOptions
@@ -93,74 +182,113 @@ class TrainingPlan:
         )
 
 
-def make(request: TrainingRequest, words: WordVectors | None = None) -> TrainingPlan:
+def make(
+    encoder: str | None = None,
+    *,
+    model_name: str | None = None,
+    preset_name: str = "default",
+    options: Callable[[str], LinkerOptions] | None = None,
+    flags: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    has_mentions: bool = False,
+    has_dev: bool = False,
+    refit: bool = False,
+    resume: bool = False,
+    words: WordVectors | None = None,
+    has_words: bool = False,
+    has_texts: bool = False,
+    extend: bool = True,
+    corrections: Mapping[str, str] | None = None,
+) -> TrainingPlan:
     """Decide what a training does, and refuse what does not fit together.
 
+    None, False and empty mean that nothing was said.
+
     Args:
-        request: what is asked for.
+        encoder: a name of the registry.
+        model_name: of the transformer to start from.
+        preset_name: of the preset.
+        options: gives those of an encoder; None: of the preset.
+        flags: options of a dense training, as typed: "--epochs 3".
+        changes: other options, as typed behind --set: "dan.hidden=100".
+        has_mentions, has_dev: whether there are annotated mentions, and others for development.
+        refit: whether to train again on the development mentions too.
+        resume: whether to go on from checkpoints.
         words: word vectors, where they are there already.
+        has_words, has_texts: whether word vectors, or texts to train them on, will be given.
+        extend: whether the mentions become names.
+        corrections: misspelt words or phrases, and what they become.
 
     Raises:
-        UsageError: parts of the request exclude each other, or there is no such encoder.
+        UsageError: what is asked for excludes each other, or there is no such encoder.
         LinkerError: a package is missing, there is no such device, or the pretrained encoder cannot
             be loaded.
     """
-    if request.refit and not (request.has_dev and request.has_mentions):
-        missing = "--mentions" if request.has_dev else "--dev"
+    if refit and not (has_dev and has_mentions):
+        missing = "--mentions" if has_dev else "--dev"
         raise UsageError(
             "--refit trains again on the mentions of --mentions and --dev; "
             f"name some with {missing}"
         )
-    encoder, reason = _choose(request)
-    options = (request.options or partial(preset, request.preset))(encoder)
-    options = for_encoder(options, registry.load(encoder))
-    plan = TrainingPlan(
-        encoder,
-        options,
-        normalized(request.corrections, options.normalize, options.text.language),
-        request.extend,
-        words=words,
-        refit=request.refit,
-        reason=reason,
-    )
-    _check_words(request, plan)
-    _check_changes(request, plan)
+    of_words = {"--words": has_words or words is not None, "--text": has_texts}
+    given_words = [flag for flag, is_given in of_words.items() if is_given]
+    encoder, reason = _choose(encoder, model_name, preset_name, bool(given_words))
+    chosen = (options or partial(preset, preset_name))(encoder)
+    chosen = for_encoder(chosen, registry.load(encoder))
+    spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
+    plan = TrainingPlan(encoder, chosen, spelling, extend, words, refit, reason)
+    _check_words(plan, given_words, changes)
+    for change in changes:  # a file of --config may serve several encoders
+        group = _group(change)
+        if not reads(group, encoder, chosen):
+            raise UsageError(
+                f"--set {change}: the encoder {encoder} makes nothing of the options {group}; "
+                "leave it out"
+            )
     if plan.is_trained:
         return dataclasses.replace(plan, device=_check_trained(plan))
-    _check_untrained(request, plan)
+    flags = [flag for flag in flags if not flag.startswith("--seed ")]
+    if given := [*flags, *["--resume"] * resume]:
+        raise UsageError(
+            f"{', '.join(given)}: only an encoder with weights is trained, not {encoder}; "
+            "choose --encoder transformer, dan or static-tuned, or do without"
+        )
+    if not plan.is_sparse:
+        plan.encoder_class.check(chosen.encoder)
     return plan
 
 
-def _choose(request: TrainingRequest) -> tuple[str, str]:
+def _choose(
+    encoder: str | None, model_name: str | None, preset_name: str, of_words: bool
+) -> tuple[str, str]:
     """The encoder, and why where it was not asked for."""
-    encoder, names = request.encoder, registry.encoders()
+    names = registry.encoders()
     if encoder is not None and encoder not in names:
         listed = ", ".join(sorted(names))
         raise UsageError(f"--encoder {encoder}: there is no such encoder; choose one of: {listed}")
-    if request.model_name is not None:
-        if encoder not in (None, "transformer", "static", "static-tuned"):
+    if model_name is not None:
+        if encoder not in (None, "transformer"):
             raise UsageError(
-                f"--model-name is for --encoder transformer or static, not {encoder}; "
-                "leave one of them out"
+                f"--model-name is for --encoder transformer, not {encoder}; leave one of them out"
             )
-        encoder = encoder or "transformer"
-    of_preset = request.preset.removeprefix("paper-")
+        encoder = "transformer"
+    of_preset = preset_name.removeprefix("paper-")
     if encoder is not None:
         if of_preset in names and of_preset not in ("default", encoder):
             raise UsageError(
-                f"--preset {request.preset} is for --encoder {of_preset}, not {encoder}; "
+                f"--preset {preset_name} is for --encoder {of_preset}, not {encoder}; "
                 "leave one of them out"
             )
         return encoder, ""
-    if request.preset == "default":
-        if request.has_words or request.has_texts:
+    if preset_name == "default":
+        if of_words:
             return "dan", "it is made of word vectors"
         return registry.BEST, "needs no download and no torch"
     try:
-        encoder = preset_encoder(request.preset)
+        encoder = preset_encoder(preset_name)
     except LinkerError as error:
-        raise UsageError(f"--preset {request.preset}: {error}") from None
-    return encoder, f"of the preset {request.preset}"
+        raise UsageError(f"--preset {preset_name}: {error}") from None
+    return encoder, f"of the preset {preset_name}"
 
 
 def _group(change: str) -> str:
@@ -168,65 +296,42 @@ def _group(change: str) -> str:
     return change.partition(".")[0].strip()
 
 
-def _check_words(request: TrainingRequest, plan: TrainingPlan) -> None:
+def _check_words(plan: TrainingPlan, given: Sequence[str], changes: Sequence[str]) -> None:
     """Refuse word vectors where nothing is made of them, and options of training given ones."""
-    if request.has_words and request.has_texts:
+    if len(given) > 1:
         raise UsageError(
             "--text trains word vectors, and --words names trained ones; leave one of them out"
         )
-    changed = [change for change in request.changes if _group(change) == "words"]
-    if request.has_words and changed:
+    changed = [change for change in changes if _group(change) == "words"]
+    if "--words" in given and changed:
         raise UsageError(
             f"--set {changed[0]} is for the training of word vectors, "
             "and --words names trained ones; leave one of them out"
         )
-    if (request.has_words or request.has_texts) and not plan.needs_words:
-        flag = "--words" if request.has_words else "--text"
+    if given and not plan.needs_words:
         what = plan.encoder
         if hasattr(plan.options.encoder, "base"):
             what += " on another encoder, which brings its own"
         raise UsageError(
-            f"{flag} is for encoders that are made of words (dan and its kind), not {what}; "
+            f"{given[0]} is for encoders that are made of words (dan and its kind), not {what}; "
             "leave it out"
         )
 
 
-def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
-    """Refuse options that nothing would read. A file of --config may serve several encoders."""
-    for change in request.changes:
-        group = _group(change)
-        if not reads(group, plan.encoder, plan.options):
-            raise UsageError(
-                f"--set {change}: the encoder {plan.encoder} makes nothing of the options {group}; "
-                "leave it out"
-            )
-
-
-def _check_untrained(request: TrainingRequest, plan: TrainingPlan) -> None:
-    """Refuse what only an encoder with weights has, and find out whether this one can be made."""
-    flags = [flag for flag in request.flags if not flag.startswith("--seed ")]
-    if given := [*flags, *["--resume"] * request.resume]:
-        raise UsageError(
-            f"{', '.join(given)}: only an encoder with weights is trained, not {plan.encoder}; "
-            "choose --encoder transformer, dan or static-tuned, or do without"
-        )
-    if not plan.is_sparse:
-        plan.encoder_class.check(plan.options.encoder)
-
-
 def _check_trained(plan: TrainingPlan) -> str:
     """Find out what would only fail after hours; give back the kind of device to train on."""
-    options = plan.options
-    if options.training.hypernym_norm and getattr(options.encoder, "normalize", False):
-        group = registry.options_group(plan.encoder)
+    options, own = plan.options, plan.options.encoder
+    if options.training.hypernym_norm and getattr(own, "normalize", False):
+        remedy = "take another encoder"
+        if "normalize" in getattr(own, "__dataclass_fields__", {}):
+            remedy = f"add --set {registry.options_group(plan.encoder)}.normalize=false"
         raise UsageError(
-            "the norm loss (training.hypernym_norm) needs vectors of any length; "
-            f"add --set {group}.normalize=false"
+            "the norm loss (training.hypernym_norm) needs vectors of any length; " + remedy
         )
     with needing("training", "dense"):
         importlib.import_module("accelerate")
         from linker.encoders.trainable import pick_device
 
     device = pick_device(options.training.device)
-    plan.encoder_class.check(options.encoder)
+    plan.encoder_class.check(own)
     return str(device.type)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
 
 from linker import persistence
 from linker.candidates.base import Generator
-from linker.candidates.hybrid import HybridGenerator, encode_names
+from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats, IndexOptions
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
@@ -27,15 +26,12 @@ from linker.encoders.base import is_unit
 from linker.errors import LinkerError
 from linker.linking.folder import Seen
 from linker.linking.linker import Linker
-from linker.options import TrainingRecipe
-from linker.training.candidate_lists import name_of_each
 from linker.training.data import (
     TrainingData,
-    collect,
     concept_counts,
     frequency_of_names,
+    name_of_each,
     report,
-    table_of,
 )
 from linker.training.plan import TrainingPlan
 from linker.types import Document, Mention
@@ -103,51 +99,38 @@ def update(
         raise LinkerError("the linker is one of a part; update the whole one, and restrict it then")
     options = dataclasses.replace(linker.options, index=index or linker.options.index)
     plan = TrainingPlan(linker.encoder, options, linker.corrections)
-    annotated = list(collect(mentions, options))
-    names = [name for mention in annotated for name in mention.names]
-    release, normalize = dictionary or linker.dictionary, _remembering(linker, plan.normalize)
-    kept, gone = _carried(linker.dictionary, release, normalize)
-    extended = release.add(names if dictionary is None else [*kept, *names], normalize)
-    report(annotated, release)
-    table = table_of(extended, normalize)
-    rows = _rows_of(table, linker.generator.table)
-    by_characters = _by_characters(linker.generator)
-    sparse = _sparse(by_characters, table, extended, rows, options.index)
-    data = TrainingData(release, extended, sparse, annotated, normalize)
-    generator: Generator = sparse
-    if isinstance(linker.generator, HybridGenerator):
-        generator = _hybrid(linker.dictionary, linker.generator, data, rows, options.training)
-    seen = _seen(linker.seen, data.seen, extended)
-    now = dataclasses.replace(linker, dictionary=extended, generator=generator, options=options)
-    now = dataclasses.replace(now, seen=seen, known_words=None)
-    unknown = by_characters.encoder.unknown_terms(_texts(table, np.flatnonzero(rows < 0)))
+    release, old = dictionary or linker.dictionary, linker.generator
+    kept, gone = _carried(linker.dictionary, release, plan.normalize)
+    by_characters = old.sparse if isinstance(old, HybridGenerator) else old
+    assert isinstance(by_characters, SparseGenerator)  # noqa: S101 - there is no third kind
+    encoder = by_characters.encoder
+    data = TrainingData.of(plan, release, mentions, encoder, kept if dictionary else ())
+    report(data.mentions, release)
+    texts = list(data.indexed.table.texts)
+    rows = old.table.rows(texts)  # -1 for a new name
+    generator: Generator = data.indexed
+    if isinstance(old, HybridGenerator):
+        recipe, bias = options.recipe, None
+        weight = np.float32(recipe.frequency_weight / recipe.scale(is_unit(old.encoder)))
+        if weight:
+            bias = weight * _frequency(linker.dictionary, old.table, old.bias / weight, data)
+        vectors = persistence.to_storage(old.vectors_of(texts))
+        generator = HybridGenerator(data.indexed, old.encoder, vectors, old.sparse_weight, bias)
+    now = dataclasses.replace(
+        linker,
+        dictionary=data.extended,
+        generator=generator,
+        options=options,
+        seen=_seen(linker.seen, data.seen, data.extended),
+        known_words=None,
+    )
     return now, Changes(
-        **_changed_concepts(linker.dictionary, extended),
-        **_changed_names(linker, extended, table, rows),
-        new_terms=unknown,
+        **_changed_concepts(linker.dictionary, data.extended),
+        **_changed_names(linker, data.extended, data.indexed.table, rows),
+        new_terms=encoder.unknown_terms([texts[row] for row in np.flatnonzero(rows < 0).tolist()]),
         annotations_kept=len(kept),
         annotations_gone=gone,
     )
-
-
-def _by_characters(generator: Generator) -> SparseGenerator:
-    by_characters = generator.sparse if isinstance(generator, HybridGenerator) else generator
-    assert isinstance(by_characters, SparseGenerator)  # noqa: S101 - there is no third kind
-    return by_characters
-
-
-def _remembering(before: Linker, normalize: Callable[[str], str]) -> Callable[[str], str]:
-    """Give the normal form of a name, without work for most names of before."""
-    table = before.generator.table
-    names, texts = list(before.dictionary.names), list(table.texts)  # faster than one by one
-    rows = zip(table.entries.tolist(), name_of_each(table).tolist(), strict=True)
-    forms = {names[entry]: texts[row] for entry, row in rows}
-
-    def form(text: str) -> str:
-        known = forms.get(text)
-        return normalize(text) if known is None else known
-
-    return form
 
 
 def _carried(
@@ -171,43 +154,6 @@ def _rows_of(table: NameTable, old: NameTable) -> Rows:
 
 def _texts(table: NameTable, rows: Rows) -> list[str]:
     return [table.texts[row] for row in rows.tolist()]
-
-
-def _sparse(
-    old: SparseGenerator,
-    table: NameTable,
-    dictionary: Dictionary,
-    rows: Rows,
-    options: IndexOptions,
-) -> SparseGenerator:
-    """Index the names by characters, with the vectors of the names that are known."""
-    known, new = np.flatnonzero(rows >= 0), np.flatnonzero(rows < 0)
-    weights = old.by_name[rows[known]]
-    if len(new):
-        weights = vstack([weights, old.encoder.encode(_texts(table, new))], "csr")
-        weights = weights[np.argsort(np.concatenate([known, new]))]
-    return SparseGenerator.index(table, dictionary, old.encoder, options, weights)
-
-
-def _hybrid(
-    before: Dictionary,
-    old: HybridGenerator,
-    data: TrainingData,
-    rows: Rows,
-    options: TrainingRecipe,
-) -> HybridGenerator:
-    """Index the names by dense vectors too, with those of the names that are known."""
-    new = np.flatnonzero(rows < 0)
-    encoded = encode_names(old.encoder, _texts(data.indexed.table, new))
-    encoded = persistence.to_storage(persistence.to_fp16(encoded))
-    kind = np.result_type(old.vectors.dtype, encoded.dtype if len(new) else np.float16)
-    vectors = np.empty((len(rows), old.encoder.dim), kind)
-    vectors[rows >= 0], vectors[new] = old.vectors[rows[rows >= 0]], encoded
-    weight = np.float32(options.frequency_weight / options.scale(is_unit(old.encoder)))
-    bias = None
-    if weight:
-        bias = weight * _frequency(before, old.table, old.bias / weight, data)
-    return HybridGenerator(data.indexed, old.encoder, vectors, old.sparse_weight, bias)
 
 
 def _frequency(before: Dictionary, old: NameTable, frequency: Floats, data: TrainingData) -> Floats:

@@ -1,4 +1,4 @@
-"""What trainings sample from a dictionary: pairs, triplets, queries, and classes of names.
+"""What trainings sample: pairs and triplets of names, and classes of names.
 
 Each purpose has random numbers of its own.
 """
@@ -12,13 +12,10 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.index import Integers
 from linker.dictionary import Dictionary, NameTable, classes
-from linker.dictionary.classes import Classes, Floats, Rows, bags
-from linker.dictionary.hierarchy import Hierarchy
+from linker.dictionary.classes import Classes, Floats, Rows
 from linker.errors import LinkerError
-from linker.options import GroundRecipe
-from linker.training.candidate_lists import TrainingQuery, ids_of, name_of_each
+from linker.options import LinkerOptions
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +34,11 @@ class Stream(IntEnum):
     DICTIONARY_QUERIES = 2  # names of the dictionary that are queries where there are no mentions
     PAIRS = 3  # which synonyms are paired
     PAIR_ORDER = 4  # the order of the pairs, or their batches
-    TRIPLETS = 6  # positives and negatives of triplets; 5 is of former releases
-    NEGATIVES = 7  # the pool of names that negatives come from
+    TRIPLETS = 6  # positives and negatives of triplets; 5, 7 and 12 are of former releases
     PROTOTYPES = 8  # the names that a prototype is the mean of
     GROUND_PAIRS = 9  # positives of pairs, and their order
     SHOTS = 10  # the few names of each class that are trained on
     HELD_OUT = 11  # names that validate grounding instead of being trained on
-    # 12 is of former releases
     FOLDS = 13  # of annotated mentions that the ranker is fitted to
     NOISE = 14  # wrappings and typing errors of mentions, and texts that are no disease
 
@@ -57,38 +52,6 @@ def rng(seed: int, stream: Stream, epoch: int = 0) -> np.random.Generator:
         epoch: from 1; 0 for what is sampled once.
     """
     return np.random.default_rng((seed, epoch, stream))
-
-
-def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Rows:
-    """Pair the names of each concept at random, each name with one other.
-
-    Where their number is odd, the last name is paired with the first one again. Of names that
-    have the same words in another order ("cancer breast", a third of MEDIC) one is sampled, since
-    such pairs teach next to nothing. Every epoch has the same number of pairs.
-
-    Args:
-        table: the names and their concepts.
-        seed: of the training.
-        epoch: from 1.
-
-    Returns:
-        Rows of two names of the same concept, (pairs, 2).
-    """
-    names = name_of_each(table)
-    shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
-    words = bags(table.texts)
-    # names of the same concept with the same words are of one kind; the first of each kind is kept
-    kinds = table.concepts.astype(np.int64) * len(table) + words[names]
-    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]
-    order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
-    names, concepts = names[order], table.concepts[order]
-    first = np.searchsorted(concepts, concepts)  # where the names of the same concept begin
-    nth = np.arange(len(names)) - first
-    lefts = np.flatnonzero(nth % 2 == 0)
-    has_next = np.append(concepts[1:] == concepts[:-1], False)[lefts]
-    rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
-    pairs = np.stack([lefts, rights], axis=1)[lefts != rights]
-    return np.asarray(names[pairs])
 
 
 def similar_together(
@@ -174,7 +137,9 @@ def triplets(
         return anchor, positive, anchor
     anchors, place = np.unique(anchor, return_inverse=True)
     near, cosines = nearest(anchors)
-    weights = np.where(names.alike(anchors, near), 0, inverse_weights(cosines)).astype(np.float64)
+    # by 1 / (1 - cosine), as the published code of Fivez et al. 2021 does
+    weights = np.where(names.alike(anchors, near), 0, 1 / np.maximum(1 - cosines, 1e-9))
+    weights = weights.astype(np.float64)
     column, is_weighted = _weighted_columns(weights, place, random)
     negative = near[place, column]
     missing = np.flatnonzero(~is_weighted)
@@ -207,46 +172,8 @@ def _weighted_columns(
     return np.minimum(columns, weights.shape[1] - 1), total[rows, 0] != 0
 
 
-def inverse_weights(cosines: Floats) -> NDArray[np.float64]:
-    """Weigh negatives by 1 / (1 - cosine), as the published code of Fivez et al. 2021 does."""
-    weights: NDArray[np.float64] = 1 / np.maximum(1 - cosines, 1e-9)
-    return weights
-
-
-def dictionary_queries(
-    table: NameTable, dictionary: Dictionary, count: int, seed: int, epoch: int
-) -> list[TrainingQuery]:
-    """Sample queries from the names whose concept has another name.
-
-    Args:
-        table: the normalized names of the dictionary.
-        dictionary: gives the ids of concepts.
-        count: how many queries, all different; fewer where there are not as many names.
-        seed: of the training.
-        epoch: from 1.
-
-    Raises:
-        LinkerError: no concept has two names.
-    """
-    rows = with_synonyms(table)
-    if not len(rows):
-        raise LinkerError(
-            "no concept of the dictionary has two names to train on; "
-            "give annotated mentions, or a dictionary with synonyms"
-        )
-    sample = rng(seed, Stream.DICTIONARY_QUERIES, epoch).permutation(rows)[:count]
-    ids = ids_of(table, dictionary)
-    return [TrainingQuery(table.texts[row], frozenset(ids(row))) for row in sample.tolist()]
-
-
-def with_synonyms(table: NameTable) -> Integers:
-    """Find the rows of names whose concept has another name."""
-    has_several = np.bincount(table.concepts) >= 2
-    return np.unique(name_of_each(table)[has_several[table.concepts]])
-
-
 def select_classes(
-    options: GroundRecipe, table: NameTable, dictionary: Dictionary, seed: int
+    options: LinkerOptions, table: NameTable, dictionary: Dictionary
 ) -> tuple[Classes, Classes | None]:
     """Group the names of a dictionary by class, and sample a few of each class if `shots` is set.
 
@@ -257,50 +184,41 @@ def select_classes(
         LinkerError: there is no such root, or the hierarchy has too few classes, or too few of two
             names where shots are sampled.
     """
+    ground = options.ground
+    if options.recipe.classes == "parts" and not ground.shots:
+        raise LinkerError(
+            "ground.shots is 0, all pairs of large classes, which are too many; expected: 1 or more"
+        )
     names = _grouped(options, table, dictionary)
     text = "%d names of %d classes, the largest %s"
     largest = np.argsort(-names.sizes, kind="stable")[:_SHOWN]
     logger.info(text, len(names), names.count, _listed(names, largest.tolist()))
-    if not options.shots:
+    if not ground.shots:
         return names, None
     names = _without_lone(names)
-    few = np.flatnonzero(names.sizes < 2 * options.shots)
+    few = np.flatnonzero(names.sizes < 2 * ground.shots)
     if len(few):
         text = (
             "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
         )
         listed = _listed(names, few[:_SHOWN].tolist())
-        logger.warning(text, len(few), names.count, 2 * options.shots, listed)
-    return shots(names, options.shots, seed)
+        logger.warning(text, len(few), names.count, 2 * ground.shots, listed)
+    return shots(names, ground.shots, options.training.seed)
 
 
-def _grouped(options: GroundRecipe, table: NameTable, dictionary: Dictionary) -> Classes:
-    ids, hierarchy = dictionary.ids, dictionary.hierarchy
-    root = _root(options, dictionary)
-    if options.classes == "concepts":
+def _grouped(options: LinkerOptions, table: NameTable, dictionary: Dictionary) -> Classes:
+    ids, hierarchy, ground = dictionary.ids, dictionary.hierarchy, options.ground
+    root = None  # of which levels and parts are counted; None: the hierarchy's own
+    if ground.root:
+        rows = dictionary.rows(ground.root)
+        if len(rows) != 1:
+            raise LinkerError(
+                f"ground.root is {ground.root!r}, which is no concept of the dictionary; "
+                f"give the id of one, e.g. {dictionary.ids[0]}"
+            )
+        root = rows[0]
+    if options.recipe.classes == "concepts":
         return classes.of_concepts(table, ids)
-    _check_hierarchy(hierarchy, options, root, ids)
-    if options.classes == "level":
-        return classes.of_level(table, hierarchy, options.level, root, ids)
-    return classes.of_parts(table, hierarchy, options.parts, root, ids)
-
-
-def _root(options: GroundRecipe, dictionary: Dictionary) -> int | None:
-    """The row of the concept that levels and parts are counted from; None: the hierarchy's own."""
-    if not options.root:
-        return None
-    rows = dictionary.rows(options.root)
-    if len(rows) != 1:
-        raise LinkerError(
-            f"ground.root is {options.root!r}, which is no concept of the dictionary; "
-            f"give the id of one, e.g. {dictionary.ids[0]}"
-        )
-    return rows[0]
-
-
-def _check_hierarchy(
-    hierarchy: Hierarchy, options: GroundRecipe, root: int | None, ids: Sequence[str]
-) -> None:
     if not hierarchy.edges:
         raise LinkerError(
             "the dictionary has no hierarchy, by which this encoder groups names; give one with "
@@ -313,6 +231,9 @@ def _check_hierarchy(
             "ground.root names one to stand below"
         )
         logger.warning(text, len(hierarchy.roots), listed)
+    if options.recipe.classes == "level":
+        return classes.of_level(table, hierarchy, ground.level, root, ids)
+    return classes.of_parts(table, hierarchy, ground.parts, root, ids)
 
 
 def _without_lone(names: Classes) -> Classes:

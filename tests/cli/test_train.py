@@ -168,7 +168,7 @@ def test_options_come_from_the_preset_then_the_file_then_the_command_line(
     assert train(*QUICK, *options).code == 0
     found = options_of(model)
     assert (found["sparse"]["analyzer"], found["sparse"]["ngram_max"]) == ("char_wb", 3)
-    assert (found["text"]["composites"], found["text"]["training_composites"]) == (False, "join")
+    assert (found["text"]["composites"], found["text"]["biosyn"]) == (False, True)
     assert (found["normalize"]["greek"], found["normalize"]["punctuation"]) == (True, "ascii")
 
 

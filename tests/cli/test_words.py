@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Linker
-from linker.encoders import word_training
+from linker.encoders import words as word_vectors
 from linker.encoders.words import CONCEPT, NAME, WordVectors
 from linker.training import pipeline
 
@@ -52,7 +52,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch, dan: Run) -> Run:
 
     def call(*options: object) -> Any:
         with monkeypatch.context() as patched:
-            patched.setattr(pipeline, "train", interrupt)
+            patched.setattr(pipeline, "run", interrupt)
             return dan(*options)
 
     return call
@@ -147,7 +147,7 @@ def test_words_that_were_trained_are_found_again(
     assert stopped(*options).code == 130
     kept = WordVectors.read(folder / "m.training" / "words").vectors
     with monkeypatch.context() as patched:
-        patched.setattr(word_training, "train", lambda *_: pytest.fail("trained again"))
+        patched.setattr(word_vectors, "train", lambda *_: pytest.fail("trained again"))
         assert dan(*options, "--resume").code == 0
     own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
     as_kept = np.sort(kept[:, 0].astype(np.float16))  # by a model

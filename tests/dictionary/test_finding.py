@@ -9,7 +9,7 @@ import pytest
 
 from linker import Dictionary
 from linker.dictionary.finding import DictionaryNames, doubt
-from linker.text.mentions import TextRecipe
+from linker.text.mentions import TextOptions
 
 ROWS = (
     "D:1\tAcute Lymphoblastic Leukemia\tALL|Acute Lymphatic Leukemia",
@@ -34,7 +34,7 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Dictionary:
 
 @pytest.fixture(scope="module")
 def names(dictionary: Dictionary) -> DictionaryNames:
-    return DictionaryNames(dictionary, TextRecipe())
+    return DictionaryNames(dictionary, TextOptions())
 
 
 def plausible(names: DictionaryNames, text: str) -> list[str]:
@@ -63,7 +63,7 @@ def test_which_names_are_taken(names: DictionaryNames, text: str, expected: list
 def test_a_word_of_many_names_is_no_mention(tmp_path: Path) -> None:
     rows = [f"D:{n}\tn{n} disease\t" for n in range(3)] + [f"E:{n}\tm{n}\t" for n in range(90)]
     many = read(tmp_path / "many.tsv", "D:9\tDisease\t", *rows)
-    names = DictionaryNames(many, TextRecipe())
+    names = DictionaryNames(many, TextOptions())
     assert plausible(names, "the disease is an m1, or n1 disease") == ["m1", "n1 disease"]
 
 
@@ -74,7 +74,7 @@ def spelled(names: DictionaryNames, text: str) -> list[str]:
 
 def test_facts_leave_out_annotated_mentions(dictionary: Dictionary) -> None:
     extended = dictionary.add([("oedemas", ["E:1"]), ("swelling", ["E:1"])])
-    names = DictionaryNames(extended, TextRecipe())
+    names = DictionaryNames(extended, TextOptions())
     edema, swelling = names.facts("edema"), names.facts("swelling")
     assert (edema.written, edema.normal) == (frozenset({"Edema"}), frozenset({"edema", "oedemas"}))
     assert (swelling.written, swelling.concepts) == (frozenset(), frozenset())
@@ -89,16 +89,16 @@ def test_the_spelling_of_the_dictionary(names: DictionaryNames) -> None:
 
 
 def test_an_annotated_short_form_is_a_name_by_case(dictionary: Dictionary) -> None:
-    names = DictionaryNames(dictionary.add([("SWLG", ["E:1"])]), TextRecipe())
+    names = DictionaryNames(dictionary.add([("SWLG", ["E:1"])]), TextOptions())
     assert plausible(names, "SWLG and swlg") == ["SWLG"]
 
 
 def test_names_of_some_concepts(dictionary: Dictionary) -> None:
     row = dictionary.rows("E:1")[0]
-    names = DictionaryNames(dictionary, TextRecipe(), np.array([row], np.int32))
+    names = DictionaryNames(dictionary, TextOptions(), np.array([row], np.int32))
     findings = names.find("edema in Crohn disease")
     assert [findings.written(match) for match in findings.matches] == ["edema"]
-    without = DictionaryNames(dictionary, TextRecipe(abbreviations=False))
+    without = DictionaryNames(dictionary, TextOptions(abbreviations=False))
     assert {match.kind for match in without.find("Crohn disease (XD), XD").matches} == {"name"}
 
 

@@ -151,8 +151,3 @@ class GroundedCase(EncoderCase):
         # `persistence.load` says of any of them that the model is damaged
         with pytest.raises((LinkerError, SafetensorError, OSError, TypeError, LookupError)):
             registry.load(self.name).load(folder)
-
-    def test_without_word_vectors(self) -> None:
-        self.words = None
-        with pytest.raises(LinkerError, match="name some with --words"):
-            self.make()

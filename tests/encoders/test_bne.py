@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 
 from linker.dictionary.classes import Classes  # noqa: E402
+from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.bne import BneEncoder, BneOptions  # noqa: E402
 from linker.encoders.words import CONCEPT, NAME, WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
@@ -28,9 +29,9 @@ def words() -> WordVectors:
 
 
 def make(words: WordVectors, **options: Any) -> BneEncoder:
-    return BneEncoder.of(
-        ["breast cancer", "skin"], dataclasses.replace(SMALL, **options), words, 0
-    ).eval()
+    names: Any = Classes(["breast cancer", "skin"], np.array([0, 1]))
+    context = EncoderContext(dataclasses.replace(SMALL, **options), names, words, 0)
+    return BneEncoder.create(context).eval()
 
 
 def alone(network: torch.nn.LSTM, rows: Tensor) -> Tensor:
@@ -89,7 +90,8 @@ def test_what_it_is_held_to(words: WordVectors) -> None:
         ["skin cancer", "skin", "breast cancer", "breast"], np.array([0, 0, 1, 1]), ["D:2", "D:1"]
     )
     means = words.means(names.texts)
-    plain, tokens = make(words), make(words, targets="tokens")
+    plain = make(WordVectors(words.words[:3], words.vectors[:3]))
+    tokens = make(words)
     np.testing.assert_allclose(plain.pretrained(names.texts), means)
     np.testing.assert_allclose(
         plain.prototypes(names, True), [means[:2].mean(0), means[2:].mean(0)], atol=1e-6
@@ -100,12 +102,6 @@ def test_what_it_is_held_to(words: WordVectors) -> None:
     np.testing.assert_allclose(
         tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6
     )
-
-
-def test_targets_that_the_word_vectors_do_not_have() -> None:
-    message = r"bne.targets=tokens wants vectors of names and concepts"
-    with pytest.raises(LinkerError, match=message):
-        make(WordVectors(["skin"], np.ones((1, 3), np.float32)), targets="tokens")
 
 
 def test_networks_that_also_read_characters_are_no_wider_than_memory_is() -> None:

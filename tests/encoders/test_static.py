@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -104,7 +102,8 @@ def test_the_components_with_the_largest_variance_are_kept(
     """The products of names are those that a singular value decomposition comes nearest to them with."""
     assert create(dictionary, dim=6).dim == 256  # with so few names all are kept
     monkeypatch.setattr(static, "_ENOUGH", 1)
-    smaller = create(dictionary, dim=6, shrinkage=1).table
+    monkeypatch.setattr(static._fit, "__defaults__", (1,))
+    smaller = create(dictionary, dim=6).table
     names = [normalize(text) for text in dictionary.names]
     unit = static.unit(WordPieces.shipped().sums(names)).astype(float)
     _, _, axes = np.linalg.svd(unit)
@@ -183,33 +182,3 @@ def test_a_damaged_folder(tmp_path: Path, dictionary: Dictionary, file: str, val
         path.write_text(json.dumps(value))
     with pytest.raises((LinkerError, LookupError, TypeError, ValueError)):
         StaticEncoder.load(folder)
-
-
-# --------------------------------------------------------------------------------------------------- other transformers
-
-
-def test_a_table_of_another_transformer(dictionary: Dictionary, tiny_bert: Path) -> None:
-    encoder = create(dictionary, model=str(tiny_bert))
-    assert encoder.options.model == "tiny-bert"  # its name, not its path
-    assert encoder.dim == 32
-    lengths = np.linalg.norm(encoder.encode(["breast cancer", "肺癌"]), axis=1)
-    np.testing.assert_allclose(lengths, [1, 0], atol=1e-5)
-    StaticEncoder.check(StaticOptions(model=str(tiny_bert)))
-    with pytest.raises(LinkerError, match="is no encoder"):  # before any work
-        StaticEncoder.check(StaticOptions(model=str(tiny_bert.parent)))
-
-
-def test_another_transformer_needs_torch(tmp_path: Path, dictionary: Dictionary) -> None:
-    """One sentence says which package is missing."""
-    code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from linker.cli import main\n"
-        f"sys.argv = ['linker', 'train', '--dict', {str(tmp_path / 'd.tsv')!r}, '--encoder', "
-        f"'static', '--model-name', {str(tmp_path)!r}, '-o', {str(tmp_path / 'm')!r}]\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "Traceback" not in done.stderr
-    assert "a bug in linker" not in done.stderr
-    assert "torch, which is not installed" in done.stderr

@@ -14,11 +14,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary, Linker, LinkerOptions  # noqa: E402
+from linker.encoders.grounded import TrainableStatic  # noqa: E402
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
-from linker.encoders.static_training import TrainableStatic  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.training.pipeline import train  # noqa: E402
-from linker.training.settings import RunSettings  # noqa: E402
+from linker.training.plan import RunSettings  # noqa: E402
 
 NAMES = ["skin cancer", "", "skins", "heart heart of skin", "ßß", "Cancer-heart"]
 PIECES = ["skin", "cancer", "heart", "of", "##s", "pain"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,17 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from linker.encoders import pretrained, static_training  # noqa: E402
+from linker.encoders import transformer as pretrained  # noqa: E402
 from linker.encoders.static import WordPieces  # noqa: E402
-from linker.encoders.static_training import _composed, is_kept, make_table, vectors_of_words  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
+
+_SPEC = importlib.util.spec_from_file_location(
+    "make_wordpieces", Path(__file__).parents[2] / "scripts" / "make_wordpieces.py"
+)
+making: Any = importlib.util.module_from_spec(_SPEC)  # type: ignore[arg-type]
+_SPEC.loader.exec_module(making)  # type: ignore[union-attr]
+_composed, is_kept, make_table = making._composed, making.is_kept, making.make_table
+vectors_of_words = making.vectors_of_words
 
 TEXTS = ["Breast cancer", "neuropathy, anemia", "fever of type 2", "癌", "hepatitis"]
 
@@ -29,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def test_a_word_is_the_mean_of_its_tokens(tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alone it is the same as in a batch of longer ones."""
-    monkeypatch.setattr(static_training, "_AT_ONCE", 2)
+    monkeypatch.setattr(making, "_AT_ONCE", 2)
     model, tokenizer = pretrained.load(tiny_bert, "tiny")
     words = ["cancer", "neuropathy", "a", "fever", "leukemia"]
     ids = tokenizer(words, add_special_tokens=False)["input_ids"]
@@ -54,7 +63,7 @@ def test_sub_words_are_composed_by_least_squares() -> None:
     for i, word in enumerate(words):
         for row in table.cut(word):
             counts[i, row] += 1
-    root = np.sqrt(static_training._RIDGE)
+    root = np.sqrt(making._RIDGE)
     stacked = np.concatenate([counts, root * np.eye(6)])
     expected, *_ = np.linalg.lstsq(stacked, np.concatenate([targets, root * prior]), rcond=None)
     vectors = _composed(table, words, targets, prior)

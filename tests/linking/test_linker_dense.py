@@ -33,7 +33,7 @@ from linker.evaluation import protocols  # noqa: E402
 from linker.linking.folder import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.training import pipeline  # noqa: E402
-from linker.training.settings import RunSettings  # noqa: E402
+from linker.training.plan import RunSettings  # noqa: E402
 from linker.types import Candidate, GoldGroup  # noqa: E402
 
 QUERIES = [
@@ -65,7 +65,6 @@ def options(tiny_bert: Path) -> LinkerOptions:
     return changed(
         LinkerOptions(),
         {"transformer": {"model": str(tiny_bert)}, "training": TRAINING, "align": {"epochs": 0}},
-        constants=True,
     )
 
 
@@ -154,7 +153,7 @@ def assert_alike(some: list[list[Candidate]], others: list[list[Candidate]]) -> 
 @pytest.fixture(scope="module")
 def model(dictionary: Dictionary, mentions: list[Mention], options: LinkerOptions) -> Linker:
     """Trained on two mentions of three, judged by the third."""
-    whole = changed(options, {"align": {"epochs": 1, "learning_rate": 1e-3}}, constants=True)
+    whole = changed(options, {"align": {"epochs": 1}})
     training = [mention for i, mention in enumerate(mentions) if i % 3]
     return train(
         dictionary, whole, training, validate=lambda linker: accuracy(linker, mentions[::3])
@@ -193,26 +192,22 @@ def test_a_score_is_made_of_its_parts(model: Linker) -> None:
 def test_what_was_annotated_often_is_likelier(
     few: Dictionary, own: list[Mention], options: LinkerOptions
 ) -> None:
-    """A name has 0.2 / 20 · log(1 + annotations of its concept); AD names two concepts of the sample, FAP too."""
+    """A name has 0.1 / 20 · log(1 + annotations of its concept); AD names two concepts of the sample, FAP too."""
     often = [
         annotated("addisons", "MESH:D000224"),
         *[annotated("alzheimers", "MESH:D000544")] * 3,
         annotated("polyp", "MESH:D011125"),
     ]
     both = annotated("two", "MESH:D000224", "MESH:D000544")  # of several concepts: is not counted
-    linker = train(
-        few,
-        changed(options, {"training": {"epochs": 0, "frequency_weight": 0.2}}, constants=True),
-        [*often, both],
-    )
+    linker = train(few, changed(options, {"training": {"epochs": 0}}), [*often, both])
     bias = dict(zip(linker.generator.table.texts, weights(linker)["bias"], strict=True))
-    assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.01 * np.log(1 + 1))
+    assert bias["addisons"] == bias["addison disease"] == pytest.approx(0.005 * np.log(1 + 1))
     # the more frequent one of AD's two
-    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.01 * np.log(1 + 3))
-    assert bias["fap"] == pytest.approx(0.01 * np.log(1 + 1))
+    assert bias["alzheimers"] == bias["ad"] == pytest.approx(0.005 * np.log(1 + 3))
+    assert bias["fap"] == pytest.approx(0.005 * np.log(1 + 1))
     assert {bias[name] for name in ("anemia", "amyloidosis", "als")} == {0}
     # names are kept in half precision
-    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.01 * np.log(4), abs=2e-4)
+    assert found(linker, ["ad"])[0][0].score == pytest.approx(1 + 0.005 * np.log(4), abs=2e-4)
 
 
 def test_names_and_training_mentions_are_found(model: Linker, mentions: list[Mention]) -> None:
@@ -289,15 +284,17 @@ def test_the_best_epoch(
         {"phase": phase, "epoch": epoch} | ({} if acc is None else {"dev_acc1": acc})
         for phase, epoch, acc in history
     ]
-    for keep_best, expected in ((True, best), (False, last)):
-        options = changed(model.options, {"training": {"keep_best": keep_best}}, constants=True)
+    for published, expected in ((False, best), (True, last)):
+        recipe = dataclasses.replace(model.options.recipe, published=published)
+        options = dataclasses.replace(model.options, recipe=recipe)
         told = dataclasses.replace(model, history=records, options=options)
         assert told.best_epoch == expected
 
 
 def test_untrained(few: Dictionary, options: LinkerOptions, tiny_bert: Path) -> None:
-    untrained = {"training": {"epochs": 0, "sparse_weight": 0.5}}
-    linker = train(few, changed(options, untrained, constants=True))
+    recipe = dataclasses.replace(options.recipe, sparse_weight=0.5)
+    untrained = dataclasses.replace(options, recipe=recipe)
+    linker = train(few, changed(untrained, {"training": {"epochs": 0}}))
     pretrained = transformers.BertModel.from_pretrained(
         tiny_bert, add_pooling_layer=False
     ).state_dict()
@@ -463,7 +460,10 @@ NO_FIT = "is damaged, or a model of another release"
         (vectors(lambda v: v + np.float32("inf"), "bias"), NO_FIT),
         (json_file("hybrid.json", sparse_weight=float("nan")), "sparse_weight is nan"),
         (removed("hybrid.json"), r"hybrid\.json: there is no such file"),
-        (weights_file(lambda w: w.repeat(*[2] * w.ndim)), "have other shapes than config.json"),
+        (
+            weights_file(lambda w: w.repeat(*[2] * w.ndim)),
+            "is no encoder that transformers can load",
+        ),
         (weights_file(lambda w: w * float("nan")), "its vectors are not finite; its weights are"),
         (removed("dense/model/model.safetensors"), "has no weights in safetensors"),
         (json_file("dense/options.json", pooling="max"), "pooling"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +21,7 @@ from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.training import fit_ranker
 from linker.training.pipeline import train
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings
 from linker.types import GoldGroup
 
 QUICK: dict[str, Any] = {
@@ -28,7 +29,7 @@ QUICK: dict[str, Any] = {
     "dan": {"hidden": 32},
     "fewshot": {"hidden": 32},
     "bne": {"hidden": 8},
-    "ground": {"epochs": 2, "held_out": 20, "level": 1, "parts": 5, "shots": 0, "batch_size": 128},
+    "ground": {"epochs": 2, "level": 1, "parts": 5, "shots": 0},
     "training": {"epochs": 2, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
 }
 FEW: dict[str, Any] = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
@@ -40,7 +41,11 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
 @pytest.fixture(scope="module")
 def options() -> LinkerOptions:
-    return changed(preset("default", "dan"), QUICK, constants=True)
+    return changed(preset("default", "dan"), QUICK)
+
+
+def other_recipe(options: LinkerOptions, **fields: Any) -> LinkerOptions:
+    return dataclasses.replace(options, recipe=dataclasses.replace(options.recipe, **fields))
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +80,8 @@ def test_a_dictionary_without_synonyms(
 def test_words_that_are_not_known_leave_the_scale_as_it_is(
     dictionary: Dictionary, options: LinkerOptions
 ) -> None:
-    means = changed(
-        options,
-        {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0, "sparse_weight": 10}},
-        constants=True,
-    )
+    few = changed(options, {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0}})
+    means = other_recipe(few, sparse_weight=10)
     # not the words that an encoder is tried with
     words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))
     generator = train(dictionary, encoder="dan", options=means, words=words).generator
@@ -178,7 +180,7 @@ def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
     dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
 ) -> None:
     for weight in (8, 2):
-        few = changed(options, {"training": {"epochs": 0, "sparse_weight": weight}}, constants=True)
+        few = changed(other_recipe(options, sparse_weight=weight), {"training": {"epochs": 0}})
         model = train(
             dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
         )
@@ -220,11 +222,11 @@ def test_an_interrupted_training_goes_on(
 def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("D1||breast cancer\nD2||skin cancer\n")
     few = Dictionary.read(tmp_path / "d.txt", format="biosyn")
-    alone = changed(options, {"ground": {"prototype_weight": 0}}, constants=True)
+    alone = other_recipe(options, anchors="")
     with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
         train(few, encoder="dan", options=alone)
-    with pytest.raises(LinkerError, match=r"words\.tokens=names finds names in texts"):
-        train(few, encoder="dan", options=changed(options, {"words": {"tokens": "names"}}))
+    with pytest.raises(LinkerError, match=r"words\.tokens=concepts finds names in texts"):
+        train(few, encoder="dan", options=changed(options, {"words": {"tokens": "concepts"}}))
 
 
 def test_another_dictionary_with_the_same_encoder(
@@ -286,7 +288,7 @@ def test_it_is_trained_with_mentions_saved_and_loaded(
     name: str, dictionary: Dictionary, mentions: list[Mention], tmp_path: Path
 ) -> None:
     values = FEW if name == "fewshot" else QUICK
-    options = changed(preset("default", name), values, constants=True)
+    options = changed(preset("default", name), values)
     model = train(dictionary, encoder=name, options=options, mentions=mentions)
     assert [(record["phase"], record["epoch"]) for record in model.history] == [
         ("ground", 1),
@@ -319,7 +321,6 @@ def test_without_mentions_no_lists_undo_large_classes(name: str, dictionary: Dic
     options = changed(
         preset("default", name),
         {group: values for group, values in FEW.items() if group != "training"},
-        constants=True,
     )
     model = train(
         dictionary, encoder=name, options=changed(options, {"training": {"device": "cpu"}})
@@ -336,7 +337,6 @@ def test_the_papers_settings_train(paper: str, dictionary: Dictionary) -> None:
     options = changed(
         preset(paper),
         {**QUICK, "ground": {"epochs": 1, "level": 1, "parts": 5}, "training": {"device": "cpu"}},
-        constants=True,
     )
     model = train(dictionary, encoder=paper.removeprefix("paper-"), options=options)
     assert [record["phase"] for record in model.history] == ["ground"]

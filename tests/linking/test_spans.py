@@ -13,7 +13,7 @@ from linker import Dictionary
 from linker.dictionary.finding import DictionaryNames
 from linker.linking import spans
 from linker.linking.spans import FEATURES, Counts, SpanModel
-from linker.text.mentions import TextRecipe
+from linker.text.mentions import TextOptions
 from linker.types import Document, GoldGroup, Mention, Passage
 
 ROWS = ("id\tname\tsynonyms", "D:1\tcold\t", "D:2\tfever\tpyrexia", "D:3\thay fever\t")
@@ -42,7 +42,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> DictionaryNames:
     path = tmp_path_factory.mktemp("spans") / "dictionary.tsv"
     path.write_text("\n".join(ROWS) + "\n", encoding="utf-8")
     annotated = [("malaise", ["D:2"]), ("swelling", ["D:2"])]
-    return DictionaryNames(Dictionary.read(path).add(annotated), TextRecipe())
+    return DictionaryNames(Dictionary.read(path).add(annotated), TextOptions())
 
 
 @pytest.fixture(scope="module")

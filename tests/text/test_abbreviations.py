@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linker.text.abbreviations import compounds, expand, find, spans, table, used
 from linker.text.biosyn import expand_tokens
-from linker.text.mentions import TextRecipe, definitions_of
+from linker.text.mentions import TextOptions, definitions_of
 from linker.types import Document, Passage
 
 
@@ -216,7 +216,7 @@ COLI, CELLS, AT = "Adenomatous polyposis coli", "antigen presenting cells", TABL
     ],
 )
 def test_used(mention: str, expanded: str, forms: dict[str, str]) -> None:
-    first = definitions_of(DOCUMENT, TextRecipe()).first
+    first = definitions_of(DOCUMENT, TextOptions()).first
     assert used(mention, expanded, first, spans(DOCUMENT, permuted=True)) == forms
 
 

@@ -14,7 +14,7 @@ from linker.options import changed, preset
 from linker.text import abbreviations
 from linker.text.composites import bold_split, split
 from linker.text.languages import named, without_accents
-from linker.text.mentions import TextRecipe
+from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS
 from linker.text.spelling import normal_form, normalized
 from linker.training.pipeline import train
@@ -153,7 +153,7 @@ def test_accents_are_left_out_at_the_same_length() -> None:
 def test_an_unknown_language_is_refused() -> None:
     expected = r"text.language is 'de,it'; there are no rules for 'it'; expected: .*en, de, fr, es"
     with pytest.raises(LinkerError, match=expected):
-        TextRecipe(language="de,it")
+        TextOptions(language="de,it")
 
 
 def test_a_model_links_by_the_rules_that_it_was_trained_by(tmp_path: Path) -> None:

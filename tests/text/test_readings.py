@@ -8,7 +8,7 @@ import pickle
 
 import pytest
 
-from linker.text.mentions import Definitions, TextRecipe, definitions_of
+from linker.text.mentions import Definitions, TextOptions, definitions_of
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
@@ -21,7 +21,7 @@ FORMS = frozenset(
     ]
 )
 NAMES = NameForms(FORMS, normalize)
-OPTIONS = TextRecipe()
+OPTIONS = TextOptions()
 
 
 DEFINITIONS = Definitions(
@@ -34,7 +34,7 @@ def read(reader: Reader, mention: str, definitions: Definitions | None = None) -
     return reader.of_names(reader.divide(mention, definitions), definitions)
 
 
-def ways(mention: str, options: TextRecipe = OPTIONS, names: NameForms = NAMES) -> str:
+def ways(mention: str, options: TextOptions = OPTIONS, names: NameForms = NAMES) -> str:
     """The kinds of the readings of a mention, with the forms that are looked up."""
     readings = read(Reader(names, options), mention, DEFINITIONS)
     return "; ".join(f"{reading.kind} {' + '.join(reading.forms)}" for reading in readings)
@@ -123,7 +123,7 @@ CELL = NameForms(CELL_NAMES, normalize, lambda form: RESPELT.get(form, []))
 
 def cell_ways(
     cell: str,
-    options: TextRecipe = OPTIONS,
+    options: TextOptions = OPTIONS,
     definitions: Definitions | None = None,
     rivals: bool = True,
 ) -> list[Wording]:

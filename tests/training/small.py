@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,15 @@ from torch.nn import functional  # noqa: E402
 from linker import Dictionary, registry  # noqa: E402
 from linker.candidates.base import Floats  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
-from linker.encoders.base import Encoder  # noqa: E402
+from linker.encoders.base import Encoder, Recipe  # noqa: E402
 from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
-from linker.options import (  # noqa: E402
-    AlignRecipe,
-    LinkerOptions,
-    TrainingRecipe,
-)
-from linker.training import pipeline  # noqa: E402
+from linker.options import AlignOptions, LinkerOptions, TrainingOptions  # noqa: E402
+from linker.training import align as aligning  # noqa: E402
+from linker.training import listwise, pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
-from linker.training.plan import TrainingPlan  # noqa: E402
-from linker.training.settings import Record, RunSettings  # noqa: E402
+from linker.training.plan import Record, RunSettings, TrainingPlan  # noqa: E402
 from linker.types import GoldGroup, Mention  # noqa: E402
 
 HEADER = "id\tname\tsynonyms\tparents"
@@ -68,6 +63,8 @@ MENTIONS = [
 
 class Letters(TrainableEncoder):
     """A name is the mean of its letters' vectors, through a layer; from the `breaks`-th time with gradients on it is not a number."""
+
+    align_rate = 0.01
 
     def __init__(
         self, *, normalize: bool = True, dropout: float = 0.0, breaks: int = 10**6
@@ -117,9 +114,7 @@ class Plain(Encoder):
     def dim(self) -> int:
         return 3
 
-    def encode(
-        self, names: Sequence[str], *, batch_size: int = 256, progress: bool = False
-    ) -> Floats:
+    def encode(self, names: Sequence[str]) -> Floats:
         counts = np.array(
             [[1 + name.count(letter) for letter in "aeo"] for name in names], np.float32
         )
@@ -143,11 +138,11 @@ BASE: dict[str, Any] = {
     "batch_size": 4,
     "top_k": 6,
     "learning_rate": 0.01,
-    "warmup": 0.0,
-    "frequency_weight": 0.0,
     "device": "cpu",
     "precision": "fp32",
 }
+RECIPE = "sparse_weight", "published"  # what trainings here change of it
+ALIGN_BATCH = 6
 SPARSE = TfidfOptions("char", 1, 2)
 
 
@@ -169,6 +164,7 @@ class Setup:
 
     options: LinkerOptions
     settings: RunSettings
+    rules: listwise.Rules
 
     def to(self, **settings: Any) -> Setup:
         """The same, but that it runs in another way."""
@@ -182,20 +178,24 @@ class Setup:
 def a_setup(
     *,
     align: int = 0,
-    aligning: Mapping[str, Any] = MappingProxyType({}),
     checkpoints: Path | None = None,
     resume: bool = False,
     **options: Any,
 ) -> Setup:
     """A training of so many epochs of alignment, and then of lists, with these options."""
-    align_options = {"epochs": align, "batch_size": 6, "learning_rate": 0.01, **aligning}
+
+    def of(kind: Any, **values: Any) -> Any:
+        return kind(**{name: v for name, v in values.items() if name in kind.__dataclass_fields__})
+
     return Setup(
         LinkerOptions(
             sparse=SPARSE,
-            align=AlignRecipe(**align_options),
-            training=TrainingRecipe(**BASE | options),
+            align=AlignOptions(epochs=align),
+            training=of(TrainingOptions, **BASE | options),
+            recipe=Recipe(**{name: options[name] for name in RECIPE if name in options}),
         ),
         RunSettings(checkpoints, resume),
+        of(listwise.Rules, **{"warmup": 0.0} | options),
     )
 
 
@@ -206,6 +206,9 @@ def fit(
     kind = type("Kind", (type(encoder),), {"create": classmethod(lambda cls, *_: encoder)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "load", lambda name: kind)
+        patch.setattr(listwise, "_OURS", setup.rules)
+        patch.setattr(aligning, "_BATCH", ALIGN_BATCH)
+        patch.setattr(Recipe, "frequency_weight", 0.0)
         plan = TrainingPlan("small", setup.options)
         generator, history = pipeline.with_encoder(plan, data, setup.settings, validate)
     assert generator.encoder is encoder

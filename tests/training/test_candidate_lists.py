@@ -15,8 +15,10 @@ from linker.candidates.base import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.options import TrainingRecipe
-from linker.training.candidate_lists import ListMaker, TrainingQuery
+from linker.options import TrainingOptions
+from linker.training import listwise
+from linker.training.data import TrainingQuery
+from linker.training.listwise import ListMaker
 from linker.training.sampling import Stream, rng
 
 BY_ROW = [
@@ -98,7 +100,7 @@ def maker(
     **options: float,
 ) -> ListMaker:
     sparse = Fixed(*small, scores)
-    chosen = TrainingRecipe(**{"top_k": 4, **options})  # type: ignore[arg-type]
+    chosen = TrainingOptions(**{"top_k": 4, **options})  # type: ignore[arg-type]
     return ListMaker(queries, small[1], sparse, chosen, exclude_own=exclude_own)
 
 
@@ -145,7 +147,7 @@ def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small)
 
 def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
     sparse = Fixed(*small, {"q": {"fever": 1.0}})
-    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingRecipe(top_k=2))
+    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
     asked = sparse.asked
     first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
     assert (names(first.rows[0]), names(second.rows[0])) == (
@@ -177,23 +179,31 @@ def test_dense_rows_of_all_names_are_enough_where_the_dictionary_is_small(small:
     ],
 )
 def test_hypernyms_are_names_above_the_right_concepts(
-    small: Small, right: list[str], height: int, expected: set[str]
+    small: Small,
+    right: list[str],
+    height: int,
+    expected: set[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = maker(small, [query("q", *right)], {}, height=height, top_k=12)
+    monkeypatch.setattr(listwise, "_HEIGHT", height)
+    made = maker(small, [query("q", *right)], {}, top_k=12)
     drawn = names(hypernyms(made, 0)[0])
     assert (set(drawn), len(drawn)) == (expected, len(expected))
     lists = made.make(np.arange(12, dtype=np.int32)[None])
     assert set(names(lists.rows[0][lists.relevance[0] == 1])) == expected
 
 
-def test_hypernyms_are_drawn_by_seed_and_epoch_alone(small: Small) -> None:
+def test_hypernyms_are_drawn_by_seed_and_epoch_alone(
+    small: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listwise, "_MAX_HYPERNYMS", 2)
     queries = [
         query("q", "D:3"),
         query("r", "D:2"),
         query("s", "D:5"),
         *[query(f"t{i}", "D:3") for i in range(20)],
     ]
-    made = maker(small, queries, {}, max_hypernyms=2)
+    made = maker(small, queries, {})
     first = hypernyms(made, 0, 3)
     assert first.dtype == np.int32
     assert first.shape == (23, 2)
@@ -201,31 +211,22 @@ def test_hypernyms_are_drawn_by_seed_and_epoch_alone(small: Small) -> None:
     assert not np.array_equal(first, hypernyms(made, 1, 3))
     assert not np.array_equal(first, hypernyms(made, 0, 4))
     made.make(np.zeros((23, 4), np.int32))
-    again = maker(small, queries, {}, max_hypernyms=2)
+    again = maker(small, queries, {})
     assert np.array_equal(hypernyms(again, 1, 3), hypernyms(made, 1, 3))
     assert np.array_equal(first, hypernyms(made, 0, 3))
     assert len({tuple(sorted(row)) for row in first[3:].tolist()}) > 1  # equal queries draw apart
     assert all(len(set(names(row))) == len(names(row)) for row in first)
 
 
-def above(right: set[str], height: int) -> set[str]:
-    """The hypernym ids by the definition: some chain of at most `height` parents leads there."""
-    found: set[str] = set()
-    layer = right
-    for _ in range(height):
-        layer = {p for c in layer for p in PARENTS.get(c, ())}
-        found |= layer
-    return found - right - {"D:0"}
+def above(right: set[str]) -> set[str]:
+    """The hypernym ids by the definition: direct parents."""
+    return {p for c in right for p in PARENTS.get(c, ())} - right - {"D:0"}
 
 
 @given(st.data())
 @settings(max_examples=80)
 def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
-    top_k, exclude_own, height = (
-        data.draw(st.integers(2, 7)),
-        data.draw(st.booleans()),
-        data.draw(st.integers(1, 4)),
-    )
+    top_k, exclude_own = data.draw(st.integers(2, 7)), data.draw(st.booleans())
     dense_ratio, seed = data.draw(st.sampled_from([0, 0.3, 0.5, 1])), data.draw(st.integers(0, 9))
     texts = st.one_of(st.sampled_from(BY_ROW), st.just("no name"))
     rights = st.sets(st.sampled_from(CONCEPTS), min_size=1, max_size=2)
@@ -240,13 +241,7 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
         q.text: dict(list(data.draw(ranking).items())[: data.draw(st.integers(0, 12))])
         for q in queries
     }
-    options = {
-        "top_k": top_k,
-        "dense_ratio": dense_ratio,
-        "height": height,
-        "seed": seed,
-        "max_hypernyms": 2,
-    }
+    options = {"top_k": top_k, "dense_ratio": dense_ratio}
     made = maker(small, queries, scores, exclude_own=exclude_own, **options)
     dense = [data.draw(st.permutations(range(12)))[: made.dense_wanted] for _ in queries]
     lists = made.make(np.array(dense, np.int32).reshape(len(queries), made.dense_wanted))
@@ -268,15 +263,11 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
             expected, lists.relevance[i].tolist(), lists.sparse[i].tolist(), strict=True
         ):
             assert grade == (
-                2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right), height) else 0
+                2 if OF[name] & q.right else 1 if OF[name] & above(set(q.right)) else 0
             )
             assert score == pytest.approx(scores[q.text].get(name, 0))
         drawn = names(hypernyms(made, data.draw(st.integers(0, 3)), seed)[i])
-        pool = {
-            name
-            for name, ids in OF.items()
-            if ids & above(set(q.right), height) and not ids & q.right
-        }
-        assert len(drawn) == len(set(drawn)) == min(2, len(pool))
+        pool = {name for name, ids in OF.items() if ids & above(set(q.right)) and not ids & q.right}
+        assert len(drawn) == len(set(drawn)) == min(10, len(pool))
         assert set(drawn) <= pool
         assert not {"disease", "illness"} & set(drawn)

@@ -9,8 +9,7 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
-from linker.training.candidate_lists import TrainingQuery
-from linker.training.data import Annotated, queries
+from linker.training.data import Annotated, TrainingQuery, queries
 from linker.types import GoldGroup, Mention
 
 MENTIONS = [

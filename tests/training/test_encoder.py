@@ -17,11 +17,12 @@ from linker import Dictionary  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
+from linker.training import align  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.training.phases import align  # noqa: E402
 
+from . import small  # noqa: E402
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, read, trained  # noqa: E402
 
 HALF = 2**-12  # the most that half precision moves a number below 1
@@ -63,18 +64,19 @@ def test_bf16_is_for_training_and_what_is_kept_is_made_in_fp32(dictionary: Dicti
 
 
 @pytest.mark.parametrize(
-    ("length", "scale", "expected"), [(1.0, 0.0, 20.0), (3.0, 0.0, 1.0), (1.0, 4.0, 4.0)]
+    ("length", "published", "expected"), [(1.0, False, 20.0), (3.0, False, 1.0), (1.0, True, 1.0)]
 )
 def test_an_encoder_without_weights_is_used_as_it_is(
     dictionary: Dictionary,
     caplog: pytest.LogCaptureFixture,
     length: float,
-    scale: float,
+    published: bool,
     expected: float,
 ) -> None:
     data, encoder = data_of(dictionary), Plain(length)
     with caplog.at_level(logging.WARNING):
-        generator, history = fit(encoder, data, a_setup(sparse_weight=0.5, score_scale=scale))
+        setup = a_setup(sparse_weight=0.5, published=published)
+        generator, history = fit(encoder, data, setup)
     assert not caplog.records
     assert history == []
     assert generator.sparse_weight == 0.5 / expected
@@ -140,7 +142,7 @@ def judged(accuracies: Sequence[float], kept: list[tuple[list[list[float]], floa
     ("options", "epochs", "chosen"),
     [
         ({}, 4, 1),  # the first of two that are equally good
-        ({"keep_best": False}, 4, 3),
+        ({"published": True}, 4, 3),
         ({"patience": 1}, 3, 1),
         ({"patience": 2}, 4, 1),
     ],
@@ -156,7 +158,8 @@ def test_the_best_epoch_is_kept(
     assert [(record["dev_acc1"], record["dev_acc5"]) for record in history] == [
         (accuracy, 1.0) for accuracy in [0.2, 0.9, 0.5, 0.9][:epochs]
     ]
-    assert [record["sparse_weight"] / 20 for record in history] == [weight for _, weight in kept]
+    scale = 1 if options.get("published") else 20
+    assert [record["sparse_weight"] / scale for record in history] == [w for _, w in kept]
     assert len(history) == len(kept) == epochs
     assert (generator.vectors.tolist(), generator.sparse_weight) == kept[chosen]
 
@@ -245,7 +248,7 @@ def test_training_anew_forgets_all_checkpoints(dictionary: Dictionary, tmp_path:
     data = data_of(dictionary)
     fit(Letters(), data, a_setup(align=2, checkpoints=tmp_path))
     for phase in ("align", "ground", "rank", "refit"):
-        (tmp_path / phase / "00009-00000000").mkdir(parents=True)
+        (tmp_path / phase / "00009").mkdir(parents=True)
         (tmp_path / phase / "mine").mkdir()
     setup = a_setup(align=2, checkpoints=tmp_path, top_k=4)
     interrupted(data, setup, 2)
@@ -267,14 +270,13 @@ def test_broken_weights_are_never_kept(
     """The loss of the step was a number still."""
     monkeypatch.setattr(align, "_WARMUP", 0)
     setup = a_setup(
-        align=1 if phase == "align" else 0,
-        aligning={"batch_size": 100},
-        checkpoints=tmp_path,
-        batch_size=10,
-        learning_rate=0.01,
+        align=1 if phase == "align" else 0, checkpoints=tmp_path, batch_size=10, clip=0.0
     )
-    broken = setup.options.training if phase == "rank" else setup.options.align
-    object.__setattr__(broken, "learning_rate", 1e30)  # beyond its range one step does it
+    if phase == "rank":  # beyond its range one step does it
+        object.__setattr__(setup.options.training, "learning_rate", 1e30)
+    else:
+        monkeypatch.setattr(Letters, "align_rate", 1e30)
+        monkeypatch.setattr(small, "ALIGN_BATCH", 100)
     with pytest.raises(LinkerError, match=r"not finite.*try a lower learning rate"):
         fit(Letters(normalize=False), data_of(dictionary), setup)
-    assert kept(tmp_path / phase) == ["00000-00000000"]
+    assert kept(tmp_path / phase) == ["00000"]

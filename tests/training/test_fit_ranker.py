@@ -15,7 +15,7 @@ from linker.ranker.matches import PLACE
 from linker.ranker.ranker import Judged, Ranker
 from linker.training import fit_ranker
 from linker.training.pipeline import train
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings
 from linker.types import Document, Gold, GoldGroup, Mention, Passage
 
 ROWS = (

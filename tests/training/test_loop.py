@@ -10,6 +10,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,10 +30,20 @@ accelerate = pytest.importorskip("accelerate")
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
+from linker import persistence  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.training.checkpoints import Checkpoints, Interrupted  # noqa: E402
-from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run  # noqa: E402
-from linker.training.settings import Record  # noqa: E402
+from linker.training import loop as module  # noqa: E402
+from linker.training.loop import (  # noqa: E402
+    Batch,
+    Checkpoints,
+    Loss,
+    Phase,
+    Progress,
+    Schedule,
+    Step,
+    run,
+)
+from linker.training.plan import Record  # noqa: E402
 
 NAMES = [a + b + c for a in "abc" for b in "xyz" for c in "kq"] + ["aa", "bb", "cc"]  # 21
 SIZE, STEPS = 4, 6  # the last batch holds one name
@@ -254,7 +265,7 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_checkpoint(
         in str(caught.value)
     )
     assert weights(toy) == before[0]
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00001-00000000"]
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00001"]
 
 
 def test_a_batch_without_names_or_without_a_gradient_changes_nothing() -> None:
@@ -313,37 +324,6 @@ def test_no_room_for_a_single_name_is_an_error() -> None:
 # checkpoints
 
 
-@pytest.mark.parametrize(("epoch", "step"), [(2, 3), (3, STEPS)])
-def test_sigterm_ends_behind_the_step_and_resume_goes_on_there(
-    tmp_path: Path, whole: dict[str, Any], epoch: int, step: int
-) -> None:
-    """Step 0 stands for the end of the epoch."""
-    checkpoints = Checkpoints(tmp_path / "run", {})
-    former, seen = signal.getsignal(signal.SIGTERM), list[Step | Record]()
-
-    def train_until_then() -> None:
-        for record in train(Toy(0.2), checkpoints=checkpoints):
-            seen.append(record)
-            here = (record.epoch, record.step) if isinstance(record, Step) else (record["epoch"], 0)
-            if here == (epoch, step):
-                signal.raise_signal(signal.SIGTERM)
-
-    with pytest.raises(Interrupted) as caught:
-        train_until_then()
-    assert (
-        str(caught.value) == f"training stopped by SIGTERM at epoch {epoch}, step {step or STEPS}; "
-        "go on with --resume"
-    )
-    assert signal.getsignal(signal.SIGTERM) is former
-    toy = Toy(0.2)
-    rest = list(train(toy, checkpoints=replace(checkpoints, resume=True)))
-    assert outcome(toy, rest) == whole
-    steps = sum(isinstance(record, Step) for record in seen) + sum(
-        isinstance(record, Step) for record in rest
-    )
-    assert steps == PLAN.epochs * STEPS  # none was made twice
-
-
 def test_little_memory_is_remembered_by_the_checkpoint(tmp_path: Path) -> None:
     checkpoints, plan = Checkpoints(tmp_path / "run", {}), replace(PLAN, best_by=None)
     left_alone = Toy(0.2, room=6)
@@ -357,7 +337,7 @@ def test_little_memory_is_remembered_by_the_checkpoint(tmp_path: Path) -> None:
     assert weights(resumed) == weights(left_alone)
 
 
-def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
+def test_another_plan_is_not_resumed(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path / "run", {"corpus": "x"})
     trained(replace(PLAN, epochs=1), checkpoints)
     with pytest.raises(
@@ -366,11 +346,113 @@ def test_another_plan_or_another_module_is_not_resumed(tmp_path: Path) -> None:
         "remove the folder",
     ):
         trained(replace(PLAN, seed=5), replace(checkpoints, resume=True))
-    toy = Toy()
-    toy.out = nn.Linear(8, 7)
-    message = "run: the checkpoint does not fit what is trained; remove the folder"
+
+
+PROGRESS = Progress(
+    [{"epoch": 1, "loss": 0.1 + 0.2}, {"epoch": 2, "loss": 1e-17}], 0.1 + 0.7, 1, 16
+)
+
+
+def after(epochs: int) -> Progress:
+    return Progress([{"epoch": epoch} for epoch in range(epochs)])
+
+
+TENSORS = {"weights": {"a.b": torch.tensor([[0.1, -2.0]]), "n": torch.tensor(3)}, "optimizer": {}}
+
+
+def make(folder: Path, **fingerprint: object) -> Checkpoints:
+    return Checkpoints(folder / "run", fingerprint or {"corpus": "x", "training.height": 1})
+
+
+def refusal(checkpoints: Checkpoints) -> str:
+    with pytest.raises(LinkerError) as caught:
+        checkpoints.load()
+    return str(caught.value)
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    checkpoints = make(tmp_path)
+    checkpoints.save(PROGRESS, TENSORS)
+    progress, tensors = checkpoints.load()
+    assert progress == PROGRESS  # floats to the last bit
+    assert tensors.keys() == TENSORS.keys()
+    assert tensors["weights"]["a.b"].equal(TENSORS["weights"]["a.b"])
+    assert tensors["weights"]["n"].equal(torch.tensor(3))
+    assert tensors["optimizer"] == {}
+    names = {file.name for file in (tmp_path / "run" / "00002").iterdir()}
+    assert names == {"config.json", "manifest.json", "weights.safetensors", "optimizer.safetensors"}
+
+
+def test_the_newest_is_loaded_and_the_others_removed(tmp_path: Path) -> None:
+    checkpoints, run = make(tmp_path), tmp_path / "run"
+    run.mkdir()
+    (run / "training.jsonl").write_text("not ours")
+    (run / ".00002.abc_1234.tmp").mkdir()  # what `kill -9` leaves of a save
+    checkpoints.save(after(10), TENSORS)
+    shutil.copytree(run / "00010", tmp_path / "kept")
+    checkpoints.save(after(9), TENSORS)  # of a new run
+    assert {path.name for path in run.iterdir()} == {"00009", "training.jsonl"}
+    shutil.move(tmp_path / "kept", run / "00010")  # as after a kill before the removal
+    assert checkpoints.load()[0].epoch == 10
+
+
+def test_a_failed_save_leaves_the_former(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoints = make(tmp_path)
+    checkpoints.save(PROGRESS, TENSORS)
+
+    def full(*_: object) -> None:
+        raise module.SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(module, "save_file", full)
+    message = r"00003: cannot be written: .*No space left on device"
     with pytest.raises(LinkerError, match=message):
-        list(train(toy, replace(PLAN, epochs=1), replace(checkpoints, resume=True)))
+        checkpoints.save(after(3), TENSORS)
+    assert checkpoints.load()[0].epoch == 2
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["00002"]
+
+
+def test_another_fingerprint_is_named(tmp_path: Path) -> None:
+    old = make(tmp_path, corpus="x", old=[1], same={"a": (1, 2)}, long="y" * 100)
+    old.save(PROGRESS, TENSORS)
+    text = refusal(make(tmp_path, corpus="z", new=2.5, same={"a": [1, 2]}, long="y" * 101))
+    assert "the checkpoint is of another training: " in text
+    assert 'corpus (then "x", now "z"), long (then "yyy' in text
+    assert text.endswith(
+        "new (then absent, now 2.5), old (then [1], now absent); "
+        "remove the folder, or take what it had"
+    )
+    assert "same" not in text
+    assert "y" * 90 not in text
+
+
+@pytest.mark.parametrize("file", ["config.json", "weights.safetensors"])
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path, file: str) -> None:
+    checkpoints = make(tmp_path)
+    checkpoints.save(PROGRESS, TENSORS)
+    path = tmp_path / "run" / "00002" / file
+    path.write_bytes(path.read_bytes()[:-3])
+    text = refusal(checkpoints)
+    assert str(path) in text
+    assert "remove the folder to train from the start" in text
+
+
+@pytest.mark.parametrize(
+    ("config", "content"),
+    [
+        ({"fingerprint": {}, "progress": {"epoch": 1, "code": "x"}}, b""),
+        ({"fingerprint": 3, "progress": {}}, b""),
+        ({"fingerprint": {}, "progress": {}}, b"\x80\x04pickle"),
+    ],
+)
+def test_forged_ones_are_refused(tmp_path: Path, config: dict[str, object], content: bytes) -> None:
+    """Its checksums are right, its content is not."""
+    path = tmp_path / "run" / "00002"
+    with persistence.saving(path, "checkpoint", config, lambda *_: None) as folder:
+        if content:
+            (folder / "weights.safetensors").write_bytes(content)
+    text = refusal(make(tmp_path))
+    assert text.startswith(f"{path}: is damaged, or a checkpoint of another release (")
+    assert text.endswith("or remove the folder to train from the start")
 
 
 # processes of their own
@@ -406,10 +488,9 @@ LONG = replace(PLAN, epochs=20)  # more than the killed runs get through
     not hasattr(os, "fork"), reason="forks the runs that it kills, so that torch is imported once"
 )
 def test_killed_at_any_moment_and_resumed_gives_the_same_model(tmp_path: Path) -> None:
-    """Five times `kill -9`, in steps, validation and while checkpoints are written; one SIGTERM."""
+    """Five times `kill -9`, in steps, validation and while checkpoints are written."""
     told = answer(script("killed", tmp_path))
     assert told["signals"] == [signal.SIGKILL] * 5
-    assert told["message"].startswith("training stopped by SIGTERM at epoch")
     assert told["final"] == told["whole"]
     assert len(told["final"]["history"]) == LONG.epochs
     # the one checkpoint; nothing that the killed left
@@ -429,15 +510,10 @@ def killed(folder: Path) -> None:
         time.sleep(draw.uniform(0, 0.02))
         os.kill(child, signal.SIGKILL)
         signals.append(os.WTERMSIG(os.waitpid(child, 0)[1]))
-    child = fork(LONG, replace(checkpoints, resume=True), 1, folder / "message")
-    os.kill(child, signal.SIGTERM)
-    os.waitpid(child, 0)
-    message = (folder / "message").read_text()
     print(
         json.dumps(
             {
                 "signals": signals,
-                "message": message,
                 "final": trained(LONG, replace(checkpoints, resume=True)),
                 "whole": alone,
             }
@@ -445,7 +521,7 @@ def killed(folder: Path) -> None:
     )
 
 
-def fork(plan: Schedule, checkpoints: Checkpoints, steps: int, message: Path | None = None) -> int:
+def fork(plan: Schedule, checkpoints: Checkpoints, steps: int) -> int:
     """Train in a child process, and return its id once it has made some steps."""
     read, write = os.pipe()
     if child := os.fork():
@@ -459,15 +535,12 @@ def fork(plan: Schedule, checkpoints: Checkpoints, steps: int, message: Path | N
             if isinstance(record, Step):
                 with contextlib.suppress(BrokenPipeError):
                     os.write(write, b".")
-    except Interrupted as error:
-        assert message
-        message.write_text(str(error))
     finally:
         os._exit(0)
 
 
 def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None:
-    """Two processes on the CPU (gloo), and a SIGTERM for one of them.
+    """Two processes on the CPU (gloo), which both stop in the second epoch, and go on.
 
     Their shares differ in size; in the last batch of an epoch one of them is empty.
     """
@@ -488,7 +561,6 @@ def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None
     told, other = answer(first), answer(second)
     assert told == other
     assert told["left alone"] == told["resumed"]
-    assert told["message"] == "training stopped by SIGTERM at epoch 2, step 3; go on with --resume"
     alone = trained(dropout=0.0)
     for record, expected in zip(told["left alone"]["history"], alone["history"], strict=True):
         assert record == pytest.approx(expected, abs=1e-5)
@@ -497,10 +569,7 @@ def test_two_processes_train_as_one_with_the_whole_batch(tmp_path: Path) -> None
 
 
 def together(folder: Path) -> None:
-    """Train as one of several processes, whose weights differ at first.
-
-    The second one is asked to stop; then both go on.
-    """
+    """Train as one of several processes, whose weights differ at first."""
 
     def toy() -> Toy:
         module = Toy()
@@ -510,20 +579,13 @@ def together(folder: Path) -> None:
 
     module = toy()
     left_alone = outcome(module, list(train(module)))
-    checkpoints, message = Checkpoints(folder / "run", {}), ""
-    try:
-        for record in train(toy(), PLAN, checkpoints):
-            if (
-                isinstance(record, Step)
-                and (record.epoch, record.step) == (2, 3)
-                and accelerate.PartialState().process_index
-            ):
-                signal.raise_signal(signal.SIGTERM)
-    except Interrupted as error:
-        message = str(error)
+    checkpoints = Checkpoints(folder / "run", {})
+    for record in train(toy(), PLAN, checkpoints):
+        if isinstance(record, Step) and (record.epoch, record.step) == (2, 3):
+            break
     module = toy()
     resumed = outcome(module, list(train(module, PLAN, replace(checkpoints, resume=True))))
-    print(json.dumps({"left alone": left_alone, "message": message, "resumed": resumed}))
+    print(json.dumps({"left alone": left_alone, "resumed": resumed}))
     accelerate.Accelerator().end_training()
 
 

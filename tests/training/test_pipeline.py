@@ -11,8 +11,7 @@ import pytest
 from linker import Dictionary
 from linker.options import preset
 from linker.training import fit_ranker, pipeline
-from linker.training.plan import TrainingPlan
-from linker.training.settings import RunSettings
+from linker.training.plan import RunSettings, TrainingPlan
 from linker.types import GoldGroup, Mention
 
 TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(30)]

@@ -9,7 +9,7 @@ import pytest
 
 from linker import registry
 from linker.errors import UsageError
-from linker.training.plan import TrainingRequest, make
+from linker.training.plan import make
 
 needs_torch = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("torch", "accelerate", "gensim")),
@@ -19,7 +19,7 @@ needs_torch = pytest.mark.skipif(
 
 def asked(**request: Any) -> tuple[str, str]:
     """The encoder of a request, and why it is taken."""
-    plan = make(TrainingRequest(**request))
+    plan = make(**request)
     return plan.encoder, plan.reason
 
 
@@ -31,7 +31,7 @@ def test_who_says_nothing_gets_static_vectors() -> None:
     assert asked(changes=["sparse.ngram_max=3", "text.composites=false"]) == best
     assert asked(changes=["static.dim=64"]) == best
     assert asked(has_mentions=True, has_dev=True, refit=True) == best
-    plan = make(TrainingRequest())
+    plan = make()
     assert plan.device == ""
     assert not plan.is_trained
     assert not plan.is_sparse
@@ -41,7 +41,7 @@ def test_who_says_nothing_gets_static_vectors() -> None:
 def test_words_and_texts_mean_dan() -> None:
     words = "dan", "it is made of word vectors"
     assert asked(has_words=True) == asked(has_texts=True) == words
-    plan = make(TrainingRequest(has_words=True))
+    plan = make(has_words=True)
     assert plan.is_trained
     assert plan.device
 
@@ -49,9 +49,9 @@ def test_words_and_texts_mean_dan() -> None:
 @needs_torch
 def test_a_preset_names_its_encoder() -> None:
     for words in (False, True):
-        assert asked(preset="paper-bne", has_words=words) == ("bne", "of the preset paper-bne")
+        assert asked(preset_name="paper-bne", has_words=words) == ("bne", "of the preset paper-bne")
     with pytest.raises(UsageError, match="--preset none: there is no preset 'none'"):
-        asked(preset="none")
+        asked(preset_name="none")
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_a_preset_names_its_encoder() -> None:
         ({"resume": True}, "--resume: only an encoder with weights is trained, not static"),
         ({"encoder": "tfidf", "flags": ["--device cpu"]}, "--device cpu: only .*, not tfidf"),
         ({"encoder": "static", "has_words": True}, "--words is for encoders that are made of words"),
-        ({"encoder": "tfidf", "model_name": "x"}, "--model-name is for --encoder transformer or"),
+        ({"encoder": "tfidf", "model_name": "x"}, "--model-name is for --encoder transformer, not"),
         ({"changes": ["dan.hidden=3"]}, "the encoder static makes nothing of the options dan"),
         ({"changes": ["align.epochs=3"]}, "static makes nothing of the options align"),
-        ({"preset": "paper-dan", "encoder": "static"}, "--preset paper-dan is for --encoder dan"),
+        ({"preset_name": "paper-dan", "encoder": "static"}, "--preset paper-dan is for --encoder dan"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_together(request_: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        make(TrainingRequest(**request_))
+        make(**request_)

@@ -14,10 +14,10 @@ import pytest
 
 from linker import Dictionary, Linker, LinkerError, Mention
 from linker.candidates.hybrid import HybridGenerator
+from linker.dictionary import NameTable
 from linker.encoders.base import PROBE
 from linker.encoders.static import StaticEncoder
 from linker.options import changed, preset
-from linker.training import release
 from linker.training.pipeline import train
 from linker.training.release import Changes, update
 from linker.types import GoldGroup
@@ -133,7 +133,7 @@ def test_only_new_names_are_encoded(old: Linker, new: Dictionary) -> None:
 
 def test_the_answers_are_those_of_encoding_all_names_again(old: Linker, new: Dictionary) -> None:
     linker, _ = update(old, new)
-    unknown = mock.patch.object(release, "_rows_of", lambda table, _: np.full(len(table), -1))
+    unknown = mock.patch.object(NameTable, "rows", lambda _, names: np.full(len(names), -1))
     with unknown:
         anew, changes = update(old, new)
     assert changes.names_reused == 0

@@ -16,7 +16,7 @@ from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows
 from linker.errors import LinkerError
 from linker.persistence import Strings
-from linker.training import sampling
+from linker.training import align, listwise, sampling
 from linker.training.sampling import Stream, rng
 
 CONCEPTS = 6
@@ -42,7 +42,7 @@ def listed(pairs: Rows) -> list[tuple[int, int]]:
 @settings(max_examples=100)
 def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -> None:
     """Each name is paired once for each of its concepts that have two names; the last of an odd number of names takes one of them again."""
-    pairs = listed(sampling.synonym_pairs(table(names), seed, epoch))
+    pairs = listed(align.synonym_pairs(table(names), seed, epoch))
     assert all(left != right and names[left] & names[right] for left, right in pairs)
     members = [[row for row, of in enumerate(names) if c in of] for c in range(CONCEPTS)]
     several = [rows for rows in members if len(rows) > 1]
@@ -50,7 +50,7 @@ def test_pairs_by_counting(names: list[frozenset[int]], seed: int, epoch: int) -
     times, least = Counter(itertools.chain(*pairs)), Counter(itertools.chain(*several))
     assert times.keys() == least.keys()
     assert all(times[row] >= least[row] for row in least)
-    assert pairs == listed(sampling.synonym_pairs(table(names), seed, epoch))
+    assert pairs == listed(align.synonym_pairs(table(names), seed, epoch))
 
 
 def test_of_names_with_the_same_words_one_is_drawn() -> None:
@@ -68,7 +68,7 @@ def test_of_names_with_the_same_words_one_is_drawn() -> None:
         np.array([0, 0, 0, 0, 1, 1], np.int32),
         np.arange(6, dtype=np.int32),
     )
-    drawn = [listed(sampling.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
+    drawn = [listed(align.synonym_pairs(names, 0, epoch)) for epoch in range(30)]
     # three names of concept 0; one of concept 1, which has no pair
     assert all(len(pairs) == 2 for pairs in drawn)
     assert not any({0, 1} <= {row for pair in pairs for row in pair} for pairs in drawn)
@@ -178,7 +178,7 @@ def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
 
 
 def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
-    queries = sampling.dictionary_queries(aged.table(str), aged, 100, seed=0, epoch=0)
+    queries = listwise.dictionary_queries(aged.table(str), aged, 100, seed=0, epoch=0)
     names = [
         "disease illness",
         "tumor mass",
@@ -193,7 +193,7 @@ def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
     assert {q.text: set(q.right) for q in queries} == expected | {"growth": {"D:1", "D:2"}}
     assert len(queries) == 11
     drawn = [
-        sampling.dictionary_queries(aged.table(str), aged, 6, seed=seed, epoch=epoch)
+        listwise.dictionary_queries(aged.table(str), aged, 6, seed=seed, epoch=epoch)
         for seed, epoch in ((1, 2), (1, 2), (1, 3), (2, 2))
     ]
     assert len({query.text for query in drawn[0]}) == 6
@@ -203,7 +203,7 @@ def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
 
 def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(aged: Dictionary) -> None:
     emptied = aged.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
-    texts = {q.text for q in sampling.dictionary_queries(emptied, aged, 99, seed=0, epoch=0)}
+    texts = {q.text for q in listwise.dictionary_queries(emptied, aged, 99, seed=0, epoch=0)}
     assert texts == {
         "disease",
         "illness",
@@ -221,13 +221,13 @@ def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
     path.write_text("A:1||fever\nA:2||cough\n")
     plain = Dictionary.read(path)
     with pytest.raises(LinkerError, match="no concept of the dictionary has two names"):
-        sampling.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)
+        listwise.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0)
 
 
 def test_the_streams_of_earlier_versions_are_the_same() -> None:
     """Else the same seed would train another model."""
     assert rng(7, Stream.LIST_ORDER, 3).random() == np.random.default_rng((7, 3)).random()
-    assert [int(stream) for stream in Stream] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14]
+    assert [int(stream) for stream in Stream] == [0, 1, 2, 3, 4, 6, 8, 9, 10, 11, 13, 14]
     for stream in list(Stream)[1:]:
         before = np.random.default_rng((7, 3, int(stream)))
         assert rng(7, stream, 3).random() == before.random()

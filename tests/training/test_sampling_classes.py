@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,20 +12,18 @@ from hypothesis import strategies as st
 
 from linker import Dictionary
 from linker.dictionary.classes import Classes
+from linker.encoders.base import Recipe
 from linker.errors import LinkerError
-from linker.options import GroundRecipe
+from linker.options import GroundOptions, LinkerOptions
 from linker.text.normalize import normalize
 from linker.training import sampling
 
-ALL = GroundRecipe(
-    loss="triplet",
-    prototype_weight=1,
-    held_out=0,
-    pool=0,
-    triplets=0,
-    prototype_names=0,
-    batch_size=4,
-)
+
+def chosen(classes: str = "concepts", **ground: object) -> LinkerOptions:
+    recipe = Recipe(classes=classes)  # type: ignore[arg-type]
+    return LinkerOptions(ground=GroundOptions(**ground), recipe=recipe)  # type: ignore[arg-type]
+
+
 SEEDS = st.integers(0, 2**31)
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
     lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -83,11 +81,8 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     dictionary = Dictionary.read(tmp_path / "d.tsv")
     table = dictionary.table(normalize)
 
-    def listed(**options: object) -> list[list[str]]:
-        names, validation = sampling.select_classes(
-            dataclasses.replace(ALL, triplets=1, **options), table, dictionary, 0
-        )
-        assert validation is None
+    def listed(**options: Any) -> list[list[str]]:
+        names = sampling._grouped(chosen(**options), table, dictionary)
         return [[names.texts[row] for row in rows] for rows in names.of(np.arange(names.count))]
 
     assert len(listed()) == 5
@@ -99,15 +94,11 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         ["cancer", "tumor", "skin cancer", "skin tumor", "cancer of skin"],
         ["heart disease", "cardiac disease", "heart attack", "infarction"],
     ]
-    names, validation = sampling.select_classes(
-        dataclasses.replace(ALL, classes="parts", shots=2), table, dictionary, 0
-    )
+    names, validation = sampling.select_classes(chosen(classes="parts", shots=2), table, dictionary)
     assert validation is not None
     assert (names.sizes.tolist(), validation.sizes.tolist()) == ([2, 2], [2, 2])
     assert not caplog.text
-    sampling.select_classes(
-        dataclasses.replace(ALL, classes="parts", shots=15), table, dictionary, 0
-    )
+    sampling.select_classes(chosen(classes="parts", shots=15), table, dictionary)
     assert (
         "2 of 2 classes have fewer than 30 names to draw from, half of them is trained on: D:1 (5), D:2 (4)"
         in caplog.text
@@ -116,27 +107,25 @@ def test_what_names_are_drawn_by(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         r"ground.root is 'D:9', which is no concept of the dictionary; give the id of one, e.g. D:0"
     )
     with pytest.raises(LinkerError, match=message):
-        sampling.select_classes(
-            dataclasses.replace(ALL, classes="parts", triplets=1, root="D:9"), table, dictionary, 0
-        )
+        sampling.select_classes(chosen(classes="parts", shots=1, root="D:9"), table, dictionary)
+    with pytest.raises(LinkerError, match=r"ground.shots is 0, all pairs of large classes"):
+        sampling.select_classes(chosen(classes="parts"), table, dictionary)
     message = "the hierarchy has 0 concepts on level 4 with names below"
     with pytest.raises(LinkerError, match=message):
-        sampling.select_classes(
-            dataclasses.replace(ALL, classes="level", triplets=1), table, dictionary, 0
-        )
+        sampling.select_classes(chosen(classes="level"), table, dictionary)
 
 
 @pytest.mark.parametrize("kind", ["level", "parts"])
 def test_large_classes_of_no_hierarchy_and_of_several_roots(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
 ) -> None:
-    options = dataclasses.replace(ALL, classes=kind, triplets=1, level=1)
+    options = chosen(classes=kind, level=1, shots=kind == "parts")
 
     def of(text: str) -> list[str]:
         (tmp_path / "d.tsv").write_text(text)
         dictionary = Dictionary.read(tmp_path / "d.tsv")
         return list(
-            sampling.select_classes(options, dictionary.table(normalize), dictionary, 0)[0].ids
+            sampling.select_classes(options, dictionary.table(normalize), dictionary)[0].ids
         )
 
     message = "the dictionary has no hierarchy, by which this encoder groups names"
@@ -156,14 +145,14 @@ def test_classes_of_one_name_give_none(tmp_path: Path, caplog: pytest.LogCapture
     """D:2 is left with one name; two classes are enough."""
     few, options = (
         DICTIONARY.split("D:4")[0].replace("cardiac disease", ""),
-        dataclasses.replace(ALL, classes="parts", shots=2),
+        chosen(classes="parts", shots=2),
     )
 
     def shots(text: str) -> tuple[list[str], list[int]]:
         (tmp_path / "d.tsv").write_text(text)
         dictionary = Dictionary.read(tmp_path / "d.tsv")
         names, validation = sampling.select_classes(
-            options, dictionary.table(normalize), dictionary, 0
+            options, dictionary.table(normalize), dictionary
         )
         assert validation is not None
         assert names.sizes.tolist() == validation.sizes.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +15,25 @@ from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders import grounded  # noqa: E402
-from linker.encoders.base import EncoderContext  # noqa: E402
+from linker.encoders.base import EncoderContext, Recipe  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
 from linker.encoders.grounded import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import GroundRecipe  # noqa: E402
+from linker.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
+from linker.training import ground  # noqa: E402
+from linker.training.ground import Grounding, train  # noqa: E402
 from linker.training.loop import Step  # noqa: E402
-from linker.training.phases import ground  # noqa: E402
-from linker.training.phases.ground import Grounding, train  # noqa: E402
 
-ALL = GroundRecipe(
-    loss="triplet",
-    prototype_weight=1,
-    held_out=0,
-    pool=0,
-    triplets=0,
-    prototype_names=0,
-    batch_size=4,
-)
+
+def chosen(epochs: int = 6, **recipe: Any) -> LinkerOptions:
+    """All triplets, unless a test says otherwise."""
+    recipe = {"loss": "triplet", "triplets": 0, "batch_size": 4} | recipe
+    return LinkerOptions(ground=GroundOptions(epochs=epochs), recipe=Recipe(**recipe))
+
+
+ALL = chosen()
 LINES = [
     "D1||breast cancer|breast tumor|mammary cancer",
     "D2||heart attack|heart failure",
@@ -64,16 +62,19 @@ def encoder(tmp_path: Path) -> TrainableDan:
 def _whole_prototypes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prototypes are means of all names of a class, by all units, unless a test says otherwise."""
     monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 1)
+    monkeypatch.setattr(ground, "_HELD_OUT", 0)
+    rules = ground._Rules(temperature=0.2)
+    monkeypatch.setattr(ground, "_RULES", dict.fromkeys(("contrast", "triplet", "logistic"), rules))
     monkeypatch.setattr(grounded, "_DROPOUT", 0)
 
 
 def grounding(
     encoder: TrainableDan,
-    options: GroundRecipe = ALL,
+    options: LinkerOptions = ALL,
     names: Classes | None = None,
     **others: object,
 ) -> Grounding:
-    return Grounding(encoder, names or encoder.names, options, 0, encoder.encode, **others)
+    return Grounding(encoder, names or encoder.names, options, encoder.encode, **others)
 
 
 def cosine_distance(a: np.ndarray, b: np.ndarray) -> float:
@@ -127,12 +128,7 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
 
 def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
     """InfoNCE in both directions, worked out pair by pair; positives of the same concept are no negatives."""
-    made = grounding(
-        encoder,
-        dataclasses.replace(
-            ALL, loss="contrast", prototype_weight=0, batch_size=7, temperature=0.2
-        ),
-    )
+    made = grounding(encoder, chosen(loss="contrast", anchors="", batch_size=7))
     label = dict(zip(made.names.texts, made.names.labels, strict=True))
     seen = []
     for batch in made.batches(1):
@@ -170,7 +166,7 @@ def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
     names = Classes(
         ["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2])
     )
-    made = grounding(encoder, dataclasses.replace(ALL, loss="contrast", temperature=0.2), names)
+    made = grounding(encoder, chosen(loss="contrast"), names)
     loss = made._synonym_loss(
         [np.array(anchors), np.array(positives)],
         [torch.eye(2), torch.eye(2)],
@@ -195,18 +191,22 @@ def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) 
 def test_a_share_of_the_synonyms_makes_a_prototype(
     encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()  # half of them
+    monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 0.5)
     made = grounding(encoder)
     chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
     assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
     assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
-    few = grounding(encoder, dataclasses.replace(ALL, prototype_names=1))
+    monkeypatch.setitem(ground._RULES, "triplet", ground._Rules(prototype_names=1))
+    few = grounding(encoder)
     assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
 
 
-def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: TrainableDan) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, negatives=4))
-    rows, cosines = made.nearest(1)(np.array([0, 5]))
+def test_the_nearest_of_other_classes_by_now_are_found(
+    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ground._NEGATIVES, "concepts", 4)
+    made = grounding(encoder)
+    rows, cosines = made.nearest()(np.array([0, 5]))
     vectors, labels = encoder.encode(made.names.texts), made.names.labels
     found = [
         [c if labels[row] != labels[i] else -9 for row, c in enumerate(vectors[i] @ vectors.T)]
@@ -217,25 +217,23 @@ def test_the_nearest_of_other_classes_by_now_are_found_in_the_pool(encoder: Trai
     np.testing.assert_allclose(
         cosines, np.take_along_axis(np.array(found), expected, axis=1), atol=1e-6
     )
-    (rows,), (cosines,) = grounding(encoder, dataclasses.replace(ALL, negatives=500)).nearest(1)(
-        np.array([0])
-    )
+    monkeypatch.setitem(ground._NEGATIVES, "concepts", 500)
+    (rows,), (cosines,) = grounding(encoder).nearest()(np.array([0]))
     others = {*np.flatnonzero(labels != labels[0]).tolist()}
     assert {*rows.tolist()} == others | {0}  # itself fills up
     assert cosines[len(others) :].tolist() == [-1] * (len(rows) - len(others))
-    half = grounding(encoder, dataclasses.replace(ALL, negatives=4, pool=5))
-    assert half.nearest(1)(np.array([0]))[0].shape == (1, 2)  # the same share of the 4
-    pools = {tuple(half.nearest(epoch)(np.array([0]))[0][0]) for epoch in range(8)}
-    assert len(pools) > 1
 
 
-def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> None:
-    made = grounding(encoder, dataclasses.replace(ALL, held_out=5))
+def test_held_out_names_are_judged_and_not_trained_on(
+    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ground, "_HELD_OUT", 5)
+    made = grounding(encoder)
     assert len(made.validation) == 1  # half of the two concepts with three names
     assert not {*made.validation.texts} & {
         name for batch in made.batches(1) for name in batch.names
     }
-    assert made.schedule().best_by == "dev_map"
+    assert made.phase(encoder, made.batches, made.validate, {}).schedule.best_by == "dev_map"
     scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
@@ -250,12 +248,10 @@ def test_held_out_names_are_judged_and_not_trained_on(encoder: TrainableDan) -> 
 def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
     validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
     records: list[dict[str, float]] = []
-    few = dataclasses.replace(ALL, epochs=4, patience=2)
     train(
         encoder,
         encoder.names,
-        few,
-        0,
+        chosen(epochs=4),
         validation,
         lambda event: None if isinstance(event, Step) else records.append(dict(event)),
     )
@@ -265,8 +261,7 @@ def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
 
 def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) -> None:
     """L_cont of Fivez et al. 2021b (eq. 3), L_def of BNE as a cosine distance, and L_ground of 2021b and c (eq. 5), name by name."""
-    weights = {"context_weight": 2, "concept_weight": 3, "between_weight": 4}
-    made = grounding(encoder, dataclasses.replace(ALL, prototype_weight=0, triplets=1, **weights))
+    made = grounding(encoder, chosen(anchors="context concept between", triplets=1))
     names, label = made.names, dict(zip(made.names.texts, made.names.labels, strict=True))
     u = {
         text: vector / np.linalg.norm(vector)
@@ -292,11 +287,8 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
         assert {name: loss.numbers[name][0] for name in expected} == pytest.approx(
             expected, abs=1e-5
         )
-        parts = [1, 2, 3, 4]
         each = [loss.numbers["synonym_loss"][0], *expected.values()]
-        assert loss.value.item() == pytest.approx(
-            sum(w * e for w, e in zip(parts, each, strict=True)), abs=1e-4
-        )
+        assert loss.value.item() == pytest.approx(sum(each), abs=1e-4)
         seen += held
     # each name once, that of a concept without synonyms too
     assert sorted(seen) == sorted(names.texts)
@@ -304,15 +296,7 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
 
 def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
     """Logistic losses of dot products (BNE, section 3.2): each pair beside one with a partner of the same batch."""
-    options = dataclasses.replace(
-        ALL,
-        loss="logistic",
-        temperature=0.5,
-        prototype_weight=0,
-        context_weight=1,
-        concept_weight=1,
-    )
-    made = grounding(encoder, dataclasses.replace(options, batch_size=7))
+    made = grounding(encoder, chosen(loss="logistic", anchors="context concept", batch_size=7))
     names = made.names
     vectors, u = encoder.encode(names.texts), encoder.pretrained(names.texts)
     g = encoder.prototypes(names, False)[names.labels]
@@ -324,9 +308,9 @@ def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
         each = []
         for i in range(len(rows)):
             wrong = (i - shift) % len(rows)
-            value = logistic(2 * float(left[i] @ right[i]))
+            value = logistic(5 * float(left[i] @ right[i]))
             if names.labels[rows[i]] != names.labels[others[wrong]]:
-                value += logistic(-2 * float(left[i] @ right[wrong]))
+                value += logistic(-5 * float(left[i] @ right[wrong]))
             each.append(value)
         return float(np.mean(each))
 
@@ -357,9 +341,10 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
         ["tumor breast", "mammary breast", "fever", "skin heart", "heart fever"],
         np.array([0, 0, 3, 3, 3]),
     )
-    options = dataclasses.replace(ALL, prototype_weight=0, between_weight=1, monitor="loss")
+    options = chosen(anchors="between", classes="parts")
     made = grounding(encoder, options, validation=validation)
-    assert (made.schedule().best_by, made.schedule().minimize) == ("dev_loss", True)
+    schedule = made.phase(encoder, made.batches, made.validate, {}).schedule
+    assert (schedule.best_by, schedule.minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(
         encoder,
@@ -375,17 +360,8 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("labels", "change", "message"),
-    [
-        ([0, 1, 2], {"prototype_weight": 0}, "there are no synonyms to draw together"),
-        ([0, 0, 0], {"prototype_weight": 0}, "there are no synonyms to draw together"),
-        ([0, 0, 1], {"monitor": "loss"}, "ground.shots is 0, and the loss of other names"),
-    ],
-)
-def test_nothing_to_learn_from(
-    encoder: TrainableDan, labels: list[int], change: dict[str, Any], message: str
-) -> None:
+@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
+def test_nothing_to_learn_from(encoder: TrainableDan, labels: list[int]) -> None:
     names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match=message):
-        grounding(encoder, dataclasses.replace(ALL, **change), names)
+    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
+        grounding(encoder, chosen(anchors=""), names)

@@ -11,7 +11,9 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from linker.dictionary import NameTable
+from linker.dictionary.classes import Rows, bags
 from linker.training import losses, sampling
+from linker.training.data import name_of_each
 from linker.training.loop import Batch, Loss, Phase, Schedule
 from linker.training.sampling import Stream, rng
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 # share of the steps with a rising learning rate, which falls linearly afterwards
 _WARMUP = 0.05
+_BATCH = 128  # pairs; the other pairs of a batch are the negatives
 
 
 def prepare(model: ModelInTraining) -> Phase | None:
@@ -28,14 +31,14 @@ def prepare(model: ModelInTraining) -> Phase | None:
     It is skipped where no concept has two names, or no weight can be trained.
     """
     options, seed = model.options.align, model.seed
-    count = len(sampling.synonym_pairs(model.data.table, seed, 1))
+    count = len(synonym_pairs(model.data.table, seed, 1))
     if not (options.epochs and count and [*model.encoder.parameters()]):
         return None
-    steps = -(-count // options.batch_size)
+    steps = -(-count // _BATCH)
     return Phase(
         "align",
         model,
-        model.parameter_groups(options.learning_rate)[:1],
+        model.parameter_groups(model.encoder.align_rate)[:1],
         partial(_batches, model),
         Schedule(options.epochs, steps, warmup=_WARMUP, clip=1.0, seed=seed),
         model.check,
@@ -44,24 +47,56 @@ def prepare(model: ModelInTraining) -> Phase | None:
 
 
 def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
-    options, table = model.options.align, model.data.table
+    encoder, table = model.encoder, model.data.table
     texts = table.texts
-    pairs = sampling.synonym_pairs(table, model.seed, epoch)
+    pairs = synonym_pairs(table, model.seed, epoch)
     random = rng(model.seed, Stream.PAIR_ORDER, epoch)
-    if options.hard_negatives:
+    if encoder.hard_negatives:
         vectors = model.encode([texts[row] for row in pairs[:, 0]])
-        order = sampling.similar_together(vectors, options.batch_size, random)
+        order = sampling.similar_together(vectors, _BATCH, random)
     else:
         order = random.permutation(len(pairs))
     concepts = _concepts_of_names(table)
     batches = []
-    for start in range(0, len(order), options.batch_size):
-        batch = pairs[order[start : start + options.batch_size][model.share]]
+    for start in range(0, len(order), _BATCH):
+        batch = pairs[order[start : start + _BATCH][model.share]]
         left, right = batch.T
         same = (concepts[left] @ concepts[right].T).toarray() > 0
         names = [texts[row] for row in (*left, *right)]
-        batches.append(Batch(names, partial(_loss, same, options.temperature)))
+        batches.append(Batch(names, partial(_loss, same, encoder.align_temperature)))
     return batches
+
+
+def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Rows:
+    """Pair the names of each concept at random, each name with one other.
+
+    Where their number is odd, the last name is paired with the first one again. Of names that
+    have the same words in another order ("cancer breast", a third of MEDIC) one is sampled, since
+    such pairs teach next to nothing. Every epoch has the same number of pairs.
+
+    Args:
+        table: the names and their concepts.
+        seed: of the training.
+        epoch: from 1.
+
+    Returns:
+        Rows of two names of the same concept, (pairs, 2).
+    """
+    names = name_of_each(table)
+    shuffled = rng(seed, Stream.PAIRS, epoch).permutation(len(names))
+    words = bags(table.texts)
+    # names of the same concept with the same words are of one kind; the first of each kind is kept
+    kinds = table.concepts.astype(np.int64) * len(table) + words[names]
+    shuffled = shuffled[np.sort(np.unique(kinds[shuffled], return_index=True)[1])]
+    order = shuffled[np.argsort(table.concepts[shuffled], kind="stable")]
+    names, concepts = names[order], table.concepts[order]
+    first = np.searchsorted(concepts, concepts)  # where the names of the same concept begin
+    nth = np.arange(len(names)) - first
+    lefts = np.flatnonzero(nth % 2 == 0)
+    has_next = np.append(concepts[1:] == concepts[:-1], False)[lefts]
+    rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
+    pairs = np.stack([lefts, rights], axis=1)[lefts != rights]
+    return np.asarray(names[pairs])
 
 
 def _concepts_of_names(table: NameTable) -> csr_matrix:

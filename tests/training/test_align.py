@@ -13,10 +13,11 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Dictionary
-from linker.training import sampling
+from linker.training import align
 from linker.training.loop import Step
 
-from ..small import Letters, a_setup, data_of, fit, mean
+from . import small
+from .small import Letters, a_setup, data_of, fit, mean
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
 
@@ -52,15 +53,19 @@ def slow_alignment(
 
 
 @pytest.mark.parametrize("hard", [True, False])
-def test_the_loss_of_alignment_is_that_of_the_formula(dictionary: Dictionary, hard: bool) -> None:
+def test_the_loss_of_alignment_is_that_of_the_formula(
+    dictionary: Dictionary, hard: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data, encoder = data_of(dictionary, None), Letters(normalize=False)
-    drawn = sampling.synonym_pairs(data.table, 0, 1)
+    drawn = align.synonym_pairs(data.table, 0, 1)
     texts = data.table.texts
     pairs = [(texts[a], texts[b]) for a, b in drawn]
     expected = slow_alignment(encoder, dictionary, pairs, 0.2)
     steps: list[Any] = []
-    aligning = {"batch_size": 100, "temperature": 0.2, "hard_negatives": hard}
-    setup = a_setup(align=1, aligning=aligning, epochs=0)
+    monkeypatch.setattr(Letters, "hard_negatives", hard)
+    monkeypatch.setattr(Letters, "align_temperature", 0.2)
+    monkeypatch.setattr(small, "ALIGN_BATCH", 100)
+    setup = a_setup(align=1, epochs=0)
     _, history = fit(encoder, data, setup.told(steps.append))
     assert steps[0] == Step(1, 1, 1, pytest.approx(expected, rel=1e-5))
     assert [(record["phase"], record["epoch"]) for record in history] == [("align", 1)]
@@ -68,7 +73,7 @@ def test_the_loss_of_alignment_is_that_of_the_formula(dictionary: Dictionary, ha
 
 def test_alignment_leaves_lambda_alone_and_draws_synonyms_together(dictionary: Dictionary) -> None:
     data, encoder = data_of(dictionary, None), Letters()
-    pairs = sampling.synonym_pairs(data.table, 0, 1)
+    pairs = align.synonym_pairs(data.table, 0, 1)
     texts = list(data.table.texts)
 
     def cosines() -> float:

@@ -1,36 +1,35 @@
 """Grounding of a name encoder: names of a class come together, anchored to pretrained vectors.
 
-The losses are those of the DAN (Fivez et al. 2021a, eq. 3-5), the higher-level DAN (2021b,
-eq. 2-6), the few-shot encoder (2021c, eq. 2-4) and BNE (Phan et al. 2019, eq. 3-6); f is the
-encoder, u_n the pretrained vector of a name, u_c the mean of those of its class. `GroundRecipe`
-says which of them count.
+`Recipe` says which classes and which of the losses count; f is the encoder, u_n the pretrained
+vector of a name, u_c the mean of those of its class. Adam trains, as in the papers; validation
+chooses the best epoch: by the mAP of held-out names, or with few shots by the loss on others.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 
 from linker import metrics
 from linker.candidates.index import QUERIES, Floats, VectorIndex, ranks
 from linker.dictionary.classes import Classes, Rows, retrieval
+from linker.encoders.base import Recipe
 from linker.encoders.grounded import GroundedEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.options import GroundRecipe
+from linker.options import LinkerOptions
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run
+from linker.training.plan import Record
 from linker.training.sampling import Stream, rng
-from linker.training.settings import Record
 
 if TYPE_CHECKING:
     from linker.training.encoder import ModelInTraining
@@ -41,32 +40,51 @@ logger = logging.getLogger(__name__)
 _MARGIN = 0.1
 _SHARE_OF_NAMES = 0.5  # of a class, which its prototype is the mean of in a step, as in the papers
 
+_HELD_OUT = 1000  # names to validate on, at most, of as many classes where there are
+# nearest names of other classes, among which a negative is sampled; 1,000 of large classes
+_NEGATIVES = {"concepts": 200, "level": 200, "parts": 1000}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What goes with a loss of synonyms; the defaults are those of the papers."""
+
+    learning_rate: float = 1e-3
+    # share of the steps with a rising learning rate; it falls linearly afterwards; 0: constant
+    warmup: float = 0.0
+    temperature: float = 1.0  # dot products, of contrast cosines, are divided by it
+    prototype_weight: float = 1.0  # of L_proto
+    prototype_names: int = 0  # of a class in a step, at most; 0: no limit
+
+
+_RULES = {
+    # its L_syn is larger
+    "contrast": _Rules(3e-3, 0.05, 0.05, prototype_weight=5.0, prototype_names=4),
+    "triplet": _Rules(),
+    "logistic": _Rules(),
+}
+
 Encode = Callable[[Sequence[str]], Floats]
 """Encodes n names with the weights of the moment: float32 (n, dim)."""
 
 
 def prepare(model: ModelInTraining) -> Phase | None:
     """Sample pairs or triplets of names of a class, with names of other classes as negatives."""
-    options, encoder = model.options.ground, model.encoder
+    options, encoder = model.options, model.encoder
     if not isinstance(encoder, GroundedEncoder):
         return None
-    if not (options.epochs and [*encoder.parameters()]):
+    if not (options.ground.epochs and [*encoder.parameters()]):
         return None
-    names, validation = sampling.select_classes(
-        options, model.data.table, model.data.dictionary, model.seed
-    )
-    grounding = Grounding(encoder, names, options, model.seed, model.encode, validation)
+    names, validation = sampling.select_classes(options, model.data.table, model.data.dictionary)
+    grounding = Grounding(encoder, names, options, model.encode, validation)
     if lone := len(grounding.lone):
         text = (
             "%d of %d classes have one name or no other class beside them: no other name to draw to"
         )
         logger.info(text, lone, grounding.names.count)
-    return Phase(
-        "ground",
+    return grounding.phase(
         model,
-        _trained(encoder, options),
         partial(grounding.batches, share=model.share),
-        grounding.schedule(),
         lambda epoch: {**model.check(epoch), **grounding.validate(epoch)},
         model.names_fingerprint("align", "ground"),
     )
@@ -75,8 +93,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
 def train(
     encoder: GroundedEncoder,
     names: Classes,
-    options: GroundRecipe,
-    seed: int = 0,
+    options: LinkerOptions,
     validation: Classes | None = None,
     on_event: Callable[[Step | Record], None] = lambda event: None,
 ) -> None:
@@ -85,25 +102,17 @@ def train(
     Args:
         encoder: is trained in place.
         names: what is trained on.
-        options: of the phase.
-        seed: of all samples.
+        options: of the phase, and the seed.
         validation: names that choose the epoch that is kept, and end the training; some of `names`
             are held out for this where None.
         on_event: is called with each step, and with the record of each epoch.
     """
-    grounding = Grounding(encoder, names, options, seed, encoder.encode, validation)
+    grounding = Grounding(encoder, names, options, encoder.encode, validation)
     accelerator = Accelerator(cpu=encoder.device.type == "cpu")
-    groups = _trained(encoder, options)
-    schedule, validate = grounding.schedule(), grounding.validate
-    phase = Phase("ground", encoder, groups, grounding.batches, schedule, validate, {})
-    for event in run(phase, accelerator):
+    for event in run(
+        grounding.phase(encoder, grounding.batches, grounding.validate, {}), accelerator
+    ):
         on_event(event)
-
-
-def _trained(encoder: GroundedEncoder, options: GroundRecipe) -> list[dict[str, Any]]:
-    """The parameters to train, as the groups of an optimizer."""
-    rate = options.learning_rate
-    return [{"params": [*encoder.parameters()], "lr": rate, "weight_decay": 0.0}]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +139,7 @@ class Grounding:
     Args:
         encoder: gives the pretrained vectors that names and prototypes are anchored to.
         names: all there are; those that are held out are not trained on.
-        options: of the phase.
-        seed: of all samples.
+        options: of the phase, and the seed of all samples.
         encode: encodes names with the weights of the moment.
         validation: names to validate with, instead of held-out ones; labels are those of `names`.
 
@@ -143,71 +151,78 @@ class Grounding:
         self,
         encoder: GroundedEncoder,
         names: Classes,
-        options: GroundRecipe,
-        seed: int,
+        options: LinkerOptions,
         encode: Encode,
         validation: Classes | None = None,
     ) -> None:
-        self.options, self.seed, self._encode = options, seed, encode
-        self.names, self.validation = self._split(names, validation)
+        self.recipe: Recipe = options.recipe
+        self.rules, self.epochs = _RULES[self.recipe.loss], options.ground.epochs
+        self.seed, self._encode, self._encoder = options.training.seed, encode, encoder
+        if validation is None:
+            out = sampling.held_out(names, _HELD_OUT, self.seed)
+            validation = names[np.flatnonzero(out)]
+            names = names[np.flatnonzero(~out)] if out.any() else names
+        self.names, self.validation = names, validation
         count = self._pairs_of_an_epoch()
         sizes = self.names.sizes
         self.lone = np.flatnonzero(sizes == 1 if count else sizes > 0)  # classes without pairs
-        self._anchors = bool(
-            options.context_weight or options.concept_weight or options.between_weight
-        )
-        if not (count or options.prototype_weight or self._anchors):
+        anchors = self.recipe.anchors.split()
+        self._prototypes = "prototype" in anchors
+        self._anchors = [anchor for anchor in anchors if anchor != "prototype"]  # of names
+        if not (count or anchors):
             raise LinkerError(
                 "there are no synonyms to draw together (all concepts have one name, or there is "
                 "one); set ground.epochs=0"
             )
-        self.steps = -(-(count or len(self.lone)) // options.batch_size)
+        self.steps = -(-(count or len(self.lone)) // self.recipe.batch_size)
         self._targets = encoder.prototypes(self.names, True)  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._anchors else self._targets
-        needs_starts = options.context_weight or options.between_weight
+        needs_starts = {"context", "between"} & {*self._anchors}
         self._starts = encoder.pretrained(self.names.texts) if needs_starts else None  # u_n
         self._validating: Grounding | None = None
-        if options.monitor == "loss" and len(self.validation):
+        if self.recipe.classes == "parts" and len(self.validation):
             names = self.validation.relabelled(np.arange(len(self.validation)))
-            by_map = dataclasses.replace(options, monitor="map")
-            self._validating = Grounding(
-                encoder, names, by_map, seed, encode, names[np.empty(0, np.int64)]
-            )
-
-    def _split(self, names: Classes, validation: Classes | None) -> tuple[Classes, Classes]:
-        """Hold names out, unless others validate."""
-        if validation is not None:
-            return names, validation
-        if self.options.monitor == "loss":
-            raise LinkerError(
-                "ground.shots is 0, and the loss of other names chooses the epoch; set it"
-            )
-        out = sampling.held_out(names, self.options.held_out, self.seed)
-        kept = names[np.flatnonzero(~out)] if out.any() else names
-        return kept, names[np.flatnonzero(out)]
+            none = names[np.empty(0, np.int64)]
+            self._validating = Grounding(encoder, names, options, encode, none)
 
     def _pairs_of_an_epoch(self) -> int:
         """How many pairs or triplets an epoch has; 0 where one class leaves no negatives."""
         if self.names.count < 2:
             return 0
         others = self.names.sizes[self.names.labels] - 1
-        if self.options.triplets:
-            return int(np.where(others > 0, self.options.triplets, 0).sum())
+        if self.recipe.triplets:
+            return int(np.where(others > 0, self.recipe.triplets, 0).sum())
         return int(others.sum())
 
-    def schedule(self) -> Schedule:
-        """Schedule the phase: Adam as in the papers; validation chooses the best epoch."""
-        options, validates = self.options, len(self.validation) > 0
-        return Schedule(
-            options.epochs,
-            self.steps,
-            "adam",
-            options.warmup,
-            options.clip,
-            best_by=f"dev_{options.monitor}" if validates else None,
-            minimize=options.monitor == "loss",
-            patience=options.patience if validates else 0,
-            seed=self.seed,
+    def phase(
+        self,
+        module: nn.Module,
+        batches: Callable[[int], Sequence[Batch]],
+        validate: Callable[[int], Mapping[str, float]],
+        fingerprint: Mapping[str, object],
+    ) -> Phase:
+        """The phase that trains the encoder, which is a part of a module."""
+        rules, validates = self.rules, len(self.validation) > 0
+        monitor = "loss" if self.recipe.classes == "parts" else "map"
+        weights = [*self._encoder.parameters()]
+        return Phase(
+            "ground",
+            module,
+            [{"params": weights, "lr": rules.learning_rate, "weight_decay": 0.0}],
+            batches,
+            Schedule(
+                self.epochs,
+                self.steps,
+                "adam",
+                rules.warmup,
+                self.recipe.clip,
+                best_by=f"dev_{monitor}" if validates else None,
+                minimize=monitor == "loss",
+                patience=self.recipe.patience if validates else 0,
+                seed=self.seed,
+            ),
+            validate,
+            fingerprint,
         )
 
     def batches(self, epoch: int, share: slice = slice(None)) -> list[Batch]:
@@ -217,7 +232,7 @@ class Grounding:
             epoch: from 1.
             share: of each batch, what this process trains on.
         """
-        size, pairs = self.options.batch_size, self._synonyms(epoch)
+        size, pairs = self.recipe.batch_size, self._synonyms(epoch)
         random = rng(self.seed, Stream.PROTOTYPES, epoch)
         lone = random.permutation(self.lone)
         return [
@@ -231,35 +246,27 @@ class Grounding:
 
     def _synonyms(self, epoch: int) -> list[Rows]:
         """Sample anchors, positives and, of triplets, negatives, in the order of training."""
-        options = self.options
-        if options.loss == "triplet":
+        recipe = self.recipe
+        if recipe.loss == "triplet":
             random = rng(self.seed, Stream.TRIPLETS, epoch)
-            nearest = self.nearest(epoch)
-            return [*sampling.triplets(self.names, options.triplets, nearest, random)]
+            return [*sampling.triplets(self.names, recipe.triplets, self.nearest(), random)]
         random = rng(self.seed, Stream.GROUND_PAIRS, epoch)
-        pairs = sampling.positives(self.names, options.triplets, random)
-        if options.loss == "logistic":
+        pairs = sampling.positives(self.names, recipe.triplets, random)
+        if recipe.loss == "logistic":
             order = random.permutation(len(pairs[0]))
         else:
             anchors, place = np.unique(pairs[0], return_inverse=True)
             vectors = unit(self._encode([self.names.texts[row] for row in anchors]))
-            order = sampling.similar_together(vectors[place], options.batch_size, random)
+            order = sampling.similar_together(vectors[place], recipe.batch_size, random)
         return [rows[order] for rows in pairs]
 
-    def nearest(self, epoch: int) -> sampling.Nearest:
+    def nearest(self) -> sampling.Nearest:
         """Return a function that finds the nearest names of other classes, with their cosines.
 
-        They come from the epoch's pool, a share of all names; the nearest are taken in the same
-        share, so that they are a sample of the nearest of all. A name itself fills up a list where
-        there are too few.
+        A name itself fills up a list where there are too few.
         """
-        options, total = self.options, len(self.names)
         vectors = unit(self._encode(self.names.texts))
-        size = min(options.pool or total, total)
-        random = rng(self.seed, Stream.NEGATIVES, epoch)
-        pool = np.sort(random.choice(total, size, replace=False))
-        count = min(max(1, round(options.negatives * size / total)), size)
-
+        count = min(_NEGATIVES[self.recipe.classes], len(self.names))
         index = VectorIndex(vectors)
 
         def near(rows: Rows) -> tuple[Rows, Floats]:
@@ -267,28 +274,29 @@ class Grounding:
             cosines = np.full((len(rows), count), -1, np.float32)
             for i in range(0, len(rows), QUERIES):
                 part = rows[i : i + QUERIES]
-                hits = index.search_batch(vectors[part], count, pool, partial(leave_out, part))
+                hits = index.search_batch(vectors[part], count, adjust=partial(leave_out, part))
                 query, nth = hits.queries, np.arange(len(hits.rows)) - hits.indptr[hits.queries]
                 nearest[i + query, nth], cosines[i + query, nth] = hits.rows, hits.scores
             return nearest, cosines
 
         def leave_out(rows: Rows, block: slice, scores: Floats) -> None:
-            others = np.broadcast_to(pool[block], (len(rows), len(scores)))
+            others = np.arange(block.start, block.stop)
+            others = np.broadcast_to(others, (len(rows), len(scores)))
             scores[self.names.alike(rows, others).T] = -np.inf
 
         return near
 
     def _batch(self, synonyms: Sequence[Rows], lone: Rows, random: np.random.Generator) -> Batch:
-        options, names = self.options, self.names
+        names = self.names
         labels = np.concatenate([names.labels[synonyms[0]], lone])
         concepts, owner = np.unique(labels, return_inverse=True)
         members = member_of = anchored = shifts = owner[:0]
-        if options.prototype_weight:
+        if self._prototypes:
             members, member_of = self._prototype_names(concepts, random)
         if self._anchors:
             of_lone = [random.choice(rows) for rows in names.of(lone)]
             anchored = np.concatenate([synonyms[0], of_lone]).astype(np.int64)
-        if options.loss == "logistic":
+        if self.recipe.loss == "logistic":
             sizes = [len(synonyms[0]), *[len(anchored)] * 3]
             shifts = random.integers(1, [max(2, size) for size in sizes])
         sample = _Sample(synonyms, concepts, owner, members, member_of, anchored, shifts)
@@ -301,34 +309,34 @@ class Grounding:
         for rows in self.names.of(concepts):
             shuffled = random.permutation(rows)
             kept = max(1, round(len(rows) * _SHARE_OF_NAMES))
-            samples.append(shuffled[: min(kept, self.options.prototype_names or kept)])
+            samples.append(shuffled[: min(kept, self.rules.prototype_names or kept)])
         sizes = np.array([len(sample) for sample in samples[1:]], np.int64)
         return np.concatenate(samples), np.repeat(np.arange(len(concepts)), sizes)
 
     def _loss(self, sample: _Sample, vectors: Tensor) -> Loss:
-        options, device = self.options, vectors.device
+        device = vectors.device
         sizes = [len(rows) for rows in sample.rows]
         *synonyms, members, anchored = torch.split(vectors, sizes)
         terms: dict[str, tuple[float, Tensor, int]] = {}  # weight, mean, of how many
         if count := len(sample.synonyms[0]):
             mean = self._synonym_loss(sample.synonyms, synonyms, sample.shifts[:1])
             terms["synonym_loss"] = 1.0, mean, count
-        if options.prototype_weight and len(sample.owner):
+        if self._prototypes and len(sample.owner):
             targets = torch.from_numpy(self._targets[sample.concepts]).to(device)
             member_of = torch.from_numpy(sample.member_of).to(device)
             each = losses.prototype(members, member_of, targets)
             # of each triplet's concept, as 2021a, eq. 5 sums both losses, and of those alone
             mean = each[torch.from_numpy(sample.owner).to(device)].mean()
-            terms["prototype_loss"] = options.prototype_weight, mean, len(sample.owner)
+            terms["prototype_loss"] = self.rules.prototype_weight, mean, len(sample.owner)
         if count := len(sample.anchored):
-            for i, (name, weight, fixed) in enumerate(self._anchors_of(sample.anchored), 1):
-                targets = torch.from_numpy(fixed).to(device)
-                if options.loss == "logistic":
+            for i, anchor in enumerate(self._anchors, 1):
+                targets = torch.from_numpy(self._fixed(anchor, sample.anchored)).to(device)
+                if self.recipe.loss == "logistic":
                     rows, shift = sample.anchored, int(sample.shifts[i])
                     mean = self._pair_loss(anchored, targets, rows, rows, shift)
                 else:
                     mean = losses.cosine_distance(anchored, targets).mean()
-                terms[name] = weight, mean, count
+                terms[f"{anchor}_loss"] = 1.0, mean, count
         value = sum((weight * mean for weight, mean, _ in terms.values()), vectors.sum() * 0)
         numbers = {
             name: (float(mean.detach()), float(count)) for name, (_, mean, count) in terms.items()
@@ -337,28 +345,25 @@ class Grounding:
 
     def _synonym_loss(self, rows: Sequence[Rows], vectors: Sequence[Tensor], shift: Rows) -> Tensor:
         """L_syn: triplets, InfoNCE, or pairs told from pairs with names of other classes."""
-        options, names = self.options, self.names
-        if options.loss == "triplet":
+        loss, names = self.recipe.loss, self.names
+        if loss == "triplet":
             return losses.triplet(vectors[0], vectors[1], vectors[2], _MARGIN).mean()
         anchor, positive = rows
-        if options.loss == "logistic":
+        if loss == "logistic":
             return self._pair_loss(vectors[0], vectors[1], anchor, positive, int(shift[0]))
         same = names.alike(anchor, np.broadcast_to(positive, (len(anchor), len(anchor))))
         for a, b in ((anchor, anchor), (positive, positive)):  # a text twice in a batch is one
             same |= names.spelling[a, None] == names.spelling[b]
         mask = torch.from_numpy(same).to(vectors[0].device)
-        return losses.info_nce(vectors[0], vectors[1], mask, options.temperature)
+        return losses.info_nce(vectors[0], vectors[1], mask, self.rules.temperature)
 
-    def _anchors_of(self, rows: Rows) -> list[tuple[str, float, Floats]]:
-        """The losses that anchor names: name, weight, and a vector for each row (n, dim)."""
-        options, means = self.options, self._means[self.names.labels[rows]]
-        starts = means if self._starts is None else self._starts[rows]  # not used where None
-        terms = (
-            ("context_loss", options.context_weight, starts),
-            ("concept_loss", options.concept_weight, means),
-            ("between_loss", options.between_weight, unit(unit(means) + unit(starts))),
-        )
-        return [term for term in terms if term[1]]
+    def _fixed(self, anchor: str, rows: Rows) -> Floats:
+        """The vector that an anchor holds each name to, (n, dim)."""
+        means = self._means[self.names.labels[rows]]
+        if anchor == "concept" or self._starts is None:
+            return means
+        starts = self._starts[rows]
+        return starts if anchor == "context" else unit(unit(means) + unit(starts))
 
     def _pair_loss(
         self, left: Tensor, right: Tensor, left_rows: Rows, right_rows: Rows, shift: int
@@ -367,7 +372,7 @@ class Grounding:
         wrong = np.roll(right_rows, shift)
         is_wrong = ~self.names.alike(left_rows, wrong[:, None])[:, 0]
         dots = [
-            (left * others).sum(-1) / self.options.temperature
+            (left * others).sum(-1) / self.rules.temperature
             for others in (right, torch.roll(right, shift, 0))
         ]
         return losses.logistic(dots[0], dots[1], torch.from_numpy(is_wrong).to(left.device)).mean()

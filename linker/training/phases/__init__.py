@@ -1,1 +1,0 @@
-"""The phases of a training, one file each: `prepare(model)` gives a `Phase`, or None to skip it."""
