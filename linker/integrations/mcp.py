@@ -71,16 +71,11 @@ class FoundPart(LinkedPart):
     end: int
 
 
-class NamedConcept(BaseModel):
-    """A concept by its id and name."""
+class SearchResult(BaseModel):
+    """A concept that a search found, and by which of its names."""
 
     id: str
     name: str
-
-
-class SearchResult(NamedConcept):
-    """A concept that a search found, and by which of its names."""
-
     matched_name: str
 
 
@@ -160,15 +155,6 @@ class Tools:
             raise ToolError(_unknown(id))
         return concept
 
-    def get_ancestors(self, id: Id) -> list[NamedConcept]:
-        """List the concepts above a concept, the most specific first."""
-        dictionary, hierarchy = self.linker.dictionary, self.linker.dictionary.hierarchy
-        if dictionary.identify(id) is None:
-            raise ToolError(_unknown(id))
-        above = {int(row) for rows in hierarchy.ancestors(dictionary.rows(id)) for row in rows}
-        ordered = sorted(above, key=lambda row: (-int(hierarchy.depth[row]), row))
-        return [NamedConcept(**lookup.reference(dictionary, row)) for row in ordered]
-
     def search_concepts(
         self,
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
@@ -225,7 +211,6 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         tools.link_mentions,
         tools.annotate_text,
         tools.get_concept,
-        tools.get_ancestors,
         tools.search_concepts,
         tools.check_labels,
     ):

@@ -54,8 +54,6 @@ class LinkerComponent:
       type; None where the entity was not to be linked. `ent._.NAME_json` is the same as a text.
     - `ent._.NAME_assertion`: what the text says of the entity: "present", "absent" where it denies
       it, "possible", "historical", "family", or "mixed"; None where it was not to be linked.
-    - `doc._.NAME_definitions`: the definition of each concept in a `kb_id_`; empty where the
-      dictionary has none.
     - `doc.spans[NAME]`: all spans that were linked. Those that were found may overlap; the longest
       of them are entities.
     """
@@ -91,7 +89,6 @@ class LinkerComponent:
         Span.set_extension(self.name, getter=partial(_prediction, self.name), force=True)
         said = partial(_assertion, self.name)
         Span.set_extension(f"{self.name}_assertion", getter=said, force=True)
-        Doc.set_extension(f"{self.name}_definitions", default={}, force=True)
 
     def __getstate__(self) -> dict[str, Any]:  # a spawned process reads the model folder
         return {key: value for key, value in vars(self).items() if key != "linker"}
@@ -197,7 +194,6 @@ class LinkerComponent:
         new = (s for s in spans[len(entities) :] if not any(t.ent_iob_ in ("B", "I") for t in s))
         doc.set_ents(filter_spans(new), default="unmodified")
         doc.spans[self.name] = sorted(spans)
-        doc._.set(f"{self.name}_definitions", self._definitions(p for _, p in placed))
 
     def _span(self, doc: Doc, place: Span, prediction: Prediction) -> Span:
         ids = joined_ids(prediction)
@@ -206,13 +202,6 @@ class LinkerComponent:
         record = json.dumps(prediction.to_dict(), ensure_ascii=False)
         span._.set(f"{self.name}_json", record)
         return span
-
-    def _definitions(self, predictions: Iterable[Prediction]) -> dict[str, str]:
-        dictionary = self.linker.dictionary
-        best = (part.best for prediction in predictions for part in prediction.parts)
-        rows = (dictionary.rows(candidate.concept_id) for candidate in best if candidate)
-        definitions = dictionary.columns.definitions
-        return {dictionary.ids[row]: definitions[row] for found in rows for row in found}
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the model folder, so that the pipeline needs no other one where it is loaded."""

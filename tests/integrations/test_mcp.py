@@ -58,10 +58,10 @@ def test_what_an_assistant_is_told_of_the_tools(linker: Linker) -> None:
     instructions, tools = anyio.run(listed)
     assert "sample_medic.tsv; 346 concepts" in " ".join(instructions.split())
     assert [*tools] == [
-        *("link_mentions", "annotate_text", "get_concept", "get_ancestors"),
+        *("link_mentions", "annotate_text", "get_concept"),
         *("search_concepts", "check_labels"),
     ]
-    assert tools["get_ancestors"] == "List the concepts above a concept, the most specific first."
+    assert tools["get_concept"].startswith("Look up a concept:")
 
 
 def test_mentions_are_linked_to_ids_of_the_dictionary(linker: Linker) -> None:
@@ -106,15 +106,12 @@ def test_a_text_is_annotated_with_its_short_forms(linker: Linker) -> None:
 
 
 def test_concepts_are_looked_up(linker: Linker) -> None:
-    concept, above, hits = asked(
+    concept, hits = asked(
         server(linker),
         ("get_concept", {"id": "D001260"}),
-        ("get_ancestors", {"id": "MESH:D001943"}),
         ("search_concepts", {"query": "louis", "limit": 1}),
     )
     assert (concept["id"], concept["name"]) == ("MESH:D001260", "Ataxia Telangiectasia")
-    parents = linker.dictionary.concept(linker.dictionary.rows("MESH:D001943")[0]).parents
-    assert above["result"][0]["id"] in parents
     assert [hit["id"] for hit in hits["result"]] == ["MESH:D001260"]
 
 
@@ -140,15 +137,13 @@ def test_refusals_say_what_to_do(linker: Linker) -> None:
     answers = asked(
         server(linker),
         ("get_concept", {"id": "MESH:D999999"}),
-        ("get_ancestors", {"id": "nothing"}),
         ("link_mentions", {"mentions": []}),
         ("link_mentions", {"mentions": ["x"], "threshold": 2}),
         ("annotate_text", {}),
     )
     assert "no id 'MESH:D999999'; find the concept with search_concepts" in answers[0]
-    assert "no id 'nothing'" in answers[1]
     for answer, problem in zip(
-        answers[2:], ("at least 1 item", "less than", "required"), strict=True
+        answers[1:], ("at least 1 item", "less than", "required"), strict=True
     ):
         assert problem in answer
 
