@@ -187,7 +187,7 @@ class TrainingRecipe(TrainingOptions):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
-    """All choices of a linker; `--set group.field=value` and `--config` use these names.
+    """All choices of a linker; `--set group.field=value` and TOML files use these names.
 
     Of a recipe they reach the options that it stands on, not its constants.
     """

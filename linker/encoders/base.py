@@ -33,7 +33,7 @@ Device = Literal["auto", "cpu", "cuda"]
 class Preset:
     """Settings of an encoder under a name."""
 
-    description: str  # one line, for `linker encoders`
+    description: str  # one line, for `linker model encoders`
     # options and constants of recipes; the group `encoder` holds the options of the encoder itself
     changes: Changes
 

@@ -1,6 +1,6 @@
 """GET, POST and DELETE /training, POST /training/take: the model learns what people decided.
 
-A training runs in a process of its own, `linker decisions learn`, which writes MODEL.next. A person
+A training runs in a process of its own, `linker review learn`, which writes MODEL.next. A person
 takes that model: it gets the place of MODEL, and the model that has learnt no decision is kept as
 MODEL.before, from which every later training starts. What the page shows is kept in
 MODEL.learning.json, so that it is there after a restart.
@@ -147,7 +147,7 @@ class Training:
                 base, known, checksum = await asyncio.to_thread(self._base)
             except LinkerError as error:
                 raise Failure(409, str(error)) from None
-            command = [sys.executable, "-m", "linker.cli", "decisions", "learn", "--json"]
+            command = [sys.executable, "-m", "linker.cli", "review", "learn", "--format", "json"]
             command += ["--decisions", str(self._workbench.store.path), "--model", str(base)]
             command += ["--known", str(known), "-o", str(self._next)]
             silent = asyncio.subprocess.DEVNULL

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from linker.encoders.words import WordVectors
 
 
+_UNTRAINED = (
+    "{}: only an encoder with weights is trained, not {}; "
+    "choose --encoder transformer, dan or static-tuned, or do without"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingRequest:
     """What a user asks of a training. None, False and empty mean that nothing was said."""
@@ -28,14 +34,12 @@ class TrainingRequest:
     model_name: str | None = None  # of the transformer to start from
     preset: str = "default"
     options: Callable[[str], LinkerOptions] | None = None  # of an encoder; None: of the preset
-    flags: Sequence[str] = ()  # options of a dense training, as typed: "--epochs 3"
-    changes: Sequence[str] = ()  # other options, as typed behind --set: "dan.hidden=100"
+    changes: Sequence[str] = ()  # options, as typed behind --set: "dan.hidden=100"
     has_mentions: bool = False
     has_dev: bool = False
     refit: bool = False
     resume: bool = False
     has_words: bool = False  # whether word vectors are given
-    has_texts: bool = False  # whether texts to train them on are given
     extend: bool = True
     corrections: Mapping[str, str] = field(default_factory=dict)
 
@@ -153,7 +157,7 @@ def _choose(request: TrainingRequest) -> tuple[str, str]:
             )
         return encoder, ""
     if request.preset == "default":
-        if request.has_words or request.has_texts:
+        if request.has_words:
             return "dan", "it is made of word vectors"
         return registry.BEST, "needs no download and no torch"
     try:
@@ -170,46 +174,41 @@ def _group(change: str) -> str:
 
 def _check_words(request: TrainingRequest, plan: TrainingPlan) -> None:
     """Refuse word vectors where nothing is made of them, and options of training given ones."""
-    if request.has_words and request.has_texts:
-        raise UsageError(
-            "--text trains word vectors, and --words names trained ones; leave one of them out"
-        )
     changed = [change for change in request.changes if _group(change) == "words"]
     if request.has_words and changed:
         raise UsageError(
             f"--set {changed[0]} is for the training of word vectors, "
             "and --words names trained ones; leave one of them out"
         )
-    if (request.has_words or request.has_texts) and not plan.needs_words:
-        flag = "--words" if request.has_words else "--text"
+    if request.has_words and not plan.needs_words:
         what = plan.encoder
         if hasattr(plan.options.encoder, "base"):
             what += " on another encoder, which brings its own"
         raise UsageError(
-            f"{flag} is for encoders that are made of words (dan and its kind), not {what}; "
+            f"--words is for encoders that are made of words (dan and its kind), not {what}; "
             "leave it out"
         )
 
 
 def _check_changes(request: TrainingRequest, plan: TrainingPlan) -> None:
-    """Refuse options that nothing would read. A file of --config may serve several encoders."""
+    """Refuse options that nothing would read. A TOML file may serve several encoders."""
     for change in request.changes:
         group = _group(change)
+        if change.partition("=")[0].strip() == "training.seed":  # of the ranker, too
+            continue
         if not reads(group, plan.encoder, plan.options):
             raise UsageError(
-                f"--set {change}: the encoder {plan.encoder} makes nothing of the options {group}; "
+                f"{change}: the encoder {plan.encoder} makes nothing of the options {group}; "
                 "leave it out"
             )
+        if group == "training" and not plan.is_trained:
+            raise UsageError(_UNTRAINED.format(change, plan.encoder))
 
 
 def _check_untrained(request: TrainingRequest, plan: TrainingPlan) -> None:
     """Refuse what only an encoder with weights has, and find out whether this one can be made."""
-    flags = [flag for flag in request.flags if not flag.startswith("--seed ")]
-    if given := [*flags, *["--resume"] * request.resume]:
-        raise UsageError(
-            f"{', '.join(given)}: only an encoder with weights is trained, not {plan.encoder}; "
-            "choose --encoder transformer, dan or static-tuned, or do without"
-        )
+    if request.resume:
+        raise UsageError(_UNTRAINED.format("--resume", plan.encoder))
     if not plan.is_sparse:
         plan.encoder_class.check(plan.options.encoder)
 

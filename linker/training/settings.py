@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from linker.errors import LinkerError, shown
-from linker.files import replacing
 from linker.types import Activity
 
 logger = logging.getLogger(__name__)
@@ -26,10 +25,6 @@ PHASES = ("align", "ground", "rank", "refit")
 
 `refit` is the list-wise phase on the development mentions too.
 """
-
-WORDS = "words"
-"""The folder, beside those of the phases, of the word vectors that a training has made."""
-_FOLDERS = {WORDS, *PHASES}
 
 
 def _ignore(_: object) -> None: ...
@@ -93,14 +88,13 @@ def check_folder(folder: Path, resume: bool) -> str:
             f"{folder}: is a file, and checkpoints are written there; "
             "move it, or name another folder with -o"
         )
-    replacing.clean(folder, WORDS)  # what a killed run left
     names = {path.name for path in folder.glob("*")}
-    if foreign := names - _FOLDERS:
+    if foreign := names - {*PHASES}:
         raise LinkerError(
             f"{folder}: holds {min(foreign)}, which linker did not write there; "
             "move it, or name another folder with -o"
         )
-    if names - {WORDS} and not resume:
+    if names and not resume:
         raise LinkerError(
             f"{folder}: holds an interrupted training; go on with --resume, "
             "or remove the folder to train from the start"
@@ -114,7 +108,7 @@ def check_folder(folder: Path, resume: bool) -> str:
 
 def remove_folder(folder: Path) -> None:
     """Remove the checkpoints of a finished training; what else is in the folder stays."""
-    for name in _FOLDERS:
+    for name in PHASES:
         shutil.rmtree(folder / name, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
