@@ -54,8 +54,8 @@ def train(options: SimpleNamespace) -> None:
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     plan = _plan(options)
     checkpoints = Path(f"{Path(output).absolute()}.training")
-    if plan.is_trained:
-        _check_trained(checkpoints, options.resume)
+    if plan.is_trained and (message := check_folder(checkpoints, options.resume)):
+        common.say(message)
     dictionary = reading.read_and_say(options.dicts, options)
     if plan.device or plan.reason:
         reason = f" ({plan.reason})" if plan.reason else ""
@@ -104,12 +104,6 @@ def _plan(options: SimpleNamespace) -> TrainingPlan:
         corrections=read_spelling(path, options.on_error) if path else {},
     )
     return plan.make(request)
-
-
-def _check_trained(checkpoints: Path, resume: bool) -> None:
-    """Refuse a training whose plot could not be drawn, or whose checkpoints have no place."""
-    if message := check_folder(checkpoints, resume):
-        common.say(message)
 
 
 def _report(linker: Linker, dev: list[Document | Mention]) -> None:

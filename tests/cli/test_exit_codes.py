@@ -56,13 +56,13 @@ def test_help_shows_the_commands(run: Run) -> None:
 def test_verbose_says_what_linker_does_and_not_what_others_do(
     run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = pipeline.train
+    train = pipeline.run
 
     def chatty(*args: object, **others: object) -> Linker:
         logging.getLogger("other").info("a library speaks")
         return train(*args, **others)
 
-    monkeypatch.setattr(Linker, "train", chatty)
+    monkeypatch.setattr(pipeline, "run", chatty)
     common = ("train", "--dict", sample, "-o", tmp_path / "new")
     said = run(*common, "-v").err
     assert ("0 annotated mentions" in said, "a library speaks" in said) == (True, False)

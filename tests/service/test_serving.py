@@ -119,7 +119,7 @@ def test_a_signal_swaps_the_model_under_requests(serve: Any, model: Path, tmp_pa
 
 
 def test_slow_clients_are_sent_away(serve: Any, model: Path) -> None:
-    process = serve(model, "--read-seconds", "0.5")
+    process = serve(model, "--set", "limits.read_seconds=0.5")
     head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     whole = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     cases = {  # what is sent, and how the answer begins
@@ -155,7 +155,7 @@ def sockets(pid: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc to look at")
 def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None:
-    process = serve(model, "--seconds", "8")
+    process = serve(model, "--set", "limits.seconds=8")
     before = sockets(process.process.pid)
     body = json.dumps({"mentions": ["breast cancer"] * 900, "k": 100, "threshold": 0}).encode()
     with socket.socket() as connection:
