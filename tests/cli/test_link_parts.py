@@ -1,4 +1,4 @@
-"""linker link with --workers, and of many files; linker encode."""
+"""linker link with --workers, and of many files."""
 
 from __future__ import annotations
 
