@@ -88,7 +88,7 @@ class TrainingOptions(OptionGroup):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LinkerOptions:
-    """All choices of a linker; `--set group.field=value` and `--config` use these names.
+    """All choices of a linker; `--set group.field=value` and TOML files use these names.
 
     The recipe is a preset's alone.
     """

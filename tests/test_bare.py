@@ -24,33 +24,32 @@ ROOT = Path(__file__).resolve().parent.parent
 
 RUN = """
 get
-encoders
+model encoders
 train --dict dictionaries/sample_medic.tsv --mentions dictionaries/sample_mentions.tsv
 link dictionaries/sample_mentions.txt -k 3 -o linked.tsv
 annotate dictionaries/sample_documents.pubtator.txt
 explain "hepatitis B/C"
-encode dictionaries/sample_mentions.txt -o vectors.npy
-verify
+model encode dictionaries/sample_mentions.txt -o vectors.npy
+model verify
+model info
 index --dict dictionaries/sample_medic.tsv -o renewed
 evaluate dictionaries/sample_mentions.tsv -o evaluation
-compare evaluation evaluation
-check pairs.tsv
+evaluate dictionaries/sample_mentions.tsv --against evaluation
+review check pairs.tsv
 dictionary stats dictionaries/sample_medic.tsv
 dictionary convert dictionaries/sample_medic.tsv -o table.tsv
 dictionary diff dictionaries/sample_medic.tsv table.tsv
 dictionary lend dictionaries/sample_medic.tsv table.tsv
 dictionary search linker-model "hepatic inj"
-decide dictionaries/sample_mentions.tsv --reviewer Ada --decisions decisions.sqlite
-decisions list --decisions decisions.sqlite
-decisions check --decisions decisions.sqlite --dict linker-model
-decisions export --decisions decisions.sqlite -o decisions.tsv
-decisions import decisions.tsv --decisions others.sqlite
-decisions learn --decisions decisions.sqlite
-decisions withdraw --decisions decisions.sqlite --id 1
+review import dictionaries/sample_mentions.tsv --reviewer Ada --decisions decisions.sqlite
+review list --decisions decisions.sqlite
+review export --decisions decisions.sqlite -o decisions.tsv
+review learn --decisions decisions.sqlite
+review withdraw 1 --decisions decisions.sqlite
 words convert vectors.txt -o words
-project import dictionaries/sample_mentions.txt --name sample
-project list
-project export sample
+review import dictionaries/sample_mentions.txt --project sample
+review projects
+review export --project sample
 """
 """Commands that need no extra, one after another in a folder that holds `dictionaries/`."""
 

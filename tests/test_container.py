@@ -33,7 +33,7 @@ def test_the_base_is_a_release() -> None:
 def test_the_variables_of_the_image_are_options_of_serve() -> None:
     serve = cli.get_command(click.Context(cli), "serve")
     assert serve
-    known = {option.envvar for option in serve.params if isinstance(option, click.Option)}
+    known = {f"LINKER_SERVE_{option.name}".upper() for option in serve.params}
     named = set(re.findall(r"LINKER_SERVE_\w+", STEPS))
     assert named
     assert named <= known

@@ -222,8 +222,8 @@ def test_manifests_of_the_page_on_production_are_understood(
         variables = {variable["name"]: variable["value"] for variable in container["env"]}
         command = cli.get_command(click.Context(cli), container["args"][0])
         assert command
-        known = {option.envvar for option in command.params if isinstance(option, click.Option)}
-        assert {*variables} - known <= {"LINKER_MODEL", "OMP_NUM_THREADS"}
+        known = {f"LINKER_SERVE_{option.name}".upper() for option in command.params}
+        assert {*variables} - known <= {"LINKER_MODEL", "OMP_NUM_THREADS", "FORWARDED_ALLOW_IPS"}
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
         context = command.make_context("linker", container["args"][1:])

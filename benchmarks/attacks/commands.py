@@ -176,7 +176,7 @@ _PREDICTIONS = "{shared}/predictions.jsonl {shared}/biosyn.json {shared}/m.txt /
 _EVALUATE = _SELECTION | {
     "--protocol": ("strict", "biosyn"),
     "--predictions": tuple(_PREDICTIONS.split()),
-    "--mentions-format": ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept"),
+    "--input-format": ("txt", "tsv", "jsonl", "pubtator", "bioc", "concept"),
     "-o": ("{folder}/evaluation", "{shared}/m.txt", "/dev/null", ""),
 }
 _DICTIONARY = {
@@ -192,8 +192,7 @@ _TRAIN = _DICTIONARY | {
     "--mentions": ("{shared}/gold.tsv", "{shared}/doc.txt", "{input}"),
     "--dev": ("{shared}/gold.tsv", "{input}"),
     "--spelling": ("{shared}/spelling.txt", "{input}"),
-    "--config": ("{shared}/config.toml", "{input}"),
-    "--seed": _VALUES,
+    "--set": ("{shared}/config.toml", "training.seed=3", *_VALUES),
     "--preset": ("paper-biosyn", *_VALUES),
 }
 _CONVERT = {key: _DICTIONARY[key] for key in ("--dict-format", "--on-error", "--languages")}
@@ -203,15 +202,14 @@ _COMMANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "link {shared}/m.txt --model {shared}/model": _LINK,
     "evaluate {input} --model {shared}/model": _EVALUATE,
     "evaluate {shared}/plain.tsv --model {shared}/model": _EVALUATE,
-    "dictionary stats {input}": _DICTIONARY | {"--json": ()},
+    "dictionary stats {input}": _DICTIONARY | {"--format": ("text", "json")},
     "dictionary convert {input}": _CONVERT,
     "dictionary diff {shared}/dict.tsv {input}": {"--on-error": ("skip", "stop")},
-    "dictionary search {shared}/dict.tsv cancer": {"-n": _VALUES},
-    "dictionary search {shared}/model cancer": {"-n": _VALUES},
+    "dictionary search {shared}/dict.tsv cancer": {"-k": _VALUES},
+    "dictionary search {shared}/model cancer": {"-k": _VALUES},
     "train --encoder tfidf --dict {input} -o {folder}/out": _TRAIN,
     "train --encoder tfidf --dict {shared}/dict.tsv -o {folder}/out": _TRAIN,
     "words convert {input} -o {folder}/out": {
-        "--frequent": _VALUES,
         "--dict": ("{shared}/dict.tsv", "{input}"),
     },
 }
@@ -254,10 +252,10 @@ _NAMED = {  # {n}: a hostile name, which what is read has and what is written ge
     "link {n} --model {shared}/model -o out.{n}": inputs.TXT,
     "link {shared}/m.txt --model {shared}/model -o {n}": b"",
     "link {shared}/m.jsonl --model {shared}/model --format jsonl -o {n}/deep": b"",
-    "evaluate {n} --mentions-format tsv --model {shared}/model -o {n}.evaluation": inputs.TSV,
+    "evaluate {n} --input-format tsv --model {shared}/model -o {n}.evaluation": inputs.TSV,
     "train --encoder tfidf --dict {n} --dict-format table -o {n}.model": inputs.TABLE,
     "dictionary convert {n} --dict-format table -o {n}.tsv": inputs.TABLE,
-    "dictionary stats {n} --dict-format table --json": inputs.TABLE,
+    "dictionary stats {n} --dict-format table --format json": inputs.TABLE,
     "words convert {n} -o {n}.words": inputs.WORD2VEC_TEXT,
     "train --encoder tfidf --dict {shared}/dict.tsv --spelling {n} -o {n}.model": inputs.SPELLING,
 }
@@ -326,7 +324,7 @@ _DESCRIPTORS = (  # a command, what a shell adds, the right exit codes, and what
     (_STATS, ">&-", (1,), ""),
     (_CONVERTS + " -o {folder}/out", "<&- >&- 2>&-", (0,), "out"),
     (_WORDS, "<&- >&- 2>&-", (0,), "out/manifest.json"),
-    ("encoders", ">&-", (0, 1), ""),
+    ("model encoders", ">&-", (0, 1), ""),
     ("--version", ">&-", (0, 1), ""),
     ("--help", "2>&-", (0,), ""),
     (_LINKS + " -o /dev/stdout", _TO_PIPE, (0,), "out"),

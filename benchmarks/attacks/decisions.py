@@ -143,7 +143,8 @@ def prepare(folder: Path) -> Shared:
 def _decide(path: Path, shared: Shared, *more: object) -> tuple[Result, Path]:
     """Take the decisions of a file into a new store, which is returned."""
     store = path.with_name("new.sqlite")
-    words = ["decide", path, "--decisions", store, "--on-error", "skip", *shared.model, *more]
+    words = ["review", "import", path, "--decisions", store, "--on-error", "skip"]
+    words += [*shared.model, *more]
     return forked(words), store
 
 
@@ -430,7 +431,7 @@ _COLUMNS = (
     "mention", "concept_id", "accepted", "scope", "reviewer", "time", "model", "release", "id",
 )  # fmt: skip
 _STORE_COMMANDS = (
-    "list", "list", "export", "sssom", "mentions", "check", "withdraw", "link", "link", "decide",
+    "list", "list", "export", "sssom", "mentions", "log", "check", "withdraw", "link", "link",
     "import",
 )  # fmt: skip
 _READ = (
@@ -448,23 +449,20 @@ def _store(rng: random.Random, folder: Path, shared: Shared) -> None:
     if not is_damaged:
         _change_tables(rng, path)
     before, command = selected(path, _READ), rng.choice(_STORE_COMMANDS)
-    form, is_past = command.replace("export", "tsv"), False
-    words: list[object] = ["decisions", command]
-    if command in ("decide", "import"):
-        _add_to(path, command, shared, before)
+    form = command.replace("export", "tsv")
+    words: list[object] = ["review", command]
+    if command == "import":
+        _add_to(path, shared, before)
         return
     if command == "link":
         form = rng.choice(("jsonl", "pubtator", "bioc"))
         words = ["link", shared.folder / "document.txt", *shared.model, "--format", form]
     elif command == "check":
-        words += ["--dict", shared.folder / "dict.tsv"]
+        words = ["review", "list", "--dict", shared.folder / "dict.tsv"]
     elif command == "withdraw":
-        words += ["--id", 1]
-    elif command == "list":
-        is_past = rng.random() < 0.5
-        words += ["--history"] * is_past
-    else:
-        words = ["decisions", "export", "--format", form]
+        words += [1]
+    elif command != "list":
+        words = ["review", "export", *shared.model, "--format", form]
     result = forked([*words, "--decisions", path])
     if result.code:
         return
@@ -473,8 +471,8 @@ def _store(rng: random.Random, folder: Path, shared: Shared) -> None:
         check_claims(claims(form, out), _good(before), shared.dictionary)
     elif form == "sssom":
         check_mappings(out, _good(before), shared.dictionary)
-    elif form in ("tsv", "list"):
-        _check_listed(out, before, is_past)
+    elif form in ("tsv", "list", "log"):
+        _check_listed(out, before, form == "log")
     elif form == "withdraw" and not selected(path, "SELECT 1 FROM withdrawals WHERE decision = 1"):
         raise Failed("a decision is in force that was said to be withdrawn: 1")
 
@@ -523,14 +521,12 @@ def _check_listed(text: str, rows: _Rows, is_past: bool) -> None:
         raise Failed(f"decisions were lost: {len(rows)} in the file, {len(listed)} listed")
 
 
-def _add_to(path: Path, command: str, shared: Shared, before: _Rows) -> None:
+def _add_to(path: Path, shared: Shared, before: _Rows) -> None:
     """Add a decision to a hostile file: it stands there as given, and so do those before it."""
     given = path.with_name("given.tsv")
     row = "mention\tconcept_id\treviewer\nnew mention\tMESH:D010051\tEve\n"
     given.write_text(row, encoding="utf-8")
-    words: list[object] = ["decisions", "import"]
-    words = ["decide", *shared.model] if command == "decide" else words
-    if forked([*words, given, "--decisions", path]).code:
+    if forked(["review", "import", *shared.model, given, "--decisions", path]).code:
         return
     after = selected(path, _READ)
     if Said.of("new mention", "MESH:D010051") not in _good(after):
@@ -627,10 +623,8 @@ def _any_bytes(rng: random.Random, folder: Path, shared: Shared) -> None:
     name = rng.choice(names)
     path, store = folder / "a.txt", folder / "new.sqlite"
     path.write_bytes(mutated(rng, shared.files[name]))
-    words = ["decisions", "import", path]
-    if rng.random() < 0.8:
-        is_table = name.startswith("answers") and rng.random() < 0.8
-        words = ["decide", path, *shared.model, *["--column", "mention"] * is_table]
+    is_table = name.startswith("answers") and rng.random() < 0.8
+    words = ["review", "import", path, *shared.model, *["--column", "mention"] * is_table]
     on_error = rng.choice(("skip", "stop"))
     if forked([*words, "--decisions", store, "--on-error", on_error]).code:
         return

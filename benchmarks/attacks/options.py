@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -158,16 +158,22 @@ def read(option: str, value: str) -> list[str]:
     lines = ['{} = "{}"\n'.format(*change.split("=")) for change in companions]
     text = json.dumps(value) if value == "many" else value
     of_json = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(value, text)
-    start = settings.read("default", None, [], companions, encoder)
+    start = options_of(companions, encoder)
     every = [*companions, f"{option}={value}"]
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as toml:
         toml.write("".join(lines) + f"{option} = {text}\n")
         toml.flush()
         return [
-            _said(lambda: settings.read("default", None, [], every, encoder)),
-            _said(lambda: settings.read("default", toml.name, [], [], encoder)),
+            _said(lambda: options_of(every, encoder)),
+            _said(lambda: options_of([toml.name], encoder)),
             _said(lambda: changed(start, json.loads(f'{{"{group}": {{"{field}": {of_json}}}}}'))),
         ]
+
+
+def options_of(changes: Iterable[str], encoder: str) -> LinkerOptions:
+    """The options that --set gives."""
+    given = [setting for change in changes for setting in settings.settings_of(change)]
+    return settings.read("default", given, encoder)
 
 
 def _said(get: Callable[[], object]) -> str:
@@ -243,7 +249,7 @@ def _train(option: str, value: str, encoder: str) -> str | None:
             changes.append(f"transformer.model={letters_transformer(Path(folder), 8192)}")
         changes += [*COMPANIONS.get(option, ()), f"{option}={value}"]
         try:
-            options = settings.read("default", None, [], changes, encoder)
+            options = options_of(changes, encoder)
             model = train(dictionary, encoder=encoder, mentions=known, options=options)
             parts = (part for one in model.link(QUERIES, k=3) for part in one.parts)
             found = [candidate.score for part in parts for candidate in part.candidates]

@@ -274,7 +274,8 @@ class _SocketService:
         self.store = shared / f"{os.getpid()}-socket.sqlite"
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        options = {"--model": shared / "model", "--port": self.port, "--read-seconds": _READ}
+        options = {"--model": shared / "model", "--port": self.port}
+        options["--set"] = f"limits.read_seconds={_READ}"
         options["--decisions"] = self.store
         words = [str(word) for pair in options.items() for word in pair]
         log = shared / f"{os.getpid()}-socket.log"

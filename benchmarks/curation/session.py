@@ -87,7 +87,7 @@ def session(before: Sequence[Any], remembers: bool, retrains: bool) -> list[int]
 
 
 def learnt(decisions: Sequence[Decision]) -> list[Mention]:
-    """The decisions as mentions, as linker decisions export writes them for training."""
+    """The decisions as mentions, as linker review export writes them for training."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mentions.tsv"
         with path.open("w", encoding="utf-8") as file:

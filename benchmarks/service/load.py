@@ -113,11 +113,11 @@ def loaded(names: list[str]) -> Iterator[Callable[[Server, float], dict[str, Any
 def batches(model: str, names: list[str], seconds: float) -> dict[str, Any]:
     """Load with batches, and without."""
     with loaded(names) as load:
-        server = Server(model, "--no-decisions")
+        server = Server(model, "--decisions", "none")
         load(server, seconds * WARM_UP)
         before, figures, after = server.memory(), load(server, seconds), server.memory()
         server.end()
-        alone = Server(model, "--no-decisions", "--batch", "1")
+        alone = Server(model, "--decisions", "none", "--set", "limits.batch=1")
         load(alone, max(5, seconds * ALONE * WARM_UP))
         figures |= {"one_at_a_time": load(alone, max(5, seconds * ALONE))}
         alone.end()

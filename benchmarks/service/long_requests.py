@@ -45,7 +45,7 @@ def measured(encoder: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         train(with_lent(), encoder=encoder, mentions=known).save(f"{folder}/model")
         linker = Linker.load(f"{folder}/model")
-        server = Server(f"{folder}/model", "--no-decisions")
+        server = Server(f"{folder}/model", "--decisions", "none")
 
         def request() -> None:
             httpx.post(f"{server.url}/link", timeout=120, **about).raise_for_status()

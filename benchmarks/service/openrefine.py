@@ -104,7 +104,7 @@ if __name__ == "__main__":
     cells, batches = column(), {}
     with tempfile.TemporaryDirectory() as folder:
         linker.save(f"{folder}/model")
-        server = Server(f"{folder}/model", "--no-decisions")
+        server = Server(f"{folder}/model", "--decisions", "none")
         for size in BATCHES:
             batches[str(size)], answers = reconciled(server.url, list(cells), size)
         server.end()

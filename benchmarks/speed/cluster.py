@@ -171,8 +171,9 @@ class Job:
 
 
 def by_ray(address: str) -> tuple[str, ...]:
-    """The options that link on a cluster."""
-    return "--engine", "ray", "--address", address
+    """The options that link on a cluster, whose address the command finds in the environment."""
+    os.environ["RAY_ADDRESS"] = address
+    return "--engine", "ray"
 
 
 @contextlib.contextmanager

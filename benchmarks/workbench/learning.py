@@ -8,12 +8,12 @@ annotators did. After so many decisions the mentions of the other forms are link
 
 * by the model as it was ("decisions only": they answer their own mentions alone),
 * with the decisions as names ("names"),
-* with the ranker fitted further to them, too, as `linker decisions learn` does ("learnt"),
+* with the ranker fitted further to them, too, as `linker review learn` does ("learnt"),
 * by a model trained from the start with them ("trained", after 100, 300 and 600).
 
 The model is the default of `linker train` (static) on the MEDIC of 2026; its ranker is fitted to
 the other corpus. Differences to the first way are those of the means of forms, with an interval of
-95% by a paired bootstrap of forms. "held_out" is what `linker decisions learn` says of the old and
+95% by a paired bootstrap of forms. "held_out" is what `linker review learn` says of the old and
 the new model: of the decisions, by parts that neither has learnt.
 """
 

@@ -1,6 +1,7 @@
 """The command line: parse, call one public function, print.
 
-What is heavy is imported where it is used, so that --help is quick.
+Each command is a module of its name, which is imported with all that it needs when it is called,
+so that --help is quick.
 """
 
 from __future__ import annotations

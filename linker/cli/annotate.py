@@ -8,10 +8,13 @@ from types import SimpleNamespace
 
 import click
 
-from linker import formats
+from linker import files, formats
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import InputError, shorten
+from linker.files import encodings
+from linker.jobs import linking
+from linker.readers import bioc, jsonl, mentions, pubtator, text
 from linker.types import Document, Selection
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
@@ -24,27 +27,13 @@ _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mention
     output=o.OUTPUT,
     form=o.choice((*formats.PREDICTIONS,), flags="--format"),
     read_as=o.choice(("auto", "text", "pubtator", "bioc", "jsonl"), flags="--input-format"),
-    threshold=o.option(
-        "Leave out mentions found with a lower confidence. [default: chosen in training]",
-        "X",
-        type=o.PROBABILITY,
-    ),
-    overlaps=o.choice(
-        ("longest", "all"), "Which of the names found to keep where they overlap.", hidden=True
-    ),
-    mentions_by=o.option(
-        "Find mentions by spacy:MODEL or gliner:MODEL instead of the dictionary's names.", "SPEC"
-    ),
+    threshold=o.probability("Leave out mentions with a lower confidence. [default: learnt]"),
+    mentions_by=o.option("Find mentions by spacy:MODEL or gliner:MODEL, not by names.", "SPEC"),
     labels=o.commas("With --mentions-by: entities with these labels only."),
-    mention_type=o.option(
-        "Call the mentions found this type. [default: the one type of the mentions trained on]",
-        "T",
-        flags="--type",
-    ),
+    mention_type=o.kind("Call the mentions found this type. [default: that of the training]"),
     **o.WITHIN,
     also=o.ALSO,
     device=o.DEVICE,
-    precision=o.PRECISION,
     decisions=o.DECISIONS,
     encoding=o.ENCODING,
     on_error=o.ON_ERROR,
@@ -56,8 +45,6 @@ def annotate(options: SimpleNamespace) -> None:
     INPUT is a text, a folder of texts (.txt, a document each), PubTator or BioC, or "-" for a text
     on standard input. Mentions that are marked stay; names are found where nothing is marked.
     """
-    from linker.jobs import linking
-
     places = machines.chosen(options)
     if options.labels and not options.mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
@@ -82,10 +69,6 @@ def annotate(options: SimpleNamespace) -> None:
 
 def _documents(options: SimpleNamespace) -> Iterator[Document]:
     """Read the documents: PubTator, BioC and JSON lines are recognised, all else is text."""
-    from linker import files
-    from linker.files import encodings
-    from linker.readers import bioc, jsonl, mentions, pubtator, text
-
     source, on_error = options.source, options.on_error
     if files.is_folder(source):
         yield from text.read(source, on_error=on_error, encoding=options.encoding)

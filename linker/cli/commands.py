@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import io
 import logging
@@ -17,65 +16,40 @@ import click
 from linker.errors import LinkerError, shorten, shown
 from linker.version import VERSION
 
-_COMMANDS = {  # each command is a function of this name, in the module that is named
-    "Use": {
-        "link": ("link", "Link mentions to concepts, in texts, tables and many files."),
-        "annotate": ("annotate", "Find the mentions in documents, and link them."),
-        "explain": ("explain", "Say why a mention is linked as it is."),
-        "serve": ("serve", "Answer over HTTP, with a page to link and decide on."),
-        "mcp": ("mcp", "Offer tools to an assistant."),
-    },
-    "Review": {
-        "decide": ("decisions", "Remember what people decided about mentions."),
-        "decisions": ("decisions", "List, withdraw, exchange and check such decisions."),
-        "project": ("project", "List, make and export projects of reviewers."),
-        "check": ("check", "Check pairs of an id and a label."),
-        "compare": ("compare", "Compare two evaluations."),
-    },
-    "Build": {
-        "get": ("get", "List or fetch dictionaries that have a name."),
-        "train": ("train", "Train a model on dictionaries and annotated mentions."),
-        "index": ("index", "Take a new release of the dictionary into a model."),
-        "words": ("words", "Train word vectors, or convert those of others."),
-        "encode": ("encode", "Write the vectors of names."),
-    },
-    "Inspect": {
-        "dictionary": ("dictionary", "Look into dictionaries, convert and compare them."),
-        "evaluate": ("evaluate", "Measure a model, or predictions, on annotated mentions."),
-        "verify": ("index", "Check every file of a model against its checksum."),
-        "encoders": ("train", "List the encoders."),
-    },
+_COMMANDS = {  # each is a function of this name, in the module of this name
+    "get": "List or fetch dictionaries that have a name.",
+    "train": "Train a model on dictionaries and annotated mentions.",
+    "link": "Link mentions in lists, tables, documents and many files.",
+    "annotate": "Find the mentions in documents, and link them.",
+    "explain": "Say why a mention is linked as it is.",
+    "evaluate": "Measure a model, or predictions, on annotated mentions.",
+    "review": "Take, list and export what people decided.",
+    "serve": "Answer over HTTP, with a page to link and decide on.",
+    "mcp": "Offer tools to an assistant.",
+    "index": "Take a new release of the dictionary into a model.",
+    "model": "Look into a model, and check its files.",
+    "dictionary": "Look into dictionaries, convert and compare them.",
+    "words": "Train word vectors, or convert those of others.",
 }
 
 
 class _Commands(click.Group):
-    """Imports only the command that is called."""
+    """Imports only the command that is called, and with it all that it needs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for commands in _COMMANDS.values() for name in commands]
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        for commands in _COMMANDS.values():
-            if cmd_name in commands:
-                module = importlib.import_module(f"linker.cli.{commands[cmd_name][0]}")
-                command: click.Command = getattr(module, cmd_name)
-                return command
-        return None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        names, name = self.list_commands(ctx), args[0]
-        if name not in names and not name.startswith("-"):
-            near = " or ".join(difflib.get_close_matches(name, names))
-            hint = f" Did you mean {near}?" if near else ""
-            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(
+            importlib.import_module(f"linker.cli.{cmd_name}"), cmd_name
+        )
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, commands in _COMMANDS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
+        with formatter.section("Commands"):
+            formatter.write_dl([*_COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -89,6 +63,7 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    commands=dict.fromkeys(_COMMANDS),  # by which click tells a name that is typed wrongly
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(VERSION, prog_name="linker")

@@ -10,21 +10,23 @@ import os
 import re
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
+from tqdm import tqdm
 
+from linker import files
 from linker.errors import LinkerError, Skip, UsageError, shown
+from linker.files.tables import Added, Table, free_names
 from linker.integrations import HUB, fetched
-
-if TYPE_CHECKING:
-    from collections import Counter
-
-    from linker.files.tables import Added, Table
-    from linker.linking.linker import Linker
-    from linker.outputs import Outcome
+from linker.linking.folder import described_index
+from linker.linking.linker import Linker
+from linker.outputs import ASSERTED, OUTCOMES, Outcome
+from linker.readers.records import MENTION_LIMIT
+from linker.service.settings import is_loopback
 
 
 def model_folder(model: str) -> str:
@@ -39,14 +41,14 @@ def model_folder(model: str) -> str:
             raise LinkerError(f"{model}: there is no such folder; {hint}")
         return model
     folder, name = fetched(model), model.removeprefix(HUB).partition("@")[0]
-    click.get_current_context().meta["linker.hub"] = name
     say(f"{name}: commit {folder.name} of the Hugging Face hub, in {folder}")
     return str(folder)
 
 
 def name_on_hub() -> str:
     """The name of the model that --model fetched from the Hugging Face hub; empty: a folder."""
-    return str(click.get_current_context().meta.get("linker.hub", ""))
+    typed = str(click.get_current_context().params.get("model"))
+    return typed.removeprefix(HUB).partition("@")[0] if typed.startswith(HUB) else ""
 
 
 def decisions_file(model: str) -> str:
@@ -98,7 +100,6 @@ def say_outcomes(what: str, outcomes: Counter[Outcome]) -> None:
         what: that is counted, in the singular.
         outcomes: how many have each outcome.
     """
-    from linker.outputs import ASSERTED, OUTCOMES
 
     def total(name: str) -> int:
         return sum(count for outcome, count in outcomes.items() if name in outcome)
@@ -112,8 +113,6 @@ def say_outcomes(what: str, outcomes: Counter[Outcome]) -> None:
 
 def say_long(rows: Sequence[int]) -> None:
     """Report the rows of a table whose cells are too long for a mention."""
-    from linker.readers.records import MENTION_LIMIT
-
     if rows:
         cells = f"{counted(len(rows), 'cell')} of more than {MENTION_LIMIT:,} characters"
         say(f"{cells} stayed without an answer, the first in row {rows[0]:,}")
@@ -121,11 +120,9 @@ def say_long(rows: Sequence[int]) -> None:
 
 def say_model(linker: Linker, folder: str) -> None:
     """Say what the model holds that was written, and how well its index finds names."""
-    from linker.linking import folder as model_folder
-
     concepts, names = len(linker.dictionary), len(linker.generator.table)
     say(f"model: {folder} ({concepts:,} concepts, {names:,} distinct names)")
-    if index := model_folder.described_index(Path(folder)):
+    if index := described_index(Path(folder)):
         say(index)
 
 
@@ -142,8 +139,6 @@ def bar(unit: str, output: str) -> Any:
         unit: what is counted.
         output: the path that is written to.
     """
-    from tqdm import tqdm
-
     is_hidden = is_quiet() or (output == "-" and sys.stdout.isatty())
     return tqdm(unit=f" {unit}", disable=True if is_hidden else None, file=sys.stderr)
 
@@ -151,18 +146,11 @@ def bar(unit: str, output: str) -> Any:
 @contextlib.contextmanager
 def stdout(encoding: str = "utf-8") -> Iterator[TextIO]:
     """Standard output; a failed write becomes a message."""
-    from linker import files
-
     with files.writing("standard output"):
-        if encoding == "utf-8":
-            yield sys.stdout
-            sys.stdout.flush()
-            return
-        text = io.TextIOWrapper(sys.stdout.buffer, **files.text_form(encoding))
-        try:
-            yield text
-        finally:
-            text.detach()
+        if encoding != "utf-8" and isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(**files.text_form(encoding))
+        yield sys.stdout
+        sys.stdout.flush()
 
 
 def show(text: str) -> None:
@@ -185,8 +173,6 @@ def writing(
     Raises:
         LinkerError: it is one of the inputs.
     """
-    from linker import files
-
     refuse_input(output, inputs)
     if output in ("-", "/dev/stdout"):
         return stdout(encoding)
@@ -195,9 +181,6 @@ def writing(
 
 def write_table(table: Table, output: str, names: Sequence[str], added: Added) -> None:
     """Write a table with more columns to a file, or to standard output."""
-    from linker import files
-    from linker.files.tables import free_names
-
     names = free_names(table.header, names)
     if not table.is_binary:
         if Path(output).suffix.lower() == ".xlsx":
@@ -230,12 +213,23 @@ def refuse_input(output: str, inputs: Iterable[str]) -> None:
                 )
 
 
-def check_free(host: str, port: int) -> None:
-    """Check, before the model is loaded, that the port can be listened on.
+def check_free(host: str, port: int, is_guarded: bool = False) -> None:
+    """Check, before the model is loaded, that the port can be listened on; warn of who reaches it.
+
+    Args:
+        host: the address.
+        port: the port.
+        is_guarded: whether those who reach it need a key.
 
     Raises:
         LinkerError: something else listens, or this user may not.
     """
+    if not is_guarded and not is_loopback(host):
+        logging.getLogger("linker").warning(
+            "--host %s is reached from other computers, whose users may ask and decide without a "
+            "key; let a proxy ask for one, or give linker serve --api-key-file",
+            host,
+        )
     places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
     for family, _, _, _, place in places:
         try:

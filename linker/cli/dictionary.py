@@ -8,15 +8,19 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from linker.cli import common, reading
 from linker.cli import options as o
-
-if TYPE_CHECKING:
-    from linker.types import Concept
+from linker.dictionary import inspection, lookup
+from linker.outputs.tsv import row_writer
+from linker.readers import dictionaries as readers
+from linker.readers import table
+from linker.readers.mesh import Part
+from linker.text.normalize import normalize
+from linker.types import Concept
 
 
 @click.group()
@@ -34,17 +38,15 @@ _PATHS = o.argument("PATH...", nargs=-1, required=True)
     dictionary,
     paths=_PATHS,
     **reading.READING,
-    as_json=o.flag("Print JSON.", flags="--json"),
+    form=o.choice(("text", "json"), flags="--format"),
     on_error=o.ON_ERROR,
 )
 def stats(options: SimpleNamespace) -> None:
     """Count concepts, names, ambiguous names, old ids, depth, cycles."""
-    from linker.dictionary import inspection
-
     dictionary, lending = reading.read_and_lend(options.paths, options)
     figures = inspection.stats(dictionary)
     with common.stdout():
-        if options.as_json:
+        if options.form == "json":
             reports = [dataclasses.asdict(report) for report in lending.lenders]
             figures |= {"lenders": reports} if reports else {}
             click.echo(json.dumps(figures, indent=1, ensure_ascii=False))
@@ -81,10 +83,6 @@ def _shown(value: Any) -> str:
 )
 def convert(options: SimpleNamespace) -> None:
     """Write dictionaries of any format as one table (tsv with a header)."""
-    from linker.readers import dictionaries as readers
-    from linker.readers import table
-    from linker.readers.mesh import Part
-
     form, on_error = options.dict_format, options.on_error
     named = {name: getattr(options, name) for name in ("languages", "sources", "prefix")}
     filters: dict[str, Any] = {name: value for name, value in named.items() if value}
@@ -115,12 +113,9 @@ def lend(options: SimpleNamespace) -> None:
 
     A LENDER is a dictionary file, or a file of mappings (SSSOM). The table has a row for each name.
     """
-    from linker.outputs.tsv import row_writer
-
     path, lenders = options.path, options.lenders
-    on_error = options.on_error
-    dictionary = reading.read([path], SimpleNamespace(on_error=on_error))
-    dictionary, lending = reading.lent(dictionary, lenders, on_error)
+    dictionary = reading.read([path], options)
+    dictionary, lending = reading.lent(dictionary, lenders, options.on_error)
     names = {i: dictionary.preferred_name(row) for row, i in enumerate(dictionary.ids)}
     with common.writing(options.output, [path, *lenders]) as file:
         write_row = row_writer(file)
@@ -142,9 +137,6 @@ def lend(options: SimpleNamespace) -> None:
 def diff(options: SimpleNamespace) -> None:
     """Print which concepts, names, parents and ids came, went or moved from OLD to NEW, one change
     a line."""
-    from linker.dictionary import inspection
-    from linker.outputs.tsv import row_writer
-
     paths = options.old, options.new
     before, after = (reading.read([path], options) for path in paths)
     counts: Counter[str] = Counter()
@@ -162,16 +154,13 @@ def diff(options: SimpleNamespace) -> None:
     dictionary,
     path=o.argument("PATH"),
     text=o.argument("TEXT"),
-    limit=o.number(10, "Concepts to show.", flags="-n"),
+    k=o.number(10, "Concepts to show.", flags="-k"),
     on_error=o.ON_ERROR,
 )
 def search(options: SimpleNamespace) -> None:
     """Show the concepts with this id (also an old one), or with a name that fits this text, the
     best first; words may be begun, misspelt, or left out."""
-    from linker.dictionary import lookup
-    from linker.text.normalize import normalize
-
-    text, limit = options.text, options.limit
+    text, limit = options.text, options.k
     dictionary = reading.read([options.path], options)
     hits = lookup.search(dictionary, dictionary.table(normalize), normalize, text)
     rows = [hit.row for hit in itertools.islice(hits, limit + 1)]
@@ -190,4 +179,4 @@ def search(options: SimpleNamespace) -> None:
     if not rows:
         common.say(f"no concept has the id {text!r}, or a name like it")
     elif len(rows) > limit:
-        common.say(f"there are more; show more with -n {2 * limit}")
+        common.say(f"there are more; show more with -k {2 * limit}")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from linker import files
 from linker.cli import common
 from linker.cli import options as o
+from linker.decisions.applying import Decided
 from linker.errors import LinkerError, shown
-from linker.types import SELECTION, Selection
-
-if TYPE_CHECKING:
-    from linker.linking.linker import Linker
-    from linker.types import Document, Mention
+from linker.evaluation import compare, documents, report, run
+from linker.jobs import linking
+from linker.linking.linker import Linker
+from linker.options import as_saved
+from linker.readers import mentions as readers
+from linker.types import SELECTION, Document, Mention, Selection
 
 
 def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -34,30 +37,17 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
 @o.command(
     mentions=o.argument("MENTIONS"),
     model=o.MODEL,
-    mentions_format=o.MENTIONS_FORMAT,
+    input_format=o.INPUT_FORMAT,
     protocol=o.choice(("strict", "biosyn", "document"), "How to evaluate."),
-    mention_type=o.EVALUATED_TYPE,
-    ks=o.option(
-        "The k of Acc@k.",
-        "K,...",
-        default="1,5,10,20",
-        show_default=True,
-        callback=_ks,
-        flags="-k --k",
-    ),
+    mention_type=o.kind("Evaluate mentions of this type only, e.g. Disease."),
+    ks=o.option("The k of Acc@k.", "K,...", default="1,5,10,20", callback=_ks, flags="-k"),
     **o.WITHIN,
-    threshold=o.option("As in link; protocol strict only.", "P", type=o.PROBABILITY),
-    predictions=o.option(
-        "Evaluate these predictions (our JSONL, BioSyn's JSON) instead of a model's.", "PATH"
-    ),
+    threshold=o.probability("As in link; not for protocol biosyn."),
+    predictions=o.option("Evaluate these (our JSONL, BioSyn's JSON), not a model's.", "PATH"),
+    against=o.option("Compare with the evaluation in this folder, which -o wrote.", "DIR"),
     device=o.DEVICE,
-    precision=o.PRECISION,
-    decisions=o.option(
-        "Decisions that win over the model, as in link; protocol strict only.", "FILE"
-    ),
-    output=o.option(
-        "Folder for metrics.json, outcomes.tsv and report.html.", "DIR", flags="-o --output"
-    ),
+    decisions=o.option("Decisions that win over the model; protocol strict only.", "FILE"),
+    output=o.folder("For metrics.json, outcomes.tsv, report.html; of --against changed.tsv."),
     on_error=o.ON_ERROR,
 )
 def evaluate(options: SimpleNamespace) -> None:
@@ -71,77 +61,57 @@ def evaluate(options: SimpleNamespace) -> None:
     --predictions a model is only consulted (for old ids, seen mentions, kinds of error) when
     --model is named.
     """
-    from linker import files
-    from linker.jobs import linking
-    from linker.linking.linker import Linker
-    from linker.readers import mentions as readers
-
     _check(options)
-    path, predictions, on_error = options.mentions, options.predictions, options.on_error
+    mentions, kind, on_error = options.mentions, options.input_format, options.on_error
     if options.output:  # before the work, not after it
         with files.writing(options.output):
             Path(options.output).mkdir(parents=True, exist_ok=True)
     linker = None
-    if o.is_given("model") or not predictions:
+    if o.is_given("model") or not options.predictions:
         linker = Linker.load(options.model)
-        options.precision = linker.use(options.precision, options.device)  # never auto: it is saved
+        linker.use("fp32", options.device)
         linker = linker.restricted(o.picked(Selection, options))
     read = readers.read(
-        path,
-        options.mentions_format,
+        mentions,
+        None if kind == "auto" else kind,
         type=options.mention_type,
         on_error=on_error,
         identify=linker.dictionary.identify if linker else None,
     )
-    items = list(read)
-    if linker and not predictions:
-        items = list(linking.selectable(items, linker, path, on_error=on_error))
-    if linker and options.protocol == "document":
-        _evaluate_documents(options, items, linker)
-    else:
-        _evaluate_mentions(options, items, linker)
+    if linker and not options.predictions:
+        read = linking.selectable(read, linker, mentions, on_error=on_error)
+    if not linker or options.protocol != "document":
+        _evaluate_mentions(options, list(read), linker)
+        return
+    figures, rows = documents.evaluate(linker, list(read), options.threshold)
+    record = {"protocol": "document"} | figures | _about(options, linker)
+    common.show(documents.table(record))
+    if options.output:
+        run.write_tables(Path(options.output), record, "documents.tsv", rows)
+        common.say(f"wrote metrics.json and documents.tsv into {options.output}")
 
 
 def _check(options: SimpleNamespace) -> None:
     """Refuse options that the protocol, or predictions of others, make nothing of."""
     predictions, protocol = options.predictions, options.protocol
-    if options.decisions and (protocol != "strict" or predictions):
-        raise click.UsageError("--decisions is for a model under --protocol strict; leave it out")
+    unused = [] if protocol == "strict" and not predictions else ["decisions"]
+    if protocol == "biosyn" or predictions:
+        unused.append("threshold")
     if protocol == "document":
-        if predictions:
-            raise click.UsageError("--protocol document is for a model, not for --predictions")
-        return
-    if options.threshold is not None and (protocol != "strict" or predictions):
-        raise click.UsageError("--threshold is for a model under --protocol strict; leave it out")
-    names = [name for name in SELECTION if getattr(options, name)]
-    names += ["device"] * (options.device != "auto") + ["precision"] * (options.precision != "fp32")
-    if predictions and names:
-        flag = f"--{names[0].replace('_', '-')}"
-        raise click.UsageError(f"{flag} is for a model, not for --predictions; leave it out")
-
-
-def _evaluate_documents(
-    options: SimpleNamespace, items: Sequence[Mention | Document], linker: Linker
-) -> None:
-    """Find and link the mentions of documents, print the figures, and write them where asked."""
-    from linker.evaluation import documents, run
-
-    figures, rows = documents.evaluate(linker, items, options.threshold)
-    record = {"protocol": "document"} | figures | _about(options, linker)
-    common.show(documents.table(record))
-    if options.output:
-        folder = Path(options.output)
-        run.write_tables(folder, record, "documents.tsv", rows)
-        common.say(f"wrote {folder}/metrics.json and {folder}/documents.tsv")
+        unused += ["predictions", "against"]
+    elif predictions:
+        unused += [*SELECTION, "device"]
+    if given := [name for name in unused if o.is_given(name)]:
+        what = f"predictions under --protocol {protocol}" if predictions else protocol
+        flag = given[0].replace("_", "-")
+        raise click.UsageError(f"--{flag} means nothing for {what}; leave it out")
 
 
 def _evaluate_mentions(
     options: SimpleNamespace, items: Sequence[Mention | Document], linker: Linker | None
 ) -> None:
     """Judge answers, print the figures and what they do not tell, and write them where asked."""
-    from linker.decisions.applying import Decided
-    from linker.evaluation import report, run
-
+    other = compare.read(Path(options.against)) if options.against else None
     evaluation = run.evaluate(
         items,
         linker,
@@ -156,8 +126,14 @@ def _evaluate_mentions(
             f"{options.mentions}: holds no annotated mentions; give a file with gold ids, "
             "e.g. a table with the columns mention and id"
         )
-    record = evaluation.record | _about(options, linker)
-    common.show(report.table(record))
+    record, changed = evaluation.record | _about(options, linker), list[compare.Changed]()
+    tables = [report.table(record)]
+    if other:
+        name, rows = options.predictions or options.model, [*map(run.row, evaluation.outcomes)]
+        this = compare.Evaluated(shown(name), options.protocol, options.ks, rows)
+        record["against"], changed = compare.compare(other, this)
+        tables.append(compare.table(record["against"]))
+    common.show("\n\n".join(tables))
     if evaluation.warning:
         common.say(evaluation.warning)
     if not linker:
@@ -166,35 +142,30 @@ def _evaluate_mentions(
             "and seen mentions and kinds of errors are not told apart"
         )
     if left_out := evaluation.record["left_out"]:
-        common.say(
-            f"{left_out:,} of {evaluation.mentions:,} mentions were left out: "
-            "without annotated concept"
-        )
+        of = f"{left_out:,} of {evaluation.mentions:,} mentions"
+        common.say(f"{of} were left out: without annotated concept")
     if options.output:
         folder = Path(options.output)
         run.write(folder, record, evaluation.outcomes, linker, items)
-        common.say(f"wrote {folder}/metrics.json, {folder}/outcomes.tsv and {folder}/report.html")
+        if other:
+            with common.writing(str(folder / "changed.tsv"), []) as file:
+                compare.write_changed(changed, file)
+        common.say(f"wrote metrics.json, outcomes.tsv and report.html into {folder}")
 
 
 def _about(options: SimpleNamespace, linker: Linker | None) -> dict[str, Any]:
     """The evaluated files and the options, for metrics.json."""
-    from linker.evaluation import report
-    from linker.options import as_saved
-
-    predictions, decisions = options.predictions, options.decisions
+    paths = {name: getattr(options, name) for name in ("mentions", "predictions", "decisions")}
     model = linker and {
         "folder": shown(options.model),
         "encoder": linker.encoder,
         "device": options.device,
-        "precision": options.precision,
         "options": as_saved(linker.options, linker.encoder),
     }
     return {
-        "mentions": shown(options.mentions),
-        "predictions": predictions and shown(predictions),
-        "decisions": decisions and shown(decisions),
+        **{name: path and shown(path) for name, path in paths.items()},
         **{name: getattr(options, name) or None for name in SELECTION},
-        "ties": None if predictions else report.TIES.get(options.protocol),
+        "ties": None if options.predictions else report.TIES.get(options.protocol),
         "model": model,
         "dictionary": linker and linker.describe_dictionary(),
     }

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.types import Selection
-
-if TYPE_CHECKING:
-    from linker.types import Document
+from linker.decisions.applying import Decided
+from linker.errors import InputError
+from linker.linking.linker import Linker
+from linker.readers import mentions as readers
+from linker.readers import text
+from linker.types import Document, Selection
 
 
 @o.command(
     mention=o.argument("MENTION"),
+    concept=o.argument("[CONCEPT]", required=False),
     model=o.MODEL,
-    concept=o.option("Also say why this concept is not the first.", "ID"),
-    document=o.option(
-        "Text (-: standard input), PubTator or BioC with one document, which defines the short "
-        "forms of the mention.",
-        "FILE",
-    ),
+    document=o.option("The document that defines the short forms of the mention.", "FILE"),
     k=o.number(5, "Concepts to explain for each part of the mention.", flags="-k"),
     form=o.choice(("text", "json"), "json: every number, for programs.", flags="--format"),
     **o.WITHIN,
@@ -31,11 +28,10 @@ def explain(options: SimpleNamespace) -> None:
     """Say why MENTION is linked as it is.
 
     Shown are the ways to read it, the names that were matched, what their scores are made of, the
-    runners-up, and what the confidence rests on.
+    runners-up, and what the confidence rests on; with the id of a CONCEPT, also why that is not
+    the first one. --document is a text ("-": standard input), or PubTator or BioC with one
+    document.
     """
-    from linker.decisions.applying import Decided
-    from linker.linking.linker import Linker
-
     mention = options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     concept, k = options.concept, options.k
     document = _document(options.document) if options.document else None
@@ -57,11 +53,6 @@ def _document(path: str) -> Document:
     Raises:
         LinkerError: the file cannot be read, or holds several documents or loose mentions.
     """
-    from linker.errors import InputError
-    from linker.readers import mentions as readers
-    from linker.readers import text
-    from linker.types import Document
-
     kind = readers.detect(path)
     if kind not in ("pubtator", "bioc", "concept", "jsonl"):
         return next(text.read(path))

@@ -5,36 +5,35 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
+from tabulate import tabulate
+
+from linker import files
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError
-
-if TYPE_CHECKING:
-    from linker.files.fetching import Fetched
+from linker.files.fetching import Fetched
+from linker.readers import known
 
 
 @o.command(
-    name=o.argument("[NAME]", required=False),
-    release=o.option("Not the current release, but this one, e.g. 2024-01-31.", "DATE"),
+    name=o.argument("[NAME[@RELEASE]]", required=False),
     output=o.option("Copy the file to here, too.", "PATH", flags="-o --output"),
 )
 def get(options: SimpleNamespace) -> None:
-    """List dictionaries that have a name, or fetch one and print its path.
+    """List or fetch dictionaries that have a name.
 
-    --dict, --lend and --hierarchy take such a name in place of a path. What was fetched is kept in
+    Of the one that is fetched, in its current release or in RELEASE, the path is printed. --dict,
+    --lend and --hierarchy take such a name in place of a path. What was fetched is kept in
     $LINKER_CACHE, else in the cache folder of this system.
     """
-    from linker import files
-    from linker.readers import known
-
     if not options.name:
         _list()
         return
-    path, changes = known.get(options.name, options.release or "", progress=common.has_bars())
+    name, _, release = options.name.partition("@")
+    path, changes = known.get(name, release, progress=common.has_bars())
     for before, now in changes:
-        _say(options.name, before, now)
+        _say(name, before, now)
     if options.output:
         if Path(path).is_dir():
             raise LinkerError(f"{path}: is a folder of several files; copy it, or leave out -o")
@@ -57,10 +56,6 @@ def _say(name: str, before: Fetched | None, now: Fetched) -> None:
 
 def _list() -> None:
     """Print a line for each dictionary."""
-    from tabulate import tabulate
-
-    from linker.readers import known
-
     rows = []
     for name, entry in known.KNOWN.items():
         paths = sorted(known.folder(name).glob(f"*/{entry.file}"))

@@ -13,23 +13,23 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import click
 
-from linker import formats
+from linker import formats, outputs
 from linker.cli import common, machines
 from linker.cli import options as o
+from linker.decisions.applying import Decided
 from linker.errors import UsageError
-from linker.types import Mention, Selection
-
-if TYPE_CHECKING:
-    from linker.files import Pathlike
-    from linker.files.columns import ColumnNeeded
-    from linker.files.rows import TableRow
-    from linker.files.tables import Table
-    from linker.jobs.linking import Item, LinkSettings
-    from linker.types import Prediction
+from linker.files import OpenFile, Pathlike, columns, encodings, tables
+from linker.files.columns import FIRST, ColumnNeeded
+from linker.files.rows import TableRow
+from linker.files.tables import Table
+from linker.jobs import linking
+from linker.jobs import tables as linked
+from linker.jobs.linking import Item, LinkSettings, link_files
+from linker.readers import mentions as readers
+from linker.types import Mention, Prediction, Selection
 
 
 @o.command(
@@ -38,50 +38,37 @@ if TYPE_CHECKING:
     k=o.number(5, o.ANSWERS, flags="-k"),
     output=o.OUTPUT,
     form=o.choice((*formats.PREDICTIONS, "parquet"), flags="--format"),
-    input_format=o.choice(("auto", *formats.MENTIONS)),
-    column=o.COLUMN,
-    mention_type=o.option(
-        "Link only mentions that are annotated with this type, e.g. Disease.", "T", flags="--type"
-    ),
-    batch_size=o.number(
-        1024, "Mentions linked together; 1 answers each line at once.", hidden=True
-    ),
+    input_format=o.INPUT_FORMAT,
+    column=o.option("Column of the mentions in a table, which is written back.", "NAME"),
+    mention_type=o.kind("Link only mentions that are annotated with this type, e.g. Disease."),
+    batch_size=o.number(1024, "Mentions linked together; 1 answers each line at once."),
     **o.WITHIN,
     also=o.ALSO,
-    threshold=o.option(
-        "Return no concept where the best one has a lower confidence; 0: always return one. "
-        "[default: return no concept where that is more probable than all else, or "
-        "the best one has a lower confidence than 0.05]",
-        "P",
-        type=o.PROBABILITY,
+    threshold=o.probability(
+        "Return no concept with a lower confidence; 0: always return one. [default: 0.05, and "
+        "none where that is more probable]"
     ),
-    short_forms=o.option(
-        "Short forms with their long forms, short<TAB>long on each line, for mentions without a "
-        "text that explains them; they win over the list of linker.",
-        "FILE",
-        type=click.Path(exists=True, dir_okay=False),
-    ),
-    min_score=o.option("Leave out candidates with a lower score.", "X", type=float, hidden=True),
+    short_forms=o.option("short<TAB>long on each line, for mentions without a text.", "FILE"),
+    min_score=o.option("Leave out candidates with a lower score.", "X", type=float),
     device=o.DEVICE,
-    precision=o.PRECISION,
     decisions=o.DECISIONS,
     encoding=o.ENCODING,
     on_error=o.ON_ERROR,
-    **o.MACHINES,
+    workers=o.WORKERS,
+    engine=o.choice(("local", "ray"), "What spreads files: processes, or Ray at $RAY_ADDRESS."),
 )
 def link(options: SimpleNamespace) -> None:
-    """Link the mentions of INPUT ("-": standard input, one mention a line unless --input-format
-    says otherwise).
+    """Link the mentions of a list, table or documents.
 
-    With --column a table (tsv, csv or xlsx) is written back with more columns.
+    INPUT is a file; "-" is standard input, one mention a line unless --input-format says otherwise.
+    A mention may stand in its place, where there is no such file.
 
-    A mention may stand in the place of INPUT, where there is no such file.
+    With --column, a name or number, a table (tsv, csv or xlsx) is written back with more columns;
+    it also names the column of the mentions in Parquet files.
 
     INPUT may be a folder or a pattern such as "data/*.parquet": each file becomes one in the
     folder that -o names, where those that are there already are not made again.
     """
-    from linker.jobs.linking import LinkSettings, link_files
-
     options.places = places = machines.chosen(options)
     settings = o.picked(LinkSettings, options, within=o.picked(Selection, options))
     source, output = options.source, options.output
@@ -104,10 +91,6 @@ def link(options: SimpleNamespace) -> None:
 
 def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link one file, or standard input."""
-    from linker.files import OpenFile, encodings
-    from linker.jobs import linking
-    from linker.readers import mentions as readers
-
     source, output, on_error = options.source, options.output, options.on_error
     kind = settings.input_format
     if _is_mention(options):
@@ -121,11 +104,6 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
     items = readers.read(content, kind, on_error=on_error, column=settings.column)
     if options.input_format == "auto":
         items = _of_list(content, settings, items)
-        if kind == "txt" and source.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-            common.say(
-                f"{source}: each line is read as one mention, the first line too; "
-                "if it is a table, name its column with --column"
-            )
     linker = machines.loaded(settings, options.places)
     items = linking.selectable(items, linker, source, on_error=on_error)
     chunks = linking.chunks(items, settings.batch_size, settings.wanted)
@@ -152,9 +130,6 @@ def _of_list(path: Pathlike, settings: LinkSettings, items: Iterator[Item]) -> I
 
     A pipe is read only once, and not looked at where each of its lines is answered at once.
     """
-    from linker.files.columns import FIRST, ColumnNeeded
-    from linker.readers import mentions as readers
-
     read: list[Item] = []
     lines: list[str] | None = None
     if str(path) == "-" or Path(path).is_fifo():
@@ -176,9 +151,6 @@ def _named(error: ColumnNeeded, otherwise: str = "") -> UsageError:
 
 def _is_table(source: str, column: str | None, input_format: str) -> bool:
     """Whether a table is written back: a workbook, or a tsv or csv of which a column is named."""
-    from linker.files import tables
-    from linker.readers import mentions as readers
-
     if tables.is_workbook(source):
         return True
     if column is None or machines.is_job(source, input_format) or Path(source).is_dir():
@@ -190,18 +162,12 @@ def _is_table(source: str, column: str | None, input_format: str) -> bool:
 
 def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link the mentions of a column, and write the answers beside them."""
-    from linker import outputs
-    from linker.decisions.applying import Decided
-    from linker.files import columns, tables
-    from linker.jobs import linking
-    from linker.jobs import tables as linked
-
     source, long = options.source, list[int]()
     wanted = columns.COLUMNS if settings.column is None else [settings.column]
     table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
         raise _named(columns.suggested(table, list(itertools.islice(table.rows(), columns.FIRST))))
-    _check_table(table, options)
+    _check_table(table)
     place = tables.place_of(table, settings.column)
     linker = settings.load()
     decisions = Decided.of_file(settings.decisions, linker)
@@ -223,18 +189,14 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     common.say_long(long)
 
 
-def _check_table(table: Table, given: SimpleNamespace) -> None:
+def _check_table(table: Table) -> None:
     """Check that no option is given that a table cannot follow."""
-    is_tabbed = getattr(table, "delimiter", "") == "\t"
-    keeps_format = given.form != "tsv" or (o.is_given("form") and not is_tabbed)
-    for flag, is_refused, reason in (
-        ("--format", keeps_format, "keeps its format"),
-        ("-k", o.is_given("k") and given.k > 1, "has a row for each mention, and no candidates"),
-        ("--type", given.mention_type is not None, "has mentions without types"),
-        ("--workers", (given.places.workers or 1) > 1, "is linked by one process"),
-        ("--engine", given.places.engine != "local", "is linked by one process"),
-        ("--encoding", table.is_binary and given.encoding is not None, "is a workbook"),
-        ("--input-format", table.is_binary and given.input_format != "auto", "is a workbook"),
-    ):
-        if is_refused:
-            raise click.UsageError(f"a table with --column {reason}; leave out {flag}")
+    flags = {"form": "--format", "k": "-k", "mention_type": "--type"}
+    flags |= {name: f"--{name}" for name in ("workers", "engine")}
+    if table.is_binary:
+        flags |= {"encoding": "--encoding", "input_format": "--input-format"}
+    if given := [flag for name, flag in flags.items() if o.is_given(name)]:
+        raise click.UsageError(
+            "a table with --column keeps its format, has a row for each mention, and is linked by "
+            f"one process; leave out {', '.join(given)}"
+        )

@@ -10,53 +10,40 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
+from linker import outputs
 from linker.cli import common
-from linker.cli.options import picked
+from linker.decisions.applying import Decided
 from linker.errors import OnError, Skip, UsageError
-from linker.outputs import writing
-
-if TYPE_CHECKING:
-    from linker.jobs.linking import Item, LinkSettings
-    from linker.jobs.machines import Machines
-    from linker.jobs.parts import Summary, Work
-    from linker.linking.linker import Linker
-    from linker.outputs import Outcome
+from linker.jobs.linking import Item, LinkSettings, has_documents
+from linker.jobs.machines import Machines, cores
+from linker.jobs.parts import Job, Summary, Work
+from linker.linking.linker import Linker
+from linker.outputs import Outcome, writing
+from linker.readers.mentions import no_mentions
 
 _MAGIC = set("*?[")  # of patterns of file names
 
 
 def chosen(options: SimpleNamespace) -> Machines:
-    """Where a command's options have the work done: on as many cores as there are, at most.
-
-    Raises:
-        UsageError: there are options of Ray without it.
-    """
-    from linker.jobs.machines import Machines, cores
-
-    places = picked(Machines, options)
-    if places.engine != "local":
-        return places
-    if places.address or places.gpus:
-        flag = "--address" if places.address else "--gpus"
-        raise UsageError(f"{flag} is for --engine ray; leave it out, or give that")
-    number, most = places.workers or 1, cores()
+    """Where a command's options have the work done: on as many cores as there are, at most."""
+    if getattr(options, "engine", "local") == "ray":
+        return Machines(options.workers, "ray", float(options.device == "cuda"))
+    number, most = options.workers or 1, cores()
     if number > most:  # more would only take memory
         are = "s are" if most > 1 else " is"
         common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
-        return dataclasses.replace(places, workers=most)
-    return places
+    return Machines(options.workers and min(number, most))
 
 
 def loaded(settings: LinkSettings, places: Machines) -> Linker:
     """The linker of this process; where others work, it only checks what they will be given."""
-    from linker.decisions.applying import Decided
-
     if places.is_this_process:
         return settings.load()
     if settings.device == "cuda":  # their GPUs may be elsewhere
-        settings = dataclasses.replace(settings, device="auto", precision="fp32")
+        settings = dataclasses.replace(settings, device="auto")
     linker = settings.load()
     Decided.of_file(settings.decisions, linker)  # what is wrong with them is said here
     return linker
@@ -84,10 +71,6 @@ def write_linked(
     Raises:
         InputError: no mention is of the type that is wanted.
     """
-    from linker import outputs
-    from linker.jobs.linking import has_documents
-    from linker.readers.mentions import no_mentions
-
     source, output = paths
     outcomes, types = Counter[outputs.Outcome](), set[str]()
     has_own = places.is_this_process  # other processes load their own linker
@@ -110,12 +93,6 @@ def write_linked(
         common.bar(unit, output) as bar,
     ):
         file.writelines(writing.joined(settings.form, written()))
-    asserted = sum(n for (_, assertion), n in outcomes.items() if assertion != "present")
-    if asserted and settings.form == "sssom":
-        common.say(
-            f"{common.counted(asserted, 'mention')} without a mapping of what they deny, doubt, or "
-            "say of the past or of a relative; --format tsv has all"
-        )
     return outcomes, types
 
 
@@ -132,10 +109,6 @@ def is_job(source: str, input_format: str = "auto") -> bool:
 
 def run_job(source: str, output: str, work: Work, on_error: OnError, places: Machines) -> None:
     """Run a job over many files, show its progress, and say at the end what was done."""
-    from tqdm import tqdm
-
-    from linker.jobs.parts import Job
-
     if output in ("-", "/dev/stdout"):
         raise UsageError(
             f"{source}: each file that is read becomes one in a folder; name the folder with -o"

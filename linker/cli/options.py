@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _Record = TypeVar("_Record", bound="DataclassInstance")
 
 MOST = 1_000_000  # the largest number that an option takes for candidates or mentions
-PROBABILITY = click.FloatRange(0, 1)
 
 
 # ----------------------------------------------------------------------------------- declarations
@@ -51,7 +50,7 @@ def option(text: str, metavar: str | None = None, *, flags: str = "", **attribut
         [*(flags.split() or ["--" + name.replace("_", "-")]), name],
         help=text,
         metavar=metavar,
-        **attributes,
+        **{"show_default": bool(attributes.get("default")), **attributes},
     )
 
 
@@ -62,14 +61,17 @@ def flag(text: str, **attributes: Any) -> Any:
 
 def choice(words: tuple[str, ...], text: str = "", **attributes: Any) -> Any:
     """An option that takes one of some words, of which the first is the default."""
-    kind = click.Choice(words)
-    return option(text, type=kind, default=words[0], show_default=True, **attributes)
+    return option(text, type=click.Choice(words), default=words[0], **attributes)
 
 
-def number(default: int, text: str, **attributes: Any) -> Any:
+def probability(text: str, **attributes: Any) -> Any:
+    """An option that takes a number from 0 to 1."""
+    return option(text, "P", type=click.FloatRange(0, 1), **attributes)
+
+
+def number(default: int | None, text: str, **attributes: Any) -> Any:
     """An option that takes a number of things, at least one."""
-    kind = click.IntRange(1, MOST)
-    return option(text, "N", type=kind, default=default, show_default=True, **attributes)
+    return option(text, "N", type=click.IntRange(1, MOST), default=default, **attributes)
 
 
 def several(text: str, metavar: str = "PATH", **attributes: Any) -> Any:
@@ -78,23 +80,26 @@ def several(text: str, metavar: str = "PATH", **attributes: Any) -> Any:
 
 
 def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Read a comma-separated option."""
-    return tuple(item.strip() for item in (value or "").split(",") if item.strip())
-
-
-def commas(text: str, **attributes: Any) -> Any:
-    """An option that takes a list with commas."""
-    return option(text, "A,B", **{"callback": listed, **attributes})
-
-
-def _restricting(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, ...]:
-    """Read a comma-separated option that restricts; one that names nothing is a mistake."""
-    texts = listed(context, parameter, value)
+    """Read a comma-separated option; one that names nothing is a mistake."""
+    texts = tuple(item.strip() for item in (value or "").split(",") if item.strip())
     if value is not None and not texts:
         raise click.BadParameter("names nothing; give one or more with commas between them")
     return texts
+
+
+def commas(text: str) -> Any:
+    """An option that takes a list with commas."""
+    return option(text, "A,B", callback=listed)
+
+
+def kind(text: str, metavar: str = "T") -> Any:
+    """The option --type, of mentions."""
+    return option(text, metavar, flags="--type")
+
+
+def folder(text: str, **attributes: Any) -> Any:
+    """The option --output of what writes a folder."""
+    return option(text, "DIR", flags="-o --output", **attributes)
 
 
 def picked(record: type[_Record], options: SimpleNamespace, /, **others: Any) -> _Record:
@@ -116,30 +121,11 @@ def _quiet(_: click.Context, __: click.Parameter, value: bool) -> None:
         common.silence()
 
 
-def _show_all(context: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the help of a command with the options that --help leaves out."""
-    if value:
-        options = [p for p in context.command.params if isinstance(p, click.Option) and p.hidden]
-        for option in options:
-            option.hidden = False
-        click.echo(context.get_help())
-        for option in options:
-            option.hidden = True
-        context.exit()
-
-
 _FLAG: dict[str, Any] = {"is_flag": True, "expose_value": False}
 _OF_ALL = [  # options that every command has
     click.Option(["-v", "--verbose"], callback=_verbose, help="Say what is being done.", **_FLAG),
     click.Option(["-q", "--quiet"], callback=_quiet, help="Say nothing but errors.", **_FLAG),
-    click.Option(["--debug"], hidden=True, help="Show the traceback of a failure.", **_FLAG),
-    click.Option(
-        ["--help-all"],
-        callback=_show_all,
-        is_eager=True,
-        help="Show all options, also those that few need.",
-        **_FLAG,
-    ),
+    click.Option(["--debug"], help="Show the traceback of a failure.", **_FLAG),
 ]
 
 
@@ -187,86 +173,35 @@ MODEL = option(
     f"[default: $LINKER_MODEL, else ./{DEFAULT_MODEL}]",
     "DIR",
     default=default_model,
+    show_default=False,
 )
 OUTPUT = option(
     "Where to write; .gz compresses. [default: standard output]",
     "PATH",
     default="-",
+    show_default=False,
     flags="-o --output",
 )
 ANSWERS = "Concepts to return for each part of a mention."
 DEVICE = choice(
     ("auto", "cpu", "cuda"),
-    "cpu or cuda, for searching and, with torch, for encoding. auto: the CPU, "
-    "but a transformer encodes on a GPU if there is one.",
-)
-PRECISION = choice(
-    ("fp32", "bf16", "auto"),
-    "Of encoding, where torch encodes; auto: bf16 where the processor computes it natively.",
-    hidden=True,
+    "For searching and encoding. auto: a transformer encodes on a GPU if there is one.",
 )
 ON_ERROR = choice(
     ("stop", "skip"),
-    "What to do with a bad record: stop there, or skip, report and count it.",
+    "At a bad record: stop, or report and count it.",
     callback=lambda _, __, value: Skip() if value == "skip" else stop,
 )
 """Read as what readers call for a bad record; `command` says how many were skipped."""
-ENCODING = option(
-    "Of a text. [default: UTF-8, UTF-16 by its byte order mark, else windows-1252]", "NAME"
-)
+ENCODING = option("Of a text. [default: UTF-8, UTF-16 by its mark, else windows-1252]", "NAME")
 WITHIN = {  # of a `Selection`
-    "under": commas(
-        "Answer with these concepts, given by id, and those below them only.", callback=_restricting
-    ),
-    "not_under": commas(
-        "Answer with no concept that is one of these or below them.",
-        callback=_restricting,
-        hidden=True,
-    ),
-    "types": commas(
-        "Answer with concepts of these semantic types of the dictionary only, e.g. T047,T191.",
-        callback=_restricting,
-    ),
-    "namespaces": commas(
-        "Answer with concepts of these id prefixes only, e.g. MESH,OMIM.", callback=_restricting
-    ),
+    "under": commas("Answer with these concepts, given by id, and those below them only."),
+    "not_under": commas("Answer with no concept that is one of these or below them."),
+    "types": commas("Answer with concepts of these semantic types only, e.g. T047,T191."),
+    "namespaces": commas("Answer with concepts of these id prefixes only, e.g. MESH,OMIM."),
 }
-ALSO = commas(
-    "Also give the ids of other vocabularies, by their prefixes, e.g. MONDO,OMIM.",
-    callback=_restricting,
-)
-MENTIONS_FORMAT = option(
-    "Format of the mentions. [default: recognised from the content]",
-    type=click.Choice(formats.MENTIONS),
-)
-EVALUATED_TYPE = option("Evaluate mentions of this type only, e.g. Disease.", "T", flags="--type")
-ANNOTATED_TYPE = option(
-    "Keep mentions that are annotated with this type, e.g. Disease.", "T", flags="--type"
-)
-DECISIONS = option("Decisions that win over the model; see linker decide.", "FILE")
-COLUMN = option(
-    "Column of the mentions in Parquet files [default: mention, else text], or in a table "
-    "(tsv, csv, xlsx), by name or number, which keeps all its columns.",
-    "NAME",
-)
-WORKERS = option(
-    "Processes that share the work. [default: 1; with Ray as many as it has cores or GPUs]",
-    "N",
-    type=click.IntRange(1, MOST),
-)
-MACHINES = {  # of `Machines`
-    "workers": WORKERS,
-    "engine": choice(
-        ("local", "ray"), "What spreads the files of a job: processes here, or Ray.", hidden=True
-    ),
-    "address": option(
-        "Of the Ray cluster. [default: one on this machine]", "HOST:PORT", hidden=True
-    ),
-    "gpus": option(
-        "GPUs that each worker of Ray is given; 0.5: two share one.",
-        "X",
-        type=click.FloatRange(0, 64),
-        default=0.0,
-        hidden=True,
-    ),
-}
+ALSO = commas("Also give the ids of other vocabularies, by their prefixes, e.g. MONDO,OMIM.")
+INPUT_FORMAT = choice(("auto", *formats.MENTIONS), "Format of the mentions.")
+ANNOTATED_TYPE = kind("Keep mentions that are annotated with this type, e.g. Disease.")
+DECISIONS = option("Decisions that win over the model; see linker review.", "FILE")
+WORKERS = number(None, "Processes that share the work. [default: 1; with Ray all that it has]")

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from tqdm import tqdm
 
 from linker.cli import common
-
-if TYPE_CHECKING:
-    from linker.types import Activity
+from linker.types import Activity
 
 _EVERY = 60  # seconds after which something is said of what goes on
-
-_LABELS = {
-    "gold_share": "lists with gold",
-    "synonym_loss": "synonyms",
-    "prototype_loss": "prototypes",
-    "context_loss": "to names' own vectors",
-    "concept_loss": "to their classes' vectors",
-    "between_loss": "to half way between",
-    "dev_map": "mAP of held-out names",
-    "dev_loss": "loss on other names",
-    "list_loss": "list loss",
-    "norm_loss": "norm loss",
-    "sparse_weight": "λ",
-    "dev_acc1": "development Acc@1",
-    "dev_acc5": "Acc@5",
-    "candidate_recall": "candidate recall@20",
-}
+_METER = "{desc}: {n_fmt} of {total_fmt} [{elapsed}<{remaining}]{postfix}"
 
 
 @contextlib.contextmanager
@@ -54,42 +39,36 @@ def reported(checkpoints: Path) -> Iterator[TrainingReporter]:
 class TrainingReporter:
     """Reports each epoch once, and how far it is: a bar on a terminal, else a line a minute."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._spoke = clock, clock()
-        self._began: dict[str, float] = {}  # the time when each part began
+    def __init__(self) -> None:
         self._phase, self._epochs = "", 0
-        self._first = 0  # steps of the phase that an earlier run did
-        self._done = 0  # steps of the phase until now
-        self._steps = 0  # of an epoch
         self._bar: Any = None
+        self._spoke = time.monotonic()
         self._said: set[tuple[str, int]] = set()
 
     def __call__(self, event: Any) -> None:
+        """Report a step, or the record of an epoch."""
         if not isinstance(event, Mapping):
-            self._step(event)
+            done = (event.epoch - 1) * event.steps + event.step
+            self._show(self._phase, done, self._epochs * event.steps, f"loss {event.loss:.4f}")
             return
         epoch = event["phase"], event["epoch"]
         if epoch not in self._said:  # the epochs of an alignment come again with the refit
             self._said.add(epoch)
-            numbers = [
-                f"{_LABELS.get(name, name)} {value:.4f}"
+            numbers = ", ".join(
+                f"{name.replace('_', ' ')} {value:.4f}"
                 for name, value in event.items()
                 if name not in ("phase", "epoch")
-            ]
-            numbers += self._times()
-            self._say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {', '.join(numbers)}")
-        self.close()
+            )
+            self.close()
+            common.say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {numbers}")
 
     def on_activity(self, part: Activity) -> None:
-        """Note the start of a part; once a minute, report one that has no steps."""
+        """Report how far a part is; a phase of the training reports its own steps."""
         if part.epochs:
-            self._phase, self._epochs, self._first, self._done = part.what, part.epochs, 0, 0
-        if part.share == 0:
-            self._began[part.what] = self._clock()
-        elif self._is_time():
-            so_far = self._clock() - self._began[part.what]
-            left = [f"about {_duration(so_far * (1 / part.share - 1))} left"] if part.share else []
-            self._say(", ".join([part.what, part.at, f"{_duration(so_far)} so far", *left]))
+            self._phase, self._epochs = part.what, part.epochs
+        else:
+            total = None if part.share is None else 100
+            self._show(part.what, round(100 * (part.share or 0)), total, part.at)
 
     def close(self) -> None:
         """Remove the bar."""
@@ -97,48 +76,17 @@ class TrainingReporter:
             self._bar.close()
             self._bar = None
 
-    def _step(self, step: Any) -> None:
-        done = (step.epoch - 1) * step.steps + step.step
-        if not self._done:
-            self._first = done - 1
-        self._done, self._steps = done, step.steps
-        if self._is_time() and not common.has_bars():
-            epoch = f"{self._phase}, epoch {step.epoch} of {self._epochs}"
-            place = f"{epoch}, step {step.step:,} of {step.steps:,}"
-            self._say(f"{place}: {', '.join([f'loss {step.loss:.4f}', *self._times()])}")
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                desc=f"epoch {step.epoch}",
-                total=step.steps,
-                initial=step.step - 1,
-                unit=" steps",
-                leave=False,
-                disable=not common.has_bars(),
-            )
-        self._bar.update()
-
-    def _times(self) -> list[str]:
-        """How long the phase has taken, and how long it still may; it may also end early."""
-        if not self._done:
-            return []
-        so_far, total = self._clock() - self._began[self._phase], self._epochs * self._steps
-        left = so_far / (self._done - self._first) * (total - self._done)
-        return [
-            f"{_duration(so_far)} so far",
-            *[f"at most {_duration(left)} left"] * (total > self._done),
-        ]
-
-    def _is_time(self) -> bool:
-        return self._clock() - self._spoke >= _EVERY
-
-    def _say(self, text: str) -> None:
-        self.close()
-        self._spoke = self._clock()
-        common.say(text)
-
-
-def _duration(seconds: float) -> str:
-    """Seconds as 0:07, 12:40 or 1:02:40."""
-    return str(timedelta(seconds=round(seconds))).removeprefix("0:").removeprefix("0")
+    def _show(self, what: str, done: int, total: int | None, at: str) -> None:
+        has_bars = common.has_bars()
+        if self._bar is None or self._bar.desc != what:
+            self.close()
+            shape: Any = {"leave": False, "initial": max(0, done - 1), "file": sys.stderr}
+            if not has_bars:  # only counts
+                shape |= {"file": io.StringIO(), "mininterval": _EVERY, "bar_format": _METER}
+            self._bar = tqdm(desc=what, total=total, **shape)
+        self._bar.total = total
+        self._bar.set_postfix_str(at, refresh=False)
+        self._bar.update(done - self._bar.n)
+        if not has_bars and time.monotonic() - self._spoke >= _EVERY:
+            self._spoke = time.monotonic()
+            common.say(str(self._bar))

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from linker import formats
+from linker import formats, persistence
 from linker.cli import common
 from linker.cli import options as o
+from linker.dictionary import Dictionary, lending
+from linker.dictionary.lending import Lending
 from linker.errors import LinkerError, OnError, stop
-
-if TYPE_CHECKING:
-    from linker.dictionary import Dictionary
-    from linker.dictionary.lending import Lending
-    from linker.types import Document, Mention
+from linker.readers import known, mentions
+from linker.types import Document, Mention
 
 
 def given(options: SimpleNamespace) -> dict[str, Any]:
@@ -37,8 +36,9 @@ def read(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
 
 def read_and_lend(paths: Sequence[str], options: SimpleNamespace) -> tuple[Dictionary, Lending]:
     """Like `read`, with the account of the names that --lend lends."""
-    chosen, on_error = given(options), getattr(options, "on_error", stop)
-    return lent(_read(paths, chosen, on_error), chosen.get("lend", ()), on_error)
+    on_error = getattr(options, "on_error", stop)
+    dictionary = _read(paths, given(options), on_error)
+    return lent(dictionary, getattr(options, "lend", None) or (), on_error)
 
 
 def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
@@ -48,21 +48,12 @@ def read_and_say(paths: Sequence[str], options: SimpleNamespace) -> Dictionary:
         release = f", {source.release}" if source.release else ""
         concepts = f"{source.concepts:,} concepts"
         common.say(f"dictionary: {source.file} ({source.format}{release}): {concepts}")
-    for cycle in dictionary.hierarchy.cycles():
-        ids = ", ".join(dictionary.ids[row] for row in cycle[:5])
-        common.say(
-            f"the hierarchy has a cycle of {len(cycle)} concepts ({ids}); "
-            "each is the others' ancestor"
-        )
     say_lent(lending)
     return dictionary
 
 
 def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dictionary:
     """The dictionary without lent names."""
-    from linker import persistence
-    from linker.dictionary import Dictionary
-
     paths = [located(path) for path in paths]
     if len(paths) == 1 and is_saved(paths[0]):
         if given:
@@ -74,7 +65,7 @@ def _read(paths: Sequence[str], given: dict[str, Any], on_error: OnError) -> Dic
         model = (Path(paths[0]) / "dictionary").is_dir()
         kind, part = ("model", "dictionary") if model else ("dictionary", "")
         return persistence.load(paths[0], kind, lambda folder, _: Dictionary.open(folder / part))
-    of_files = {n: value for n, value in given.items() if n != "lend"}
+    of_files = {name: value for name, value in given.items() if name != "lend"}
     format = of_files.pop("dict_format", None)
     if "hierarchy" in of_files:
         of_files["hierarchy"] = located(of_files["hierarchy"])
@@ -85,8 +76,6 @@ def lent(
     dictionary: Dictionary, paths: Sequence[str], on_error: OnError
 ) -> tuple[Dictionary, Lending]:
     """Lend names of files to a dictionary; nothing changes where there are none."""
-    from linker.dictionary import lending
-
     if not paths:
         return dictionary, lending.Lending()
     lenders = [lending.read(located(path), on_error=on_error) for path in paths]
@@ -102,15 +91,11 @@ def say_lent(lending: Lending) -> None:
 
 def located(path: str) -> str:
     """The path of a dictionary that may be given by its name; see `linker get`."""
-    from linker.readers import known
-
     return str(known.located(path, progress=common.has_bars()))
 
 
 def is_saved(path: str) -> bool:
     """Whether a path is a folder that linker saved."""
-    from linker import persistence
-
     return (Path(path) / persistence.MANIFEST).is_file()
 
 
@@ -121,15 +106,13 @@ def annotated(
 
     Args:
         paths: of the files.
-        options: of the command: mentions_format, mention_type and on_error.
+        options: of the command: mention_type and on_error.
         dictionary: which the ids are of.
     """
-    from linker.readers import mentions
-
-    form, kind, on_error = options.mentions_format, options.mention_type, options.on_error
+    kind, on_error = options.mention_type, options.on_error
     items: list[Document | Mention] = []
     for path in paths:
-        read = mentions.read(path, form, type=kind, on_error=on_error, identify=dictionary.identify)
+        read = mentions.read(path, type=kind, on_error=on_error, identify=dictionary.identify)
         of_file = list(read)
         if all(mention.gold is None for mention, _ in mentions.flatten(of_file)):
             raise LinkerError(
@@ -143,34 +126,19 @@ def annotated(
 _DICTS = "Dictionary file or folder, or a name of `linker get`; may be given again."
 DICTS = o.several(_DICTS, flags="--dict")
 NEEDED_DICTS = o.several(_DICTS, flags="--dict", required=True)
-FORMAT = o.option(
-    "Format of the dictionary. [default: recognised from the content]",
-    type=click.Choice([*formats.DICTIONARIES]),
-)
-LANGUAGES = o.commas(
-    "Keep names in these languages, e.g. de,en, of formats that have some. [default: en]",
-    hidden=True,
-)
-SOURCES = o.commas(
-    "UMLS and OMOP only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.", hidden=True
-)
-PREFIX = o.option(
-    "Tables only: of ids that have none, e.g. SCTID.", "NAME", default="", hidden=True
-)
-UNDER = o.commas(
-    "MeSH only: keep what is under these tree numbers or ids, e.g. C04, or all. [default: C,F03]",
-    hidden=True,
-)
+FORMAT = o.option("[default: recognised]", type=click.Choice([*formats.DICTIONARIES]))
+LANGUAGES = o.commas("Keep names in these languages, e.g. de,en. [default: en]")
+SOURCES = o.commas("UMLS and OMOP only: keep names of these vocabularies, e.g. SNOMEDCT_US,MSH.")
+PREFIX = o.option("Tables only: of ids that have none, e.g. SCTID.", "NAME")
+UNDER = o.commas("MeSH only: keep what is under these tree numbers or ids. [default: C,F03]")
 READING = {
     "dict_format": FORMAT,
     "hierarchy": o.option("Another dictionary file that lends its parents.", "PATH"),
-    "types": o.commas("Keep concepts of these semantic types of the dictionary, e.g. T047,T191."),
+    "types": o.commas("Keep concepts of these semantic types, e.g. T047,T191."),
     "namespaces": o.commas("Keep concepts with these id prefixes, e.g. MESH,OMIM."),
     "languages": LANGUAGES,
     "sources": SOURCES,
     "prefix": PREFIX,
     "under": UNDER,
-    "lend": o.several(
-        "Another dictionary that lends names, or mappings (SSSOM); may be given again."
-    ),
+    "lend": o.several("Another dictionary, or mappings (SSSOM), that lends names; repeatable."),
 }

@@ -183,12 +183,12 @@ class Decided:
             raise LinkerError(
                 f"{shown(path)}: is of another dictionary: the model has none of the ids of its "
                 f"{len(named):,} decisions ({prefixes}); name the model that they were made with, "
-                "or see linker decisions check"
+                "or see linker review list --dict"
             )
         why_not = {
-            "the dictionary has no concept, or several, for their ids; see linker decisions "
-            "check": len(decided.unknown),
-            "reviewers disagree; see linker decisions list --conflicts": sum(
+            "the dictionary has no concept, or several, for their ids; see linker review "
+            "list --dict": len(decided.unknown),
+            "reviewers disagree; see linker review list --conflicts": sum(
                 map(len, decided.conflicts)
             ),
         }

@@ -59,7 +59,7 @@ _ADDED = re.compile(
 _SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _REVIEW_TABLES = (
-    "a table with a row for each mention (linker link --column, linker project export --format tsv)"
+    "a table with a row for each mention (linker link --column, linker review export --project)"
 )
 _OVERRULED = "another decision stands above it"
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"

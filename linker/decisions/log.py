@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TextIO
 
 from linker.decisions.exchange import COLUMNS as _OF_DECISIONS
@@ -35,22 +35,6 @@ _OTHERS = (  # marks, remarks, and steps that did nothing else
 )
 _Steps = Mapping[int | None, tuple[str, str, str]]
 """By their numbers: the cells of `HISTORY` that say of a decision in which step it was made."""
-
-
-def write_history(store: DecisionStore, past: Iterable[Past], file: TextIO) -> None:
-    """Write decisions with what became of them, in order of entry.
-
-    Args:
-        store: has the steps in which they were made.
-        past: the decisions.
-        file: where to write.
-    """
-    write_row = row_writer(file)
-    write_row(HISTORY)
-    with store.reading() as connection:
-        steps = _steps(connection, None)
-    for p in past:
-        write_row(_of_decision(p, steps))
 
 
 def write(store: DecisionStore, file: TextIO, project: int | None = None) -> None:

@@ -34,7 +34,7 @@ Device = Literal["auto", "cpu", "cuda"]
 class Preset:
     """Settings of an encoder under a name."""
 
-    description: str  # one line, for `linker encoders`
+    description: str  # one line, for `linker model encoders`
     # options; the group `encoder` holds those of the encoder itself, `recipe` fields of `Recipe`
     changes: Changes
 

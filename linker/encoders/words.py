@@ -293,21 +293,11 @@ class WordVectors:
         words = list(Strings.from_arrays(arrays, "word"))
         return cls(words, arrays["vectors"], subwords, arrays["buckets"])
 
-    def save(self, folder: files.Pathlike, provenance: str = "") -> None:
-        """Write the vectors to a folder of their own; an existing one is replaced at the end.
-
-        Args:
-            folder: the folder.
-            provenance: a fingerprint of the text and the options that they were trained with.
-        """
-        config = {"words": len(self.words), "dim": self.dim, "made_of": provenance}
+    def save(self, folder: files.Pathlike) -> None:
+        """Write the vectors to a folder of their own; an existing one is replaced at the end."""
+        config = {"words": len(self.words), "dim": self.dim}
         with persistence.saving(folder, _KIND, config, lambda aside, _: self.open(aside)) as aside:
             self.write(aside)
-
-    @staticmethod
-    def provenance_of(folder: files.Pathlike) -> str:
-        """The provenance that `save` wrote to a folder."""
-        return persistence.load(folder, _KIND, lambda _, config: str(config.get("made_of", "")))
 
     @classmethod
     def read(cls, path: files.Pathlike) -> WordVectors:

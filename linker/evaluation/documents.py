@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ def counts(
 
 
 def evaluate(
-    linker: Linker, items: Iterable[Mention | Document], threshold: float | None = None
+    linker: Linker, items: Sequence[Mention | Document], threshold: float | None = None
 ) -> tuple[dict[str, Any], list[Row]]:
     """Annotate documents without looking at their mentions, and compare.
 
@@ -78,16 +78,14 @@ def evaluate(
     Raises:
         LinkerError: there are none, or one has no text, or a mention has no document.
     """
-    documents: list[Document] = []
-    for item in items:
-        if not isinstance(item, Document) or (item.mentions and not item.passages):
-            raise LinkerError(
-                "the protocol document needs texts with their annotated mentions; "
-                "give PubTator or BioC"
-            )
-        documents.append(item)
-    if not any(document.mentions for document in documents):
-        raise LinkerError("the documents have no annotated mentions to compare with")
+    documents = [item for item in items if isinstance(item, Document)]
+    has_texts = len(documents) == len(items) and all(
+        d.passages or not d.mentions for d in documents
+    )
+    if not has_texts or not any(document.mentions for document in documents):
+        raise LinkerError(
+            "the protocol document needs texts with their annotated mentions; give PubTator or BioC"
+        )
     bare = (dataclasses.replace(document, mentions=()) for document in documents)
     annotated = Annotator(linker).annotate(bare, k=1, threshold=threshold)
     resolve = linker.dictionary.resolve
@@ -113,13 +111,11 @@ def summary(of_documents: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
     record: dict[str, Any] = {"n": len(counted)}
     times = metrics.resampled(np.random.default_rng(0), len(counted), _SAMPLES)
     for column, measure in enumerate(MEASURES):
-        right, predicted, annotated = counted[:, column].sum(0).tolist()
+        right, predicted, annotated = sums = counted[:, column].sum(0).tolist()
         samples = times @ counted[:, column]
         f1 = 2 * samples[:, 0] / np.maximum(1, samples[:, 1] + samples[:, 2])
         record[measure] = {
-            "right": right,
-            "predicted": predicted,
-            "annotated": annotated,
+            **dict(zip(_COUNTED, sums, strict=True)),
             "precision": round(right / max(1, predicted), 5),
             "recall": round(right / max(1, annotated), 5),
             "f1": round(2 * right / max(1, predicted + annotated), 5),

@@ -78,16 +78,10 @@ def _written(value: Any) -> Any:
 def _about(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     model, dictionary = record.get("model") or {}, record.get("dictionary") or {}
     sources = [f"{s['file']} {s['release']}".strip() for s in dictionary.get("sources", ())]
-    rows = {
-        "mentions": record.get("mentions"),
-        "predictions": record.get("predictions"),
-        "model": model.get("folder"),
-        "encoder": model.get("encoder"),
-        "dictionary": ", ".join(sources),
-        "protocol": record["protocol"],
-        "ties": record.get("ties"),
-    }
-    return [(name, str(value)) for name, value in rows.items() if value]
+    of_model = {"model": model.get("folder"), "encoder": model.get("encoder")}
+    facts = {**record, **of_model, "dictionary": ", ".join(sources)}
+    names = ("mentions", "predictions", "model", "encoder", "dictionary", "protocol", "ties")
+    return [(name, str(facts[name])) for name in names if facts.get(name)]
 
 
 def _rows(record: Mapping[str, Any]) -> dict[str, Any]:

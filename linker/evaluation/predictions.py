@@ -121,7 +121,10 @@ def _gold_key(mention: Mention) -> str:
 def _query(parts: list[dict[str, Any]]) -> tuple[Mention, list[list[tuple[str, list[str]]]]]:
     """Read a mention with its gold ids, and for each part the ranked names with their ids."""
     ranked = [
-        [(_name(candidate), _ids(_gold(candidate["cui"]))) for candidate in part["candidates"]]
+        [
+            (str(candidate["name"]), _ids(_gold(candidate["cui"])))
+            for candidate in part["candidates"]
+        ]
         for part in parts
     ]
     text = "|".join(part["mention"] for part in parts)
@@ -135,9 +138,3 @@ def _gold(joined: str) -> Gold:
 
 def _ids(gold: Gold) -> list[str]:
     return [i for group in gold for i in group.ids]
-
-
-def _name(candidate: dict[str, Any]) -> str:
-    if not isinstance(name := candidate["name"], str):
-        raise TypeError("'name' is not a text")
-    return name

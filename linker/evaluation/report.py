@@ -58,25 +58,15 @@ def figures(
 ) -> dict[str, Any]:
     """The number of mentions, Acc@k and MRR of some outcomes."""
     ranks = [outcome.rank for outcome in outcomes]
-    hits = {str(k): metrics.hits(ranks, k) for k in ks}
-    reciprocal = metrics.reciprocal_ranks(ranks)
-    record: dict[str, Any] = {
-        "n": len(ranks),
-        "acc": {k: _mean(values) for k, values in hits.items()},
-        "mrr": _mean(reciprocal),
-    }
+    values = {str(k): metrics.hits(ranks, k) for k in ks} | {"": metrics.reciprocal_ranks(ranks)}
+    means = {k: rounded(of.mean()) if len(of) else None for k, of in values.items()}
+    mrr = means.pop("")
+    record: dict[str, Any] = {"n": len(ranks), "acc": means, "mrr": mrr}
     if intervals:
-        record["acc_interval"] = {k: _interval(values) for k, values in hits.items()}
-        record["mrr_interval"] = _interval(reciprocal)
+        ends = {k: [*map(rounded, metrics.mean_interval(of)[1:])] for k, of in values.items()}
+        mrr_interval = ends.pop("")
+        record |= {"acc_interval": ends, "mrr_interval": mrr_interval}
     return record
-
-
-def _mean(values: metrics.Values) -> float | None:
-    return rounded(values.mean()) if len(values) else None
-
-
-def _interval(values: metrics.Values) -> list[float | None]:
-    return [*map(rounded, metrics.mean_interval(values)[1:])]
 
 
 def rounded(value: float) -> float | None:
@@ -91,17 +81,14 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
     them were annotated there. Each outcome is in one group by mention and in one by concept.
     """
     seen, resolve = linker.seen, linker.dictionary.resolve
-    members: dict[str, list[Outcome]] = {
-        f"{sign}_{kind}": [] for kind in ("mention", "concept") for sign in ("seen", "unseen")
-    }
+    names = ("seen_mention", "unseen_mention", "seen_concept", "unseen_concept")
+    members: dict[str, list[Outcome]] = {name: [] for name in names}
     for outcome in outcomes:
         ids = [i for group in outcome.gold for i in group.ids]
-        is_seen = {
-            "mention": linker.normalize(outcome.mention.text) in seen.mentions,
-            "concept": bool(ids) and all(not resolve(i).isdisjoint(seen.concepts) for i in ids),
-        }
-        for kind, value in is_seen.items():
-            members[f"{'seen' if value else 'unseen'}_{kind}"].append(outcome)
+        is_seen = linker.normalize(outcome.mention.text) in seen.mentions
+        members[names[not is_seen]].append(outcome)
+        is_seen = bool(ids) and all(not resolve(i).isdisjoint(seen.concepts) for i in ids)
+        members[names[2 + (not is_seen)]].append(outcome)
     return members
 
 
@@ -211,11 +198,11 @@ def no_answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         and recall (None without such mentions) and F1 of the missing answers; the AUROC of
         1 - confidence against mentions without a concept.
     """
-    pairs = [(not outcome.gold, not any(outcome.parts)) for outcome in outcomes]
-    expected, given = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
-    both = pairs.count((True, True))
-    known = [(1 - o.confidence, not o.gold) for o in outcomes if o.confidence is not None]
-    doubts, without_concept = [doubt for doubt, _ in known], [none for _, none in known]
+    expected = sum(not outcome.gold for outcome in outcomes)
+    given = sum(not any(outcome.parts) for outcome in outcomes)
+    both = sum(not outcome.gold and not any(outcome.parts) for outcome in outcomes)
+    known = [o for o in outcomes if o.confidence is not None]
+    doubts = [1 - (o.confidence or 0.0) for o in known]
     return {
         "without_concept": expected,
         "without_answer": given,
@@ -223,7 +210,7 @@ def no_answer(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "precision": rounded(both / given) if given else None,
         "recall": rounded(both / expected) if expected else None,
         "f1": rounded(2 * both / (given + expected)) if given + expected else None,
-        "auroc": rounded(metrics.auroc(doubts, without_concept)),
+        "auroc": rounded(metrics.auroc(doubts, [not o.gold for o in known])),
     }
 
 
@@ -237,34 +224,29 @@ def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """
     composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
     single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
-
-    def split_wrong(members: Sequence[Outcome]) -> int:
-        return sum(len(outcome.parts) > 1 and not outcome.is_split_right for outcome in members)
-
+    wrong = [len(o.parts) > 1 and not o.is_split_right for o in (*composite, *single)]
     return {
         "composites": len(composite),
         "split_right": sum(outcome.is_split_right for outcome in composite),
         "answered_right": sum(outcome.rank == 1 for outcome in composite),
         "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
-        "split_otherwise": split_wrong(composite),
+        "split_otherwise": sum(wrong[: len(composite)]),
         "singles": len(single),
-        "singles_split": split_wrong(single),
+        "singles_split": sum(wrong[len(composite) :]),
     }
 
 
 def table(record: Mapping[str, Any]) -> str:
     """A summary as aligned text."""
-    ks = list(record["acc"])
     rows = [
-        [name.replace("_", " "), str(group["n"]), *(decimals(value) for value in values)]
-        for name, group in {"all": record, **record.get("groups", {})}.items()
-        for values in [(*group["acc"].values(), group["mrr"])]
+        [name.replace("_", " "), str(of["n"]), *map(decimals, (*of["acc"].values(), of["mrr"]))]
+        for name, of in {"all": record, **record.get("groups", {})}.items()
     ]
     if "acc_interval" in record:
-        bounds = (*(record["acc_interval"][k] for k in ks), record["mrr_interval"])
+        bounds = (*record["acc_interval"].values(), record["mrr_interval"])
         cells = ("" if None in pair else "-".join(f"{v:.3f}" for v in pair) for pair in bounds)
         rows.insert(1, ["95% interval", "", *cells])
-    tables = [[["", "n", *(f"Acc@{k}" for k in ks), "MRR"], *rows]]
+    tables = [[["", "n", *(f"Acc@{k}" for k in record["acc"]), "MRR"], *rows]]
     if errors := record.get("errors"):
         wrong = [[kind, str(count), ERRORS[kind]] for kind, count in errors.items()]
         tables.append([["error at 1", "n", "what was returned instead"], *wrong])
@@ -275,13 +257,9 @@ def table(record: Mapping[str, Any]) -> str:
 
 def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
     """The figures of confidences, missing answers and composites: each a name and a value."""
-    calibration, no_answer, composites = (
-        record[key] for key in ("calibration", "no_answer", "composites")
-    )
+    none, split = record["no_answer"], record["composites"]
     figures: dict[str, float | None] = {}
-    if calibration is None:
-        yield ["confidence", "none: calibration and coverage are left out"]
-    else:
+    if calibration := record["calibration"]:
         figures = {
             "expected calibration error": calibration["ece"],
             "Brier score": calibration["brier"],
@@ -289,18 +267,16 @@ def confidence_rows(record: Mapping[str, Any]) -> Iterator[list[str]]:
             "Acc@1 at 80% coverage": record["risk_coverage"]["coverage"]["80"]["acc"],
             "area under risk-coverage": record["risk_coverage"]["area"],
         }
-    if no_answer["without_concept"] or no_answer["without_answer"]:
-        figures |= {
-            "no answer: precision": no_answer["precision"],
-            "no answer: recall": no_answer["recall"],
-            "no answer: F1": no_answer["f1"],
-            "AUROC of no concept": no_answer["auroc"],
-        }
+    else:
+        yield ["confidence", "none: calibration and coverage are left out"]
+    if none["without_concept"] or none["without_answer"]:
+        names = {"precision": "precision", "recall": "recall", "f1": "F1"}
+        figures |= {f"no answer: {name}": none[key] for key, name in names.items()}
+        figures["AUROC of no concept"] = none["auroc"]
     yield from ([name, decimals(value) or "-"] for name, value in figures.items())
-    if composites["composites"]:
-        split = f"{composites['split_right']} of {composites['composites']}"
-        yield ["composites split right", split]
-    yield ["single mentions split", f"{composites['singles_split']} of {composites['singles']}"]
+    if split["composites"]:
+        yield ["composites split right", f"{split['split_right']} of {split['composites']}"]
+    yield ["single mentions split", f"{split['singles_split']} of {split['singles']}"]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -69,11 +69,10 @@ def evaluate(
     elif linker is None:
         raise LinkerError("there is nothing to evaluate; give a model, or predictions")
     else:
-        warning = _unknown_ids(linker, mentions)
+        warning, k = _unknown_ids(linker, mentions), max(MRR_DEPTH, *ks)
         if protocol == "biosyn":
-            outcomes = protocols.biosyn(linker, items, depth(ks))
+            outcomes = protocols.biosyn(linker, items, k)
         else:
-            k = depth(ks)
             linked = linker.link(iter(items), k=k, threshold=threshold, decisions=decisions)
             outcomes = protocols.outcomes(linked, linker)
     of_mentions = list(outcomes)
@@ -82,11 +81,6 @@ def evaluate(
         record |= report.of_confidences(of_mentions)
     record["left_out"] = len(mentions) - len(of_mentions)
     return Evaluation(record, of_mentions, len(mentions), warning)
-
-
-def depth(ks: Sequence[int]) -> int:
-    """How many candidates of each part are evaluated for these k."""
-    return max(MRR_DEPTH, *ks)
 
 
 def _unknown_ids(linker: Linker, mentions: Iterable[Mention]) -> str:

@@ -155,7 +155,7 @@ def first_of(table: Table, names: Sequence[str]) -> int:
             line=table.header_line,
             value=", ".join(table.header),
             expected=f"one of {', '.join(names)}",
-            remedy="name the column with --id-column or --label-column",
+            remedy="name the columns with --column ID,LABEL",
         )
     return place_of(table, (there or names)[0])
 

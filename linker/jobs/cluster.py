@@ -130,7 +130,7 @@ def _size(ray: Any, machines: Machines) -> int:
         if not room:
             raise LinkerError(
                 f"the cluster has {resources.get('GPU', 0):g} GPUs, and each worker wants "
-                f"{machines.gpus:g}; leave out --gpus, or start a node with GPUs"
+                f"{machines.gpus:g}; leave out --device cuda, or start a node with GPUs"
             )
     if machines.workers and machines.workers > room:
         logger.warning("--workers %d: the cluster has room for %d", machines.workers, room)
@@ -147,7 +147,7 @@ def _imported() -> Any:
 
 def _connect(ray: Any, machines: Machines) -> None:
     """Connect this process to the cluster, or to one that is started on this machine."""
-    address = machines.address or os.environ.get("RAY_ADDRESS") or "local"
+    address = os.environ.get("RAY_ADDRESS") or "local"
     settings: dict[str, Any] = {"address": address}
     if address == "local":
         number = min(machines.workers or cores(), cores())
@@ -174,7 +174,7 @@ def _knock(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():
         raise LinkerError(
-            f"--address {address}: is no address; expected: HOST:PORT, such as a:6379"
+            f"RAY_ADDRESS={address}: is no address; expected: HOST:PORT, such as a:6379"
         )
     try:
         socket.create_connection((host, int(port)), _PATIENCE).close()
@@ -185,5 +185,5 @@ def _knock(address: str) -> None:
 def _no_answer(address: str, reason: str) -> LinkerError:
     return LinkerError(
         f"no Ray cluster answers at {address} ({reason}); "
-        "start one with `ray start --head`, or leave out --address for one on this machine"
+        "start one with `ray start --head`, or unset RAY_ADDRESS for one on this machine"
     )

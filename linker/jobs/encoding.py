@@ -3,60 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable
 from typing import BinaryIO
 
 from numpy.lib import format as npy
 
-from linker import files
 from linker.candidates.hybrid import HybridGenerator, encode_names
-from linker.encoders.base import Precision
-from linker.errors import LinkerError, OnError
-from linker.jobs.linking import check_model, model_hash
-from linker.jobs.parts import JobFile, Work
+from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.types import Document, Mention
 
 _NAMES = 10_000  # that are encoded together
-
-
-def encode_files(
-    model: str, input_format: str, column: str | None, precision: Precision = "fp32"
-) -> Work:
-    """What encodes the names in the files of a job, each into a matrix of its own (.npy).
-
-    Args:
-        model: its folder; it is used as it is now.
-        input_format: of the files.
-        column: of the names in Parquet files.
-        precision: in which names are encoded.
-    """
-    model, expected = str(Path(model).absolute()), model_hash(model)
-    given = {"input_format": input_format, "column": column, "precision": precision}
-    # a part's name depends on these: a job of an older release is not begun anew
-    options = {"model": "", "model_hash": expected, "encode": True, **given}
-    return Work(partial(_load, model, expected, input_format, column, precision), ".npy", options)
-
-
-def _load(
-    model: str, expected: str, input_format: str, column: str | None, precision: Precision
-) -> Callable[[JobFile, OnError], int]:
-    """Load the model, which must have this checksum."""
-    linker = Linker.load(model)
-    check_model(model, expected)
-    generator(linker, model).encoder.use(precision)
-
-    def encode(file: JobFile, on_error: OnError) -> int:
-        kind = readers.detect(file.path) if input_format == "auto" else input_format
-        with files.write_binary_aside(file.output) as raw:
-            count = write(linker, file.read(kind, column, on_error), raw)
-            file.check()
-        return count
-
-    return encode
 
 
 def generator(linker: Linker, model: str) -> HybridGenerator:

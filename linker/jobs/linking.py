@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from linker import files, outputs, persistence
 from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore
-from linker.encoders.base import Device, Precision
+from linker.encoders.base import Device
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import pyarrow_for
 from linker.files.columns import ColumnNeeded
@@ -26,7 +26,6 @@ from linker.linking.requests import Linked, Request
 from linker.outputs import Layout, writing
 from linker.readers import mentions as readers
 from linker.text import short_forms
-from linker.text.find import Overlaps
 from linker.types import Document, Mention, Selection
 
 Item = Document | Mention
@@ -39,7 +38,6 @@ Link = Callable[[Iterable[Any]], Iterator[Linked]]
 class Finding:
     """How mentions are found in documents; see `linker.linking.documents`."""
 
-    overlaps: Overlaps = "longest"
     mentions_by: str | None = None  # see `linker.linking.recognizers.create`
     labels: tuple[str, ...] = ()
 
@@ -58,8 +56,7 @@ class LinkSettings:
     batch_size: int = 1024  # mentions of a chunk
     input_format: str = "auto"
     column: str | None = None  # of the mentions in Parquet files
-    precision: Precision = "fp32"  # in which mentions are encoded
-    device: Device = "auto"  # where they are, and names are searched
+    device: Device = "auto"  # where mentions are encoded, and names are searched
     decisions: str | None = None  # a file of decisions, which win over the model
     finding: Finding | None = None  # None: mentions are marked, and none is found
     also: tuple[str, ...] = ()  # prefixes of vocabularies whose ids are added
@@ -75,7 +72,7 @@ class LinkSettings:
         if self.short_forms:
             both = linker.short_forms.beside(short_forms.read(self.short_forms))
             linker = replace(linker, short_forms=both)
-        linker.use(self.precision, self.device)
+        linker.use("fp32", self.device)
         linker.checked(Request("", threshold=self.threshold, also=self.also))
         _check_form(self.form, bool(self.also))
         return linker.restricted(self.within)
@@ -105,7 +102,6 @@ class LinkSettings:
             Annotator(linker, find, self.mention_type).annotate,
             k=self.k,
             threshold=self.threshold,
-            overlaps=finding.overlaps,
             decisions=decisions,
             also=self.also,
         )

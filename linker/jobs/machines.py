@@ -42,8 +42,7 @@ class Machines:
     # processes; None: this one, or as many as a Ray cluster has cores or GPUs for
     workers: int | None = None
     engine: Literal["local", "ray"] = "local"
-    address: str | None = None  # of a Ray cluster; None: one is started on this machine
-    gpus: float = 0.0  # of each worker of Ray; 0.5: two workers share one
+    gpus: float = 0.0  # of each worker of Ray, whose cluster is that of $RAY_ADDRESS
 
     @property
     def is_this_process(self) -> bool:

@@ -34,7 +34,7 @@ from linker.outputs import (
 from linker.types import Document, Prediction
 
 COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
-"""What every table has; by these `linker decide` recognises one, so that a new one is not here."""
+"""What every table has; by these `linker review import` recognises one: a new one is not here."""
 _SHOWN: dict[str, Callable[[Layout], bool]] = {
     **dict.fromkeys(COLUMNS, lambda _: True),
     **dict.fromkeys(("document_id", "spans"), lambda layout: layout.documents),

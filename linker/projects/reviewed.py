@@ -103,7 +103,7 @@ def check_new(file: Content) -> None:
 
 
 def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed:
-    """Read the decisions in a file, as `linker decide` does, and the flags and notes beside them.
+    """Read the decisions in a file, as `linker review import` does, and its flags and notes.
 
     Args:
         file: see `is_reviewed`.

@@ -61,8 +61,8 @@ def is_header(line: str) -> bool:
         raise RecordError(
             "holds mappings (SSSOM), not mentions",
             line,
-            remedy="take those that people curated with linker decide, and write mentions to train "
-            "on with linker decisions export --format mentions",
+            remedy="take those that people curated with linker review import, and write mentions "
+            "to train on with linker review export --format mentions",
         )
     titles = _titles(line)
     if _MENTION in titles and not {*_ID_COLUMNS} & {*titles}:

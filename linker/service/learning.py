@@ -1,6 +1,6 @@
 """GET, POST and DELETE /training, POST /training/take: the model learns what people decided.
 
-A training is `linker decisions learn` in a process of its own, which writes MODEL.next. A person
+A training is `linker review learn` in a process of its own, which writes MODEL.next. A person
 takes that model: it gets the place of MODEL. The model that has learnt no decision stays as
 MODEL.before, from which every training starts; MODEL.learning.json says up to which decision models
 have learnt.
@@ -108,7 +108,7 @@ class Training:
                 base, last = await asyncio.to_thread(self._base)
             except LinkerError as error:
                 raise Failure(409, str(error)) from None
-            command = [sys.executable, "-m", "linker.cli", "decisions", "learn", "--json"]
+            command = [sys.executable, "-m", "linker.cli", "review", "learn", "--format", "json"]
             command += ["--decisions", str(self._workbench.store.path), "--model", str(base)]
             command += ["--known", str(last), "-o", str(self._next)]
             begun = {"what": "loading the model", "share": 0.0, "reviewer": reviewer}

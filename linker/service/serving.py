@@ -85,9 +85,11 @@ def serve(
     port: int,
     started: Callable[[int], None],
     rooms: Iterable[ModuleType] = (),
-    proxies: str = "127.0.0.1",
 ) -> None:
     """Serve until the process is told to stop (SIGTERM, SIGINT); SIGHUP loads the model anew.
+
+    Proxies whose X-Forwarded-Proto and -For are believed are those of $FORWARDED_ALLOW_IPS, else
+    127.0.0.1.
 
     Args:
         service: what answers.
@@ -95,8 +97,6 @@ def serve(
         port: 0: any that is free.
         started: is called with the port once requests are taken.
         rooms: modules with further routes.
-        proxies: addresses, with commas between them, whose X-Forwarded-Proto and -For are believed;
-            "*": all.
 
     Raises:
         LinkerError: the address cannot be listened on.
@@ -116,7 +116,6 @@ def serve(
         log_config=None,
         access_log=False,  # its lines hold what users search for
         server_header=False,
-        forwarded_allow_ips=proxies,
         limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(limits.seconds + _GRACE),

@@ -6,13 +6,18 @@ import ipaddress
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from linker import files
-from linker.encoders.base import Device, Precision
+from linker.encoders.base import Device
 from linker.errors import LinkerError, shorten
 from linker.readers.records import MENTION_LIMIT
 from linker.text.people import person
 
+_Count = Annotated[int, Field(ge=1, le=2**40)]
+_Seconds = Annotated[float, Field(ge=0.1, le=3600)]
 _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
 
@@ -20,17 +25,17 @@ _LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 class Limits:
     """What a service takes of one request, and of all together, and how long it waits."""
 
-    body: int = 4_000_000  # bytes of a request's body
-    file: int = 64_000_000  # bytes of a file of a project
-    documents: int = 1_000  # of a request
-    mentions: int = 10_000  # of a request
-    mention: int = MENTION_LIMIT  # characters of a mention
-    text: int = 1_000_000  # characters of a request's documents together
-    requests: int = 256  # that are worked on or wait at the same time
-    batch: int = 16_000  # characters that are linked in one batch; 1: each request alone
-    waiting: int = 4_000_000  # characters that may wait to be linked
-    read_seconds: float = 20.0  # to receive the head of a request, and then its body
-    seconds: float = 60.0  # to answer a request
+    body: _Count = 4_000_000  # bytes of a request's body
+    file: _Count = 64_000_000  # bytes of a file of a project
+    documents: _Count = 1_000  # of a request
+    mentions: _Count = 10_000  # of a request
+    mention: _Count = MENTION_LIMIT  # characters of a mention
+    text: _Count = 1_000_000  # characters of a request's documents together
+    requests: _Count = 256  # that are worked on or wait at the same time
+    batch: _Count = 16_000  # characters that are linked in one batch; 1: each request alone
+    waiting: _Count = 4_000_000  # characters that may wait to be linked
+    read_seconds: _Seconds = 20.0  # to receive the head of a request, and then its body
+    seconds: _Seconds = 60.0  # to answer a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,7 @@ class Settings:
     origins: tuple[str, ...] = ()  # of pages of other sites that may send requests
     names: frozenset[str] | None = None  # by which it may be called, and addresses; None: any
     limits: Limits = field(default_factory=Limits)
-    precision: Precision = "fp32"  # in which mentions are encoded
-    device: Device = "auto"  # where they are, and names are searched
+    device: Device = "auto"  # where mentions are encoded, and names are searched
     root_path: str = ""  # that a proxy puts before all paths, and takes away from those it sends
 
     @property

@@ -257,7 +257,7 @@ class Service:
             LinkerError: it cannot be loaded, or the decisions are of another dictionary.
         """
         linker = linker or Linker.load(self.settings.model)
-        linker.use(self.settings.precision, self.settings.device)
+        linker.use("fp32", self.settings.device)
         folder = Path(self.settings.model)
         fingerprint = model_hash(str(folder)) if (folder / MANIFEST).is_file() else ""
         model = Model(linker, Annotator(linker), fingerprint, Vocabulary(linker))

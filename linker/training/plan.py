@@ -17,7 +17,6 @@ from linker import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, UsageError, needing, shown
-from linker.files import replacing
 from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
 from linker.text.spelling import normal_form, normalized
 from linker.types import Activity
@@ -37,9 +36,11 @@ PHASES = ("align", "ground", "rank", "refit")
 `refit` is the list-wise phase on the development mentions too.
 """
 
-WORDS = "words"
-"""The folder, beside those of the phases, of the word vectors that a training has made."""
-_FOLDERS = {WORDS, *PHASES}
+
+_UNTRAINED = (
+    "{}: only an encoder with weights is trained, not {}; "
+    "choose --encoder transformer, dan or static-tuned, or do without"
+)
 
 
 def _ignore(_: object) -> None: ...
@@ -102,14 +103,13 @@ def check_folder(folder: Path, resume: bool) -> str:
             f"{folder}: is a file, and checkpoints are written there; "
             "move it, or name another folder with -o"
         )
-    replacing.clean(folder, WORDS)  # what a killed run left
     names = {path.name for path in folder.glob("*")}
-    if foreign := names - _FOLDERS:
+    if foreign := names - {*PHASES}:
         raise LinkerError(
             f"{folder}: holds {min(foreign)}, which linker did not write there; "
             "move it, or name another folder with -o"
         )
-    if names - {WORDS} and not resume:
+    if names and not resume:
         raise LinkerError(
             f"{folder}: holds an interrupted training; go on with --resume, "
             "or remove the folder to train from the start"
@@ -123,7 +123,7 @@ def check_folder(folder: Path, resume: bool) -> str:
 
 def remove_folder(folder: Path) -> None:
     """Remove the checkpoints of a finished training; what else is in the folder stays."""
-    for name in _FOLDERS:
+    for name in PHASES:
         shutil.rmtree(folder / name, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
@@ -188,7 +188,6 @@ def make(
     model_name: str | None = None,
     preset_name: str = "default",
     options: Callable[[str], LinkerOptions] | None = None,
-    flags: Sequence[str] = (),
     changes: Sequence[str] = (),
     has_mentions: bool = False,
     has_dev: bool = False,
@@ -196,7 +195,6 @@ def make(
     resume: bool = False,
     words: WordVectors | None = None,
     has_words: bool = False,
-    has_texts: bool = False,
     extend: bool = True,
     corrections: Mapping[str, str] | None = None,
 ) -> TrainingPlan:
@@ -209,13 +207,12 @@ def make(
         model_name: of the transformer to start from.
         preset_name: of the preset.
         options: gives those of an encoder; None: of the preset.
-        flags: options of a dense training, as typed: "--epochs 3".
-        changes: other options, as typed behind --set: "dan.hidden=100".
+        changes: options, as typed behind --set: "dan.hidden=100".
         has_mentions, has_dev: whether there are annotated mentions, and others for development.
         refit: whether to train again on the development mentions too.
         resume: whether to go on from checkpoints.
         words: word vectors, where they are there already.
-        has_words, has_texts: whether word vectors, or texts to train them on, will be given.
+        has_words: whether word vectors will be given.
         extend: whether the mentions become names.
         corrections: misspelt words or phrases, and what they become.
 
@@ -230,36 +227,36 @@ def make(
             "--refit trains again on the mentions of --mentions and --dev; "
             f"name some with {missing}"
         )
-    of_words = {"--words": has_words or words is not None, "--text": has_texts}
-    given_words = [flag for flag, is_given in of_words.items() if is_given]
-    encoder, reason = _choose(encoder, model_name, preset_name, bool(given_words))
+    has_words = has_words or words is not None
+    encoder, reason = _choose(encoder, model_name, preset_name, has_words)
     chosen = (options or partial(preset, preset_name))(encoder)
     chosen = for_encoder(chosen, registry.load(encoder))
     spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
     plan = TrainingPlan(encoder, chosen, spelling, extend, words, refit, reason)
-    _check_words(plan, given_words, changes)
-    for change in changes:  # a file of --config may serve several encoders
+    if has_words:
+        _check_words(plan, changes)
+    for change in changes:  # a TOML file may serve several encoders
         group = _group(change)
+        if change.partition("=")[0].strip() == "training.seed":  # of the ranker, too
+            continue
         if not reads(group, encoder, chosen):
             raise UsageError(
-                f"--set {change}: the encoder {encoder} makes nothing of the options {group}; "
+                f"{change}: the encoder {encoder} makes nothing of the options {group}; "
                 "leave it out"
             )
+        if group == "training" and not plan.is_trained:
+            raise UsageError(_UNTRAINED.format(change, encoder))
     if plan.is_trained:
         return dataclasses.replace(plan, device=_check_trained(plan))
-    flags = [flag for flag in flags if not flag.startswith("--seed ")]
-    if given := [*flags, *["--resume"] * resume]:
-        raise UsageError(
-            f"{', '.join(given)}: only an encoder with weights is trained, not {encoder}; "
-            "choose --encoder transformer, dan or static-tuned, or do without"
-        )
+    if resume:
+        raise UsageError(_UNTRAINED.format("--resume", encoder))
     if not plan.is_sparse:
         plan.encoder_class.check(chosen.encoder)
     return plan
 
 
 def _choose(
-    encoder: str | None, model_name: str | None, preset_name: str, of_words: bool
+    encoder: str | None, model_name: str | None, preset_name: str, has_words: bool
 ) -> tuple[str, str]:
     """The encoder, and why where it was not asked for."""
     names = registry.encoders()
@@ -281,7 +278,7 @@ def _choose(
             )
         return encoder, ""
     if preset_name == "default":
-        if of_words:
+        if has_words:
             return "dan", "it is made of word vectors"
         return registry.BEST, "needs no download and no torch"
     try:
@@ -296,24 +293,20 @@ def _group(change: str) -> str:
     return change.partition(".")[0].strip()
 
 
-def _check_words(plan: TrainingPlan, given: Sequence[str], changes: Sequence[str]) -> None:
+def _check_words(plan: TrainingPlan, changes: Sequence[str]) -> None:
     """Refuse word vectors where nothing is made of them, and options of training given ones."""
-    if len(given) > 1:
-        raise UsageError(
-            "--text trains word vectors, and --words names trained ones; leave one of them out"
-        )
     changed = [change for change in changes if _group(change) == "words"]
-    if "--words" in given and changed:
+    if changed:
         raise UsageError(
             f"--set {changed[0]} is for the training of word vectors, "
             "and --words names trained ones; leave one of them out"
         )
-    if given and not plan.needs_words:
+    if not plan.needs_words:
         what = plan.encoder
         if hasattr(plan.options.encoder, "base"):
             what += " on another encoder, which brings its own"
         raise UsageError(
-            f"{given[0]} is for encoders that are made of words (dan and its kind), not {what}; "
+            f"--words is for encoders that are made of words (dan and its kind), not {what}; "
             "leave it out"
         )
 

@@ -44,7 +44,7 @@ def test_stats_count_lent_names(run: Run, old: Path, lender: Path) -> None:
     figures = dict(re.split(r"  +", line) for line in lines)
     assert (figures["names"], figures["lent names"]) == ("7", "lender.tsv 1")
     assert figures["names lent by lender.tsv"].startswith(SUMMARY)
-    record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--json").out)
+    record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--format", "json").out)
     assert record["lent_names"] == {"lender.tsv": 1}
     (report,) = record["lenders"]
     assert (report["source"]["file"], report["joined"]) == ("lender.tsv", 1)
@@ -82,10 +82,10 @@ def test_stats(run: Run, old: Path, trained: Path) -> None:
     expected = {"concepts": "3", "names": "6", "distinct names": "5", "ambiguous names": "1"}
     expected |= {"namespaces": "MESH 3", "names by kind": "preferred 3, exact 3"}
     assert figures.items() >= (expected | {"roots": "MESH:D000001", "cycles": "none"}).items()
-    record = json.loads(run("dictionary", "stats", old, "--json").out)
+    record = json.loads(run("dictionary", "stats", old, "--format", "json").out)
     assert (record["concepts"], record["depth"], record["cycles"]) == (3, 1, [])
     assert "  346 concepts" in run("dictionary", "stats", trained).out  # a model folder
-    filtered = run("dictionary", "stats", old, "--namespaces", "OMIM, HP", "--json")
+    filtered = run("dictionary", "stats", old, "--namespaces", "OMIM, HP", "--format", "json")
     assert "check --types and --namespaces (there are: MESH 3)" in filtered.err
 
 
@@ -127,9 +127,9 @@ def test_search(run: Run, old: Path, sample: Path) -> None:
     assert run("dictionary", "search", old, "COUGHING").out == said
     alternative = run("dictionary", "search", sample, "OMIM:300100")
     assert alternative.out.startswith("MESH:D000326\tAdrenoleukodystrophy\n")
-    result = run("dictionary", "search", old, "tussis", "-n", "1")
+    result = run("dictionary", "search", old, "tussis", "-k", "1")
     assert len(re.findall("^MESH", result.out, re.MULTILINE)) == 1
-    assert result.err == "there are more; show more with -n 2\n"
+    assert result.err == "there are more; show more with -k 2\n"
     nothing = "no concept has the id 'gout', or a name like it\n"
     assert run("dictionary", "search", old, "gout") == (0, "", nothing)
 
@@ -170,7 +170,7 @@ def test_a_part_of_mesh(run: Run, tmp_path: Path) -> None:
     ):
         rows = run("dictionary", "convert", path, *under).out.splitlines()[1:]
         assert [row.split("\t")[0] for row in rows] == [f"MESH:{ui}" for ui in ids.split()]
-        counted = json.loads(run("dictionary", "stats", path, *under, "--json").out)
+        counted = json.loads(run("dictionary", "stats", path, *under, "--format", "json").out)
         assert counted["concepts"] == len(rows)
     other = run("dictionary", "stats", path, "--under", "B01")
     assert (other.code, "no descriptor is under: 'B01'" in other.err) == (1, True)

@@ -43,7 +43,7 @@ def read_record(folder: Path) -> Any:
 
 
 def test_the_table_and_the_files(evaluate: Run, mentions: Path, tmp_path: Path) -> None:
-    result = evaluate(mentions, "--k", "1,2,50", "-o", tmp_path / "out")
+    result = evaluate(mentions, "-k", "1,2,50", "-o", tmp_path / "out")
     assert result.code == 0
     table = rows(result.out)
     assert result.out.splitlines()[0].split() == ["n", "Acc@1", "Acc@2", "Acc@50", "MRR"]
@@ -73,7 +73,7 @@ def test_the_table_and_the_files(evaluate: Run, mentions: Path, tmp_path: Path) 
 
 
 def test_biosyn_leaves_out_mentions_without_a_concept(evaluate: Run, mentions: Path) -> None:
-    biosyn = (mentions, "--protocol", "biosyn", "--k", "1")
+    biosyn = (mentions, "--protocol", "biosyn", "-k", "1")
     result = evaluate(*biosyn)
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
     unknown, left_out = result.err.splitlines()
@@ -112,7 +112,7 @@ def test_types(evaluate: Run, tmp_path: Path) -> None:
     path = tmp_path / "d.txt"
     text = "1|t|Asthma and aspirin\n1|a|\n1\t0\t6\tAsthma\tDisease\tD001249\n1\t11\t18\taspirin\tChemical\tD001241\n"
     path.write_text(text)
-    result = evaluate(path, "--type", "Disease", "--k", "1")
+    result = evaluate(path, "--type", "Disease", "-k", "1")
     assert (rows(result.out)["all"][:2], result.err) == (["1", "1.0000"], "")
     result = evaluate(path, "-k", "1")
     assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
@@ -173,8 +173,59 @@ def test_the_published_predictions_of_biosyn(run: Run, data: Path, tmp_path: Pat
                 (gold / Path(member.name).name).write_bytes(content.read())
     predictions, plain = folder / "biosyn_predictions_test.json.gz", tmp_path / "plain.json"
     plain.write_bytes(gzip.decompress(predictions.read_bytes()))
-    options = ("--protocol", "biosyn", "--k", "1,5,20", "-o", tmp_path / "out")
+    options = ("--protocol", "biosyn", "-k", "1,5,20", "-o", tmp_path / "out")
     for path in (predictions, plain):
         assert run("evaluate", gold, "--predictions", path, *options).code == 0
         record = read_record(tmp_path / "out")
         assert (record["n"], record["acc"]) == (960, {"1": 0.91146, "5": 0.93854, "20": 0.96771})
+
+
+# ------------------------------------------------------------------------------ two evaluations
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    path = tmp_path / "gold.tsv"
+    path.write_text("breast cancer\tD001943\nasthma\tD001249\nLouis-Bar syndrome\tD001260\n")
+    return path
+
+
+@pytest.fixture
+def other(run: Run, sample: Path, tmp_path: Path) -> Path:
+    """A model of the sample dictionary without one concept."""
+    lines = sample.read_text("utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if "MESH:D001249" not in line.split("\t")[1:2]]
+    assert len(kept) == len(lines) - 1
+    (tmp_path / "less.tsv").write_text("".join(kept), encoding="utf-8")
+    command = ("train", "--dict", tmp_path / "less.tsv", "--encoder", "tfidf")
+    assert run(*command, "-o", tmp_path / "other").code == 0
+    return tmp_path / "other"
+
+
+def test_against_another_evaluation(
+    run: Run, trained: Path, other: Path, gold: Path, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "a", tmp_path / "b"
+    assert run("evaluate", gold, "--model", trained, "-o", old).code == 0
+    compared = run("evaluate", gold, "--model", other, "-o", new, "--against", old)
+    assert compared.code == 0
+    assert "Acc@1   1.0000  0.6667  -0.3333" in compared.out
+    # depending on the threshold that training chose
+    assert re.search("  right -> (concept_not_in_dictionary|no_candidate) +1", compared.out)
+    changed = (new / "changed.tsv").read_text("utf-8")
+    head, row = (line.split("\t") for line in changed.splitlines())
+    assert row[head.index("mention")] == "asthma"
+    assert row[head.index("change")] == "right_to_wrong"
+    record = json.loads((new / "metrics.json").read_text("utf-8"))["against"]
+    assert (record["a"], record["b"], record["n"]) == (str(old), str(other), 3)
+    assert record["mcnemar"] == {"right_to_wrong": 1, "wrong_to_right": 0, "p": 1}
+
+
+def test_evaluations_of_other_mentions_are_not_compared(
+    run: Run, trained: Path, gold: Path, tmp_path: Path
+) -> None:
+    assert run("evaluate", gold, "--model", trained, "-o", tmp_path / "a").code == 0
+    gold.write_text(gold.read_text().replace("asthma", "asthmas"))
+    result = run("evaluate", gold, "--model", trained, "--against", tmp_path / "a")
+    assert result.code == 1
+    assert "number 2, 'asthma MESH:D001249' and 'asthmas MESH:D001249'" in result.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import re
@@ -37,54 +36,33 @@ def mentions(tmp_path: Path) -> Path:
 # ------------------------------------------------------------------------------------------------------- command lines
 
 
-GROUPS = {
-    "Use": ["link", "annotate", "explain", "serve", "mcp"],
-    "Review": ["decide", "decisions", "project", "check", "compare"],
-    "Build": ["get", "train", "index", "words", "encode"],
-    "Inspect": ["dictionary", "evaluate", "verify", "encoders"],
-}
+COMMANDS = [
+    *("get", "train", "link", "annotate", "explain", "evaluate", "review", "serve", "mcp"),
+    *("index", "model", "dictionary", "words"),
+]
 
 
-def test_help_shows_the_commands_in_groups(run: Run) -> None:
+def test_help_shows_the_commands(run: Run) -> None:
     result = run("--help")
     assert (result.code, result.err) == (0, "")
-    found: dict[str, list[str]] = {}
-    for line in result.out.partition("Options:")[2].splitlines():
-        if line.endswith(":"):
-            group = found.setdefault(line[:-1], [])
-        elif found and line:
-            group.append(line.split()[0])
-    assert found == GROUPS
-    for command in (*itertools.chain(*GROUPS.values()), "dictionary stats"):
+    listed = result.out.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == COMMANDS
+    for command in (*COMMANDS, "dictionary stats", "review check"):
         result = run(*command.split(), "--help")
         assert (result.code, result.err) == (0, "")
         assert result.out.startswith(f"Usage: linker {command} ")
 
 
-@pytest.mark.parametrize(
-    ("command", "rare"),
-    [("link", "--engine"), ("train", "--dense-ratio"), ("words train", "--prefix")],
-)
-def test_options_that_few_need_are_shown_on_request(run: Run, command: str, rare: str) -> None:
-    short, whole, again = (run(*command.split(), f) for f in ("--help", "--help-all", "-h"))
-    assert (short.code, whole.code, whole.err) == (0, 0, "")
-    assert (rare in short.out, rare in whole.out) == (False, True)
-    assert "--help-all" in short.out
-    assert again == short
-    shown = set(re.findall(r"^  (?:-\w, )?--[\w-]+", short.out, re.MULTILINE))
-    assert shown < set(re.findall(r"^  (?:-\w, )?--[\w-]+", whole.out, re.MULTILINE))
-
-
 def test_verbose_says_what_linker_does_and_not_what_others_do(
     run: Run, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = pipeline.train
+    train = pipeline.run
 
     def chatty(*args: object, **others: object) -> Linker:
         logging.getLogger("other").info("a library speaks")
         return train(*args, **others)
 
-    monkeypatch.setattr(Linker, "train", chatty)
+    monkeypatch.setattr(pipeline, "run", chatty)
     common = ("train", "--dict", sample, "-o", tmp_path / "new")
     said = run(*common, "-v").err
     assert ("0 annotated mentions" in said, "a library speaks" in said) == (True, False)
@@ -255,7 +233,7 @@ class Finder:
             if not self.left:
                 signal.raise_signal(signal.SIGINT)
 sys.meta_path.insert(0, Finder())
-sys.argv = ["linker", "encoders"]
+sys.argv = ["linker", "model", "encoders"]
 from linker.cli import main
 main()
 """
@@ -312,8 +290,8 @@ def test_closed_standard_errors_do_not_matter(process: Run, sample: Path, tmp_pa
         ("link -", 0, "standard input: cannot be read: Bad file descriptor"),
         ("link {sample}", 1, OUTPUT_CLOSED),
         ("evaluate {sample}", 1, OUTPUT_CLOSED),
-        ("dictionary stats {model} --json", 1, OUTPUT_CLOSED),
-        ("encoders", 1, OUTPUT_CLOSED),
+        ("dictionary stats {model} --format json", 1, OUTPUT_CLOSED),
+        ("model encoders", 1, OUTPUT_CLOSED),
         ("--help", 1, "input or output: Bad file descriptor"),
     ],
 )

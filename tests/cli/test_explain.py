@@ -27,7 +27,7 @@ def model(trained: Path) -> Linker:
 
 @pytest.mark.parametrize(("form", "face"), [("text", str), ("json", Explanation.to_json)])
 def test_formats(run: Run, trained: Path, model: Linker, form: str, face: Any) -> None:
-    options = ("--model", trained, "--concept", "D007938", "-k", 2)
+    options = ("--model", trained, "D007938", "-k", 2)
     result = run("explain", "atxia telangiectasia", *options, "--format", form)
     expected = face(model.explain("atxia telangiectasia", concept="MESH:D007938", k=2))
     assert (result.code, result.err) == (0, "")
@@ -61,7 +61,7 @@ def test_a_document_of_a_corpus_defines_short_forms(
 
 
 def test_a_selection_filters(run: Run, trained: Path) -> None:
-    options = ("--model", trained, "--under", "MESH:D001943", "--concept", "MESH:D007938")
+    options = ("--model", trained, "--under", "MESH:D001943", "MESH:D007938")
     result = run("explain", "leukemia", *options)
     assert result.code == 0
     assert "D007938 Leukemia cannot be answered here: it is not under MESH:D001943" in result.out

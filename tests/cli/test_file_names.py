@@ -62,7 +62,7 @@ def test_every_command_takes_any_name(
     assert record["predictions"] == f"{tmp_path}/{shown}/p{shown}"
     assert record["model"]["folder"] == f"{tmp_path}/{shown}/model{shown}"
     assert run("dictionary", "stats", dictionary).out.startswith(f"{sample.name}{shown}  medic")
-    (source,) = json.loads(run("dictionary", "stats", model, "--json").out)["sources"]
+    (source,) = json.loads(run("dictionary", "stats", model, "--format", "json").out)["sources"]
     assert source["file"] == sample.name + shown
     assert run("dictionary", "convert", dictionary, "-o", converted).code == 0
     assert len(list(table.read(converted))) == 346

@@ -59,7 +59,7 @@ def test_a_new_release_in_place(run: Run, model: Path, tmp_path: Path) -> None:
         f"model: {model} (23 concepts, 46 distinct names)",
     ]
     assert first(model, "podagra") == "D4"
-    assert run("verify", "--model", model).code == 0
+    assert run("model", "verify", "--model", model).code == 0
 
 
 def test_another_folder_is_written_with_o(run: Run, model: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_index_is_made_and_removed(run: Run, model: Path) -> None:
     assert linker.options.index.kind == "ivf"
     assert isinstance(linker.generator.dense, IvfIndex)  # type: ignore[attr-defined]
     assert [first(model, mention) for mention in ("podagras", "renal illnes 5")] == exact
-    assert run("verify", "--model", model).code == 0
+    assert run("model", "verify", "--model", model).code == 0
     assert run("index", "--model", model, "--set", "index.kind=auto").code == 0
     assert not (model / "index").exists()
 

@@ -1,4 +1,4 @@
-"""linker link with --workers, and of many files; linker encode."""
+"""linker link with --workers, and of many files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from linker import Dictionary
 from linker.jobs import machines
-from linker.training import pipeline
 
 Run = Callable[..., Any]
 
@@ -195,14 +192,3 @@ def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
     assert "1 part, 1 done, 0 skipped because present; 1 record done, 1 bad record" in result.err
     (part,) = (tmp_path / "out").glob("part-*.parquet")
     assert pq.read_table(part)["mention"].to_pylist() == ["gout"]
-
-
-def test_encode(run: Run, sample: Path, inputs: Path, tmp_path: Path) -> None:
-    model = tmp_path / "model"
-    pipeline.train(Dictionary.read(sample), encoder="static").save(model)
-    assert run("encode", inputs / "a.txt", "--model", model, "-o", tmp_path / "v.npy").code == 0
-    assert np.load(tmp_path / "v.npy").shape[0] == 2
-    result = run("encode", inputs, "--model", model, "-o", tmp_path / "out")
-    assert result.err.startswith(f"{tmp_path / 'out'}: 2 parts, 2 done, ")
-    arrays = sorted(len(np.load(path)) for path in (tmp_path / "out").glob("part-*.npy"))
-    assert arrays == [1, 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import sys
 from collections.abc import Callable
@@ -38,7 +37,7 @@ def test_decisions_are_beside_the_model_or_where_the_user_says(
     assert run("serve", "--port", 0, "--model", model).err == f"decisions are kept in {beside}\n"
     named = tmp_path / "mine.sqlite"
     run("serve", "--port", 0, "--model", model, "--decisions", named)
-    run("serve", "--port", 0, "--model", model, "--no-decisions")
+    run("serve", "--port", 0, "--model", model, "--decisions", "none")
     assert [s.store and s.store.path for s in started] == [beside, named, None]
 
 
@@ -66,7 +65,7 @@ def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyP
     for name in [name for name in sys.modules if name.startswith("linker.service.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    result = run("serve", "--port", 0, "--model", trained, "--no-decisions")
+    result = run("serve", "--port", 0, "--model", trained, "--decisions", "none")
     assert result.code == 1
     assert "linker serve needs fastapi, which is not installed: pip install" in result.err
 
@@ -76,56 +75,16 @@ def test_options_may_be_variables_of_the_environment(
 ) -> None:
     for name, value in {
         "PORT": "0",
-        "NO_DECISIONS": "1",
+        "DECISIONS": "none",
         "CORS": "https://a.org https://b.org",
-        "MAX_BODY": "5000",
+        "SET": "limits.body=5000 limits.seconds=3",
         "ROOT_PATH": "linker/",
     }.items():
         monkeypatch.setenv(f"LINKER_SERVE_{name}", value)
-    assert run("serve", "--model", trained, "--max-body", 6000).code == 0
-    (settings,) = [service.settings for service in started]
-    assert settings.origins == ("https://a.org", "https://b.org")
-    assert (settings.limits.body, settings.root_path) == (6000, "/linker")  # what is typed wins
-    assert settings.decisions is None
-
-
-@pytest.mark.parametrize(
-    ("typed", "variables", "kept"),
-    [
-        (["--no-decisions"], ["DECISIONS"], False),
-        (["--decisions", "typed"], ["NO_DECISIONS"], True),
-        ([], ["DECISIONS", "NO_DECISIONS"], False),
-        ([], ["DECISIONS"], True),
-    ],
-)
-def test_decisions_are_kept_as_typed_or_else_not_where_a_variable_says_so(
-    run: Run,
-    trained: Path,
-    started: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    typed: list[str],
-    variables: list[str],
-    kept: bool,
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where the logs are made
-    for name in variables:
-        monkeypatch.setenv(f"LINKER_SERVE_{name}", "1")
-    assert run("serve", "--port", 0, "--model", trained, *typed).code == 0
-    assert started[0].settings.decisions == ((typed[1] if typed else "1") if kept else None)
-
-
-def test_proxies_that_cannot_be_read_are_refused(run: Run, trained: Path) -> None:
-    for proxies in ("10.1.2.3/8", "ingress", "127.0.0.1,"):
-        result = run("serve", "--model", trained, "--forwarded-allow-ips", proxies)
-        assert (result.code, "--forwarded-allow-ips" in result.err) == (2, True)
-
-
-def test_the_help_names_the_variable_of_every_option(run: Run) -> None:
-    text = run("serve", "--help-all").out
-    flags = set(re.findall(r"(?m)^  (?:-\w, )?--([\w-]+)", text))
-    named = set(re.findall(r"LINKER_SERVE_(\w+)", text))
-    assert len(flags) > 15
-    assert {flag.upper().replace("-", "_") for flag in flags} - named == {
-        *("MODEL", "DEBUG", "HELP", "HELP_ALL")  # the first is $LINKER_MODEL
-    }
+    assert run("serve", "--model", trained).code == 0
+    assert run("serve", "--model", trained, "--set", "limits.body=6000").code == 0
+    first, second = [service.settings for service in started]
+    assert first.origins == ("https://a.org", "https://b.org")
+    assert (first.limits.body, first.limits.seconds, first.root_path) == (5000, 3.0, "/linker")
+    assert second.limits.body == 6000  # what is typed wins
+    assert first.decisions is None

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("gensim")
@@ -14,9 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 
 from linker import Linker
-from linker.encoders import words as word_vectors
 from linker.encoders.words import CONCEPT, NAME, WordVectors
-from linker.training import pipeline
 
 from .conftest import typed
 
@@ -25,7 +22,10 @@ Run = Callable[..., Any]
 NAMES = "id\tname\tsynonyms\nD1\tbreast neoplasms\tbreast cancer|mammary tumor\nD2\tfever\tpyrexia|high temperature|fevers\n"
 TEXT = "A high fever.\nBreast cancer and fever; no breast cancer.\n" * 5
 SMALL = ("--set", "words.dim=8", "--set", "words.min_count=1", "--set", "words.epochs=1")
-FEW = typed("--set dan.cca=false --set dan.hidden=8 --set ground.epochs=1 --epochs 1 --device cpu")
+FEW = typed(
+    "--set dan.cca=false --set dan.hidden=8 --set ground.epochs=1 --set training.epochs=1 "
+    "--device cpu"
+)
 QUICK = (*SMALL, *FEW)
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
@@ -39,21 +39,6 @@ def dan(run: Run, folder: Path) -> Run:
         encoder = () if {"--preset", "--encoder"} & set(options) else ("--encoder", "dan")
         given = ("--dict", folder / "names.tsv", *encoder, *options)
         return run("train", *given, "-o", folder / "m")
-
-    return call
-
-
-@pytest.fixture
-def stopped(monkeypatch: pytest.MonkeyPatch, dan: Run) -> Run:
-    """Train until the model would be made, where Ctrl-C ends it."""
-
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    def call(*options: object) -> Any:
-        with monkeypatch.context() as patched:
-            patched.setattr(pipeline, "run", interrupt)
-            return dan(*options)
 
     return call
 
@@ -84,12 +69,12 @@ def test_names_and_concepts_among_the_words(run: Run, folder: Path) -> None:
     assert {NAME + "breast cancer", CONCEPT + "D1", "mammary"} <= found
 
 
-def test_converting_a_file_and_keeping_what_a_dictionary_needs(run: Run, folder: Path) -> None:
+def test_converting_a_file_and_keeping_what_a_dictionary_needs(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linker.cli.words.FREQUENT", 0)
     names = ("--dict", folder / "names.tsv")
-    for options, kept in (
-        ((), ["fever", "cold", "breast"]),
-        ((*names, "--frequent", 0), ["fever", "breast"]),
-    ):
+    for options, kept in (((), ["fever", "cold", "breast"]), (names, ["fever", "breast"])):
         assert run("words", "convert", folder / "v.txt", *options, "-o", folder / "w").code == 0
         assert list(WordVectors.read(folder / "w").words) == kept
 
@@ -104,13 +89,12 @@ def test_lines_that_are_no_text_can_be_skipped(run: Run, folder: Path) -> None:
     assert "1 bad record was skipped" in done.err
 
 
-@pytest.mark.parametrize("words", ["names", "text", "file", "folder"])
+@pytest.mark.parametrize("words", ["names", "file", "folder"])
 def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> None:
     if words == "folder":
         run("words", "convert", folder / "v.txt", "-o", folder / "w")
     given: tuple[object, ...] = {
         "names": QUICK,
-        "text": ("--text", folder / "text.txt", *QUICK),
         "file": ("--words", folder / "v.txt", *FEW),
         "folder": ("--words", folder / "w", *FEW),
     }[words]
@@ -120,7 +104,6 @@ def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> No
     assert "ground, epoch 1 of 1: loss" in done.err
     encoder = Linker.load(folder / "m").generator.encoder  # type: ignore[attr-defined]
     assert encoder.dim == (2 if words in ("file", "folder") else 8)
-    assert ("and" in encoder.words.words) == (words == "text")
     assert not (folder / "m.training").exists()
     (folder / "mentions.txt").write_text("breast tumor\n")
     linked = run("link", folder / "mentions.txt", "--model", folder / "m", "-k", 1)
@@ -128,10 +111,9 @@ def test_training_with_words(run: Run, dan: Run, folder: Path, words: str) -> No
 
 
 def test_what_does_not_fit_together_is_refused(dan: Run, folder: Path) -> None:
-    words, text = ("--words", folder / "v.txt"), ("--text", folder / "text.txt")
+    words = ("--words", folder / "v.txt")
     for options, message in (
         (("--encoder", "tfidf", *words), "made of words (dan and its kind), not tfidf"),
-        ((*words, *text), "leave one of them out"),
         ((*words, "--set", "words.dim=3"), "--set words.dim=3 is for the training of word vec"),
         ((*QUICK, "--set", "training.hypernym_norm=true"), "add --set dan.normalize=false"),
         (("--preset", "paper-dan", "--encoder", "bne"), "paper-dan is for --encoder dan, not bne"),
@@ -140,40 +122,9 @@ def test_what_does_not_fit_together_is_refused(dan: Run, folder: Path) -> None:
         assert (result.code, message in result.err) == (2, True), result.err
 
 
-def test_words_that_were_trained_are_found_again(
-    dan: Run, stopped: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = ("--text", folder / "text.txt", *QUICK)
-    assert stopped(*options).code == 130
-    kept = WordVectors.read(folder / "m.training" / "words").vectors
-    with monkeypatch.context() as patched:
-        patched.setattr(word_vectors, "train", lambda *_: pytest.fail("trained again"))
-        assert dan(*options, "--resume").code == 0
-    own = Linker.load(folder / "m").generator.encoder.words  # type: ignore[attr-defined]
-    as_kept = np.sort(kept[:, 0].astype(np.float16))  # by a model
-    np.testing.assert_array_equal(np.sort(own.vectors[:, 0]), as_kept)
-
-
-def test_words_of_another_text_or_of_other_options_are_trained_again(
-    stopped: Run, folder: Path
-) -> None:
-    options = ("--text", folder / "text.txt", *QUICK)
-    assert stopped(*options).code == 130
-    # words alone are no interrupted training
-    assert stopped(*options, "--set", "words.dim=6").code == 130
-    assert WordVectors.read(folder / "m.training" / "words").dim == 6
-    (folder / "text.txt").write_text(TEXT + "something else\n")
-    assert stopped(*options, "--set", "words.dim=6").code == 130
-    assert "else" in WordVectors.read(folder / "m.training" / "words").row
-
-
-@pytest.mark.parametrize("flag", [("--words", "v.txt"), ("--text", "text.txt")])
-def test_who_gives_words_and_names_no_encoder_gets_dan(
-    folder: Path, run: Run, flag: tuple[str, str]
-) -> None:
-    given = (flag[0], folder / flag[1])
-    options = FEW if flag[0] == "--words" else QUICK
-    done = run("train", "--dict", folder / "names.tsv", *given, *options, "-o", folder / "m")
+def test_who_gives_words_and_names_no_encoder_gets_dan(folder: Path, run: Run) -> None:
+    given = ("--dict", folder / "names.tsv", "--words", folder / "v.txt")
+    done = run("train", *given, *FEW, "-o", folder / "m")
     assert done.code == 0, done.err
     assert "encoder: dan (it is made of word vectors), trained on cpu" in done.err
     assert "held out" not in done.err

@@ -103,10 +103,10 @@ def linker(installed: Path, *arguments: object) -> subprocess.CompletedProcess[s
 def test_an_encoder_of_another_package(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "d.tsv").write_text("id\tname\nD1\tbreast cancer\nD2\tskin tumor\n")
     (tmp_path / "options.toml").write_text("[toy]\nscale = 7\n[dan]\nhidden = 8\n")
-    train = ("train", "--dict", tmp_path / "d.tsv", "--encoder", "toy", "--seed", 5)
+    train = ("train", "--dict", tmp_path / "d.tsv", "--encoder", "toy", "--set", "training.seed=5")
     output = ("-o", tmp_path / "model")
     trained = linker(
-        installed, *train, "--set", "toy.scale=2", "--config", tmp_path / "options.toml", *output
+        installed, *train, "--set", tmp_path / "options.toml", "--set", "toy.scale=2", *output
     )
     assert trained.returncode == 0, trained.stderr
     assert '"scale": 2.0' in (tmp_path / "model" / "config.json").read_text()
@@ -119,7 +119,7 @@ def test_an_encoder_of_another_package(installed: Path, tmp_path: Path) -> None:
 
 
 def test_its_options_and_presets_are_listed_and_checked(installed: Path, tmp_path: Path) -> None:
-    listed = linker(installed, "encoders").stdout
+    listed = linker(installed, "model", "encoders").stdout
     assert "toy           Dense: counts of letters, times ten." in listed
     train = ("train", "--dict", tmp_path / "d.tsv", "-o", tmp_path / "model")
     for arguments, message in [

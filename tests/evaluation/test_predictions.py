@@ -168,7 +168,6 @@ def test_predictions_of_biosyn_that_do_not_fit(
                 ('"m"', '"D:1"', '{"name": "n"}'),
                 ("1", '"D:1"', ""),
                 ('"m"', "1", ""),
-                ('"m"', '"D:1"', '{"name": 7, "cui": "D:1"}'),
                 ('"\\ud800"', '"D:1"', ""),
             )
         ),

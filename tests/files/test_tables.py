@@ -162,7 +162,7 @@ def test_columns_by_name_and_number(path: Path) -> None:
     path.write_text("a,A,b,B\n")
     table = tables.read(path)
     assert [tables.place_of(table, name) for name in ("a", "A", "B")] == [0, 1, 3]
-    with pytest.raises(InputError, match="--label-column"):
+    with pytest.raises(InputError, match="--column ID,LABEL"):
         tables.first_of(table, ["x", "y"])
 
 

@@ -137,7 +137,8 @@ def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch
 NOBODY = """
 from linker.jobs import cluster
 from linker.jobs.machines import Machines
-with Machines(engine="ray", address={address!r}).run(int, [1]) as results:
+os.environ["RAY_ADDRESS"] = {address!r}
+with Machines(engine="ray").run(int, [1]) as results:
     next(results)
 """
 
@@ -153,7 +154,7 @@ def test_an_address_that_nobody_answers(kind: str) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     message = done.stderr.splitlines()[-1]
     if kind == "wrong":
-        assert "LinkerError: --address here: is no address; expected: HOST:PORT" in message
+        assert "LinkerError: RAY_ADDRESS=here: is no address; expected: HOST:PORT" in message
     else:
         assert f"LinkerError: no Ray cluster answers at {address} (" in message
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,6 @@ from linker import Dictionary, Linker
 from linker.candidates.hybrid import HybridGenerator
 from linker.errors import LinkerError
 from linker.jobs import encoding
-from linker.jobs.encoding import encode_files
-from linker.jobs.machines import Machines
-from linker.jobs.parts import Job
 from linker.training.pipeline import train
 from linker.types import Mention
 
@@ -41,17 +37,6 @@ def test_vectors_are_those_of_the_encoder(
     np.testing.assert_array_equal(vectors, expected)
 
 
-def test_a_job(static: Path, inputs: Path, tmp_path: Path) -> None:
-    job = Job(str(inputs), str(tmp_path / "out"), encode_files(str(static), "auto", None))
-    summary = job.run(Machines(1), lambda _: None)
-    assert (summary.parts, summary.done, summary.equal, summary.records) == (3, 2, 1, 7)
-    entries = map(json.loads, (tmp_path / "out" / "index.jsonl").read_text().splitlines())
-    shapes = [np.load(tmp_path / "out" / entry["output"]).shape for entry in entries]
-    assert [names for names, _ in shapes] == [5, 2, 5]
-    assert job.run(Machines(1), lambda _: None).done == 0
-
-
-def test_a_model_without_dense_vectors(model: Path, inputs: Path, tmp_path: Path) -> None:
-    job = Job(str(inputs), str(tmp_path / "out"), encode_files(str(model), "auto", None))
+def test_a_model_without_dense_vectors(model: Path) -> None:
     with pytest.raises(LinkerError, match=r"links by characters alone \(tfidf\)"):
-        job.run(Machines(1), lambda _: None)
+        encoding.generator(Linker.load(model), str(model))

@@ -119,7 +119,7 @@ def test_a_signal_swaps_the_model_under_requests(serve: Any, model: Path, tmp_pa
 
 
 def test_slow_clients_are_sent_away(serve: Any, model: Path) -> None:
-    process = serve(model, "--read-seconds", "0.5")
+    process = serve(model, "--set", "limits.read_seconds=0.5")
     head = b"POST /link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     whole = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     cases = {  # what is sent, and how the answer begins
@@ -155,7 +155,7 @@ def sockets(pid: int) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc to look at")
 def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None:
-    process = serve(model, "--seconds", "8")
+    process = serve(model, "--set", "limits.seconds=8")
     before = sockets(process.process.pid)
     body = json.dumps({"mentions": ["breast cancer"] * 900, "k": 100, "threshold": 0}).encode()
     with socket.socket() as connection:
@@ -213,13 +213,16 @@ def addresses(url: str, headers: dict[str, str]) -> set[str]:
     return {entry["service_url"] for entry in manifest["suggest"].values()}
 
 
-def test_the_address_is_that_of_a_trusted_proxy(serve: Any, model: Path) -> None:
-    options = ("--cors", "https://example.org", "--root-path", "linker/", "--no-decisions")
+def test_the_address_is_that_of_a_trusted_proxy(
+    serve: Any, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--cors", "https://example.org", "--root-path", "linker/", "--decisions", "none")
     trusting = serve(model, *options)
     assert addresses(trusting.url, PROXY) == {"https://example.org/linker/reconcile"}
     spec = httpx.get(f"{trusting.url}openapi.json").json()
     assert spec["servers"] == [{"url": "/linker"}]
-    other = serve(model, *options, "--forwarded-allow-ips", "192.0.2.1")
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "192.0.2.1")
+    other = serve(model, *options)
     assert addresses(other.url, PROXY) == {"http://example.org/linker/reconcile"}
 
 
@@ -227,7 +230,7 @@ def test_nginx_with_the_block_of_the_page(serve: Any, model: Path, tmp_path: Pat
     nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if not nginx:
         pytest.skip("nginx is not installed")
-    process = serve(model, "--root-path", "/linker", "--no-decisions")
+    process = serve(model, "--root-path", "/linker", "--decisions", "none")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     page = (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8")

@@ -68,7 +68,7 @@ def test_an_open_service_is_warned_of(
 
     def warns(*options: str) -> bool:
         caplog.clear()
-        command = ["--model", str(model), "--no-decisions", "--port", "0", *options]
+        command = ["--model", str(model), "--decisions", "none", "--port", "0", *options]
         done = CliRunner().invoke(serve, command)
         assert done.exit_code == 0, done.output
         return "is reached from other computers" in caplog.text + done.output

@@ -27,7 +27,7 @@ def test_who_says_nothing_gets_static_vectors() -> None:
     best = "static", "needs no download and no torch"
     assert asked() == best
     assert registry.BEST == "static"
-    assert asked(flags=["--seed 3"]) == best
+    assert asked(changes=["training.seed=3"]) == best
     assert asked(changes=["sparse.ngram_max=3", "text.composites=false"]) == best
     assert asked(changes=["static.dim=64"]) == best
     assert asked(has_mentions=True, has_dev=True, refit=True) == best
@@ -38,9 +38,9 @@ def test_who_says_nothing_gets_static_vectors() -> None:
 
 
 @needs_torch
-def test_words_and_texts_mean_dan() -> None:
+def test_words_mean_dan() -> None:
     words = "dan", "it is made of word vectors"
-    assert asked(has_words=True) == asked(has_texts=True) == words
+    assert asked(has_words=True) == words
     plan = make(has_words=True)
     assert plan.is_trained
     assert plan.device
@@ -57,9 +57,9 @@ def test_a_preset_names_its_encoder() -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"flags": ["--epochs 3", "--seed 1"]}, "--epochs 3: only an encoder with weights"),
+        ({"changes": ["training.epochs=3"]}, "training.epochs=3: only an encoder with weights"),
         ({"resume": True}, "--resume: only an encoder with weights is trained, not static"),
-        ({"encoder": "tfidf", "flags": ["--device cpu"]}, "--device cpu: only .*, not tfidf"),
+        ({"encoder": "tfidf", "changes": ["training.device=cpu"]}, "tfidf makes nothing of the opti"),
         ({"encoder": "static", "has_words": True}, "--words is for encoders that are made of words"),
         ({"encoder": "tfidf", "model_name": "x"}, "--model-name is for --encoder transformer, not"),
         ({"changes": ["dan.hidden=3"]}, "the encoder static makes nothing of the options dan"),

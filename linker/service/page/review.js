@@ -378,7 +378,7 @@ async function start() {
   return projects.showProjects();
 }
 
-const KEEPS_NONE = "This service keeps no projects; start it with linker serve --projects FILE.";
+const KEEPS_NONE = "This service keeps no projects; start it with linker serve --decisions FILE.";
 
 if (project) {
   keyboard.listen(actions);

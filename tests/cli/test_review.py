@@ -1,4 +1,4 @@
-"""linker decide, linker decisions, and --decisions of linker link and annotate."""
+"""linker review, and --decisions of linker link, annotate, explain and evaluate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from linker.decisions.store import DecisionStore
+from linker.types import Decision
 
 from .conftest import rows
 
@@ -27,7 +30,9 @@ def table(tmp_path: Path) -> Path:
 @pytest.fixture
 def file(run: Run, trained: Path, table: Path, tmp_path: Path) -> Path:
     path = tmp_path / "decisions.db"
-    result = run("decide", table, "--model", trained, "--decisions", path, "--reviewer", "ann")
+    result = run(
+        "review", "import", table, "--model", trained, "--decisions", path, "--reviewer", "ann"
+    )
     assert (result.code, result.err) == (0, "2 decisions were taken\n")
     return path
 
@@ -58,7 +63,7 @@ def test_link_files_of_a_job(run: Run, trained: Path, file: Path, tmp_path: Path
     assert [r["source"] for r in rows(written.read_text("utf-8"))] == ["decision"]
     more = tmp_path / "more.tsv"
     more.write_text(f"gout\t{BREAST}\n", "utf-8")
-    run("decide", more, "--model", trained, "--decisions", file)
+    run("review", "import", more, "--model", trained, "--decisions", file)
     result = run(*job)  # other decisions, another job
     assert "also has parts of other jobs, which its index does not name: 1" in result.err
     assert len(list(out.glob("*.tsv"))) == 2
@@ -74,7 +79,7 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     ]
     wrong = tmp_path / "wrong.tsv"
     wrong.write_text(f"mention\tconcept_id\taccepted\novarian cancer\t{OVARIAN}\tno\n", "utf-8")
-    run("decide", wrong, "--model", trained, "--decisions", file)
+    run("review", "import", wrong, "--model", trained, "--decisions", file)
     result = run("annotate", text, "--model", trained, "--decisions", file, "--threshold", 0.3)
     assert [(r["mention"], r["state"]) for r in rows(result.out)] == [  # open, and not left out
         ("breast cancer", "accepted"),
@@ -94,7 +99,7 @@ def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     scoped, text = tmp_path / "scoped.tsv", tmp_path / "t.txt"
     scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\tt\n", "utf-8")
     text.write_text("She has breast cancer.\n", "utf-8")
-    run("decide", scoped, "--model", trained, "--decisions", file)
+    run("review", "import", scoped, "--model", trained, "--decisions", file)
     options = ("--decisions", file, "--document", text, "--format", "json")
     record = json.loads(run("explain", "breast cancer", "--model", trained, *options).out)
     (decision,) = record["by_decision"]["decisions"]
@@ -121,16 +126,18 @@ def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
 def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
-    result = run("decide", other, "--model", trained, "--decisions", file, "--reviewer", "bob")
+    result = run(
+        "review", "import", other, "--model", trained, "--decisions", file, "--reviewer", "bob"
+    )
     assert "reviewers disagree on 1 mention," in result.err
-    result = run("decisions", "list", "--decisions", file)
+    result = run("review", "list", "--decisions", file)
     assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
     assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
-    disputed = run("decisions", "list", "--decisions", file, "--conflicts")
+    disputed = run("review", "list", "--decisions", file, "--conflicts")
     assert "they agree in 0 of 1 cases; kappa 0.00" in disputed.err
     assert [r["concept_id"] for r in rows(disputed.out)] == [OVARIAN, BREAST]
-    one = run("decisions", "list", "--decisions", file, "--reviewer", "ann", "-n", 1)
-    assert [r["mention"] for r in rows(one.out)] == ["gout"]
+    one = run("review", "list", "--decisions", file, "--reviewer", "bob")
+    assert [r["concept_id"] for r in rows(one.out)] == [BREAST]
     result = run("link", other, "--input-format", "tsv", "--model", trained, "--decisions", file)
     assert "2 of 3 decisions are not applied: reviewers disagree; see linker" in result.err
     assert rows(result.out)[0]["concept_id"] == BREAST
@@ -139,31 +146,28 @@ def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path)
 def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.tsv"
     more.write_text(f"gout\t{BREAST}\n", "utf-8")
-    run("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
-    withdraw = ("decisions", "withdraw", "--decisions", file, "--reviewer", "bob", "--id")
-    result = run(*withdraw, 1, "--id", 7, "--id", 8)
+    run("review", "import", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
+    withdraw = ("review", "withdraw", "--decisions", file, "--reviewer", "bob")
+    result = run(*withdraw, 1, 7, 8)
     assert result.code == 1
-    assert "no decision with the number 7, 8 can be withdrawn; see linker decisions" in result.err
-    assert len(rows(run("decisions", "list", "--decisions", file).out)) == 2
-    assert run(*withdraw, 1, "--id", 3).err == "2 decisions were withdrawn\n"
+    assert "no decision with the number 7, 8 can be withdrawn; see linker review" in result.err
+    assert len(rows(run("review", "list", "--decisions", file).out)) == 2
+    assert run(*withdraw, 1, 3).err == "2 decisions were withdrawn\n"
     assert run(*withdraw, 1).code == 1
-    assert run(*withdraw[:-1]).code == run(*withdraw, "x").code == 2
-    left = rows(run("decisions", "list", "--decisions", file).out)
+    assert run(*withdraw).code == run(*withdraw, "x").code == 2
+    left = rows(run("review", "list", "--decisions", file).out)
     assert [(r["decision"], r["mention"]) for r in left] == [("2", "gout")]
-    history = run("decisions", "list", "--decisions", file, "--history")
+    history = run("review", "export", "--decisions", file, "--format", "log")
     assert [(r["decision"], r["state"], r["withdrawn_by"]) for r in rows(history.out)] == [
         ("1", "withdrawn", "bob"),
         ("2", "in force", ""),
         ("3", "withdrawn", "bob"),
     ]
     assert rows(history.out)[2]["concept"] == BREAST
-    one = run("decisions", "list", "--decisions", file, "--history", "--mention", "GOUT", "-n", 1)
-    assert [r["decision"] for r in rows(one.out)] == ["3"]
     more.write_text(history.out, "utf-8")
-    assert run("decisions", "import", more, "--decisions", file).code == 1
-    assert run("decisions", "list", "--decisions", file, "--history", "--conflicts").code == 2
+    assert run("review", "import", more, "--decisions", file, "--model", trained).code == 1
     none = tmp_path / "none.db"
-    assert run("decisions", "withdraw", "--decisions", none, "--id", 1).code == 1
+    assert run("review", "withdraw", "--decisions", none, 1).code == 1
     assert not none.exists()
 
 
@@ -171,20 +175,20 @@ def test_export_import_and_train(
     run: Run, trained: Path, file: Path, sample: Path, tmp_path: Path
 ) -> None:
     table, copy, model = (tmp_path / name for name in ("e.tsv", "copy.db", "model"))
-    assert run("decisions", "export", "--decisions", file, "-o", table).code == 0
-    result = run("decisions", "import", table, "--decisions", copy)
-    assert result.err == "2 decisions were added, 0 were there already\n"
-    again = run("decisions", "import", table, "--decisions", copy)
-    assert again.err == "0 decisions were added, 2 were there already\n"
-    lists = [run("decisions", "list", "--decisions", path).out for path in (file, copy)]
+    assert run("review", "export", "--decisions", file, "-o", table).code == 0
+    add = ("review", "import", table, "--decisions", copy, "--model", trained)
+    assert run(*add).err == "2 decisions were taken\n"
+    there = "0 decisions were taken, 2 were there already, or are said twice\n"
+    assert run(*add).err == there
+    lists = [run("review", "list", "--decisions", path).out for path in (file, copy)]
     assert lists[0] == lists[1]
     scoped = tmp_path / "scoped.tsv"
     scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\t7\n", "utf-8")
-    run("decide", scoped, "--model", trained, "--decisions", file)
-    assert run("decisions", "export", "--decisions", file, "-o", table).code == 0
+    run("review", "import", scoped, "--model", trained, "--decisions", file)
+    assert run("review", "export", "--decisions", file, "-o", table).code == 0
     assert len(table.read_text("utf-8").splitlines()) == 4
     mentions = tmp_path / "mentions.tsv"
-    export = ("decisions", "export", "--decisions", file, "--format", "mentions", "-o", mentions)
+    export = ("review", "export", "--decisions", file, "--format", "mentions", "-o", mentions)
     left_out = "1 decision was left out, which mentions cannot express (1: of one document)\n"
     assert run(*export).err == left_out
     assert mentions.read_text() == f"mention\tconcept_id\nbreast cancer\t{OVARIAN}\ngout\t-1\n"
@@ -194,13 +198,13 @@ def test_export_import_and_train(
         linked = run("link", mentions, "--input-format", "tsv", "--model", model, "-k", 2)
         first = [row["concept_id"] for row in rows(linked.out) if row["mention"] == "breast cancer"]
         assert sorted(first) == sorted((BREAST, OVARIAN))  # the name of one, and annotated with one
-    sssom = run("decisions", "export", "--decisions", file, "--format", "sssom", "--dict", trained)
+    sssom = run("review", "export", "--decisions", file, "--format", "sssom", "--model", trained)
     assert f"{OVARIAN}\tOvarian Neoplasms" in sssom.out
 
 
 def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
     new = medic(("Gout", "MESH:D006073", "", ""), ("Other", "MESH:D000001", "", ""))
-    result = run("decisions", "check", "--decisions", file, "--dict", new)
+    result = run("review", "list", "--decisions", file, "--dict", new)
     assert [(r["state"], r["mention"], r["now"]) for r in rows(result.out)] == [
         ("unknown", "breast cancer", ""),
         ("ambiguous", "gout", "MESH:D006073"),
@@ -211,7 +215,7 @@ def test_check(run: Run, file: Path, medic: Callable[..., Path]) -> None:
 def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     bad, file = tmp_path / "bad.tsv", tmp_path / "decisions.db"
     bad.write_text("gout\tMESH:D999999\ngout\t-1\nonly\n", "utf-8")
-    decide = ("decide", bad, "--model", trained, "--decisions", file)
+    decide = ("review", "import", bad, "--model", trained, "--decisions", file)
     result = run(*decide)
     assert result.code == 1
     assert "line 1: the dictionary has no concept MESH:D999999" in result.err
@@ -226,12 +230,13 @@ def test_decisions_of_another_dictionary_are_counted_once(
     run: Run, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     monkeypatch.setattr("linker.jobs.machines.cores", lambda: 2)
-    table, file, text = (tmp_path / name for name in ("d.tsv", "d.db", "m.txt"))
-    table.write_text(f"gout\tUMLS:C0018099\nbreast cancer\t{OVARIAN}\n", "utf-8")
+    file, text = tmp_path / "d.db", tmp_path / "m.txt"
+    said = [Decision("gout", "UMLS:C0018099"), Decision("breast cancer", OVARIAN)]
     text.write_text("gout\nbreast cancer\n", "utf-8")
     (tmp_path / "in").mkdir()
     shutil.copy(text, tmp_path / "in")
-    run("decisions", "import", table, "--decisions", file)
+    with DecisionStore(file) as store:
+        store.add(said)
     options = ("--model", trained, "--decisions", file, "--workers", workers)
     for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
         output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
@@ -262,7 +267,7 @@ def reviewed(run: Run, trained: Path, tmp_path: Path) -> Path:
         f"ovarian cancer\t{OVARIAN}\t\tann\novarian cancer\t{BREAST}\t\tbob\n",
         "utf-8",
     )
-    assert run("decide", path, "--model", trained, "--decisions", decisions).code == 0
+    assert run("review", "import", path, "--model", trained, "--decisions", decisions).code == 0
     return decisions
 
 
@@ -288,13 +293,13 @@ def test_states_go_out_and_come_back(
     out, copy = tmp_path / f"out.{form}", tmp_path / "copy.db"
     linked = run("link", source, "--model", trained, "--decisions", reviewed, how, named, "-o", out)
     assert linked.code == 0, linked.err
-    assert run("decide", out, "--model", trained, "--decisions", copy).code == 0
+    assert run("review", "import", out, "--model", trained, "--decisions", copy).code == 0
     for decisions in (reviewed, copy):
         link = ("link", lines, "--model", trained, "--decisions", decisions)
         answers = run(*link, "--format", "jsonl")
         states = {a["mention"]: a["state"] for a in map(json.loads, answers.out.splitlines())}
         assert states == STATES
-    again = run("decide", out, "--model", trained, "--decisions", copy)
+    again = run("review", "import", out, "--model", trained, "--decisions", copy)
     assert form == "sssom" or "0 decisions were taken, 7 were there already" in again.err
 
 
@@ -307,8 +312,20 @@ def test_a_table_that_a_person_went_through(run: Run, trained: Path, tmp_path: P
     )
     linked = tmp_path / "linked.csv"
     run("link", table, "--model", trained, "--column", "disease", "-o", linked)
-    assert run("decide", linked, "--model", trained, "--decisions", file).code == 1  # which column?
-    decide = ("decide", linked, "--model", trained, "--decisions", file, "--column", "disease")
+    assert (
+        run("review", "import", linked, "--model", trained, "--decisions", file).code == 1
+    )  # which column?
+    decide = (
+        "review",
+        "import",
+        linked,
+        "--model",
+        trained,
+        "--decisions",
+        file,
+        "--column",
+        "disease",
+    )
     assert "0 decisions were taken" in run(*decide).err
     text = linked.read_text("utf-8")
     (ataxia,) = re.findall(r"(?m)^3,.*(MESH:\w+)", text)
@@ -318,7 +335,7 @@ def test_a_table_that_a_person_went_through(run: Run, trained: Path, tmp_path: P
     result = run(*decide, "--reviewer", "ann", "--on-error", "skip")
     assert "3 decisions were taken" in result.err
     assert "line 5: the state is 'certainly'; expected one of model, accepted" in result.err
-    stored = rows(run("decisions", "list", "--decisions", file).out)
+    stored = rows(run("review", "list", "--decisions", file).out)
     columns = ("mention", "concept_id", "accepted", "scope", "reviewer")
     assert [tuple(row[column] for column in columns) for row in stored] == [
         ("breast cancer", BREAST, "true", "", "ann"),
@@ -332,6 +349,16 @@ def test_contrary_decisions_of_one_reviewer_are_counted(
 ) -> None:
     more = tmp_path / "more.tsv"
     more.write_text(f"Breast cancer\t{BREAST}\ngout\t-1\n", "utf-8")
-    decide = ("decide", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
+    decide = (
+        "review",
+        "import",
+        more,
+        "--model",
+        trained,
+        "--decisions",
+        file,
+        "--reviewer",
+        "ann",
+    )
     assert "1 earlier decisions of the same reviewers say the contrary" in run(*decide).err
     assert "contrary" not in run(*decide).err

@@ -1,4 +1,4 @@
-"""linker project: files become projects, which are listed and written."""
+"""linker review with --project: files become projects, which are listed and written."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def of(run: Run, trained: Path, tmp_path: Path) -> Callable[..., Any]:
-    """Runs a command of `linker project` on a file of projects."""
+    """Runs a command of `linker review` on a file of projects."""
     file = tmp_path / "projects.db"
 
     def command(name: str, *args: Any) -> Any:
-        return run("project", name, *args, "--model", trained, "--projects", file)
+        return run("review", name, *args, "--model", trained, "--decisions", file)
 
     return command
 
 
 def test_a_table_becomes_a_project_that_is_listed(of: Run, table: Path) -> None:
-    result = of("import", table, "--name", "my wards")
+    result = of("import", table, "--project", "my wards")
     assert (result.code, result.err) == (0, "project 1: my wards; its mentions are linked\n")
-    (project,) = rows(of("list").out)
+    (project,) = rows(of("projects").out)
     del project["created"]
     assert project == {
         "project": "1",
@@ -54,9 +54,9 @@ def test_a_table_becomes_a_project_that_is_listed(of: Run, table: Path) -> None:
 def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     of: Run, table: Path, tmp_path: Path
 ) -> None:
-    of("import", table)
+    of("import", table, "--project", "wards")
     path = tmp_path / "wards.reviewed.csv"
-    assert of("export", "wards", "-o", path).code == 0
+    assert of("export", "--project", "wards", "-o", path).code == 0
     with path.open(newline="", encoding="utf-8") as file:
         header, first, *others = csv.reader(file)
     assert header[:4] == ["mention", "ward", "concept_id", "name"]
@@ -64,29 +64,29 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     first[header.index("state")] = "accepted"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, first, *others])
-    result = of("import", path, "--name", "wards", "--reviewer", "ann")
+    result = of("import", path, "--project", "wards", "--reviewer", "ann")
     assert result.err == "decisions read: 1; of them new: 1\n"
-    assert [project["decided"] for project in rows(of("list").out)] == ["2"]
-    (decision,) = rows(of("export", "1", "--format", "decisions").out)
+    assert [project["decided"] for project in rows(of("projects").out)] == ["2"]
+    (decision,) = rows(of("export", "--project", "1", "--format", "decisions").out)
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
 
 
 def test_a_type_of_no_mention_is_told(of: Run, tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\n", "utf-8")
-    said = of("import", file, "--type", "Nonsense").err
+    said = of("import", file, "--project", "a", "--type", "Nonsense").err
     assert "no mention of the file is of the type 'Nonsense', so that none is linked" in said
-    assert "no mention" not in of("import", file, "--name", "b", "--type", "Disease").err
+    assert "no mention" not in of("import", file, "--project", "b", "--type", "Disease").err
 
 
 def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_text("disease,found\nold,breast cancer\nnew,fever\n", "utf-8")
-    of("import", path, "--column", "found")
-    text = of("export", "wards").out.replace(",model,", ",accepted,", 1)
+    of("import", path, "--project", "wards", "--column", "found")
+    text = of("export", "--project", "wards").out.replace(",model,", ",accepted,", 1)
     path.write_text(text, "utf-8")
-    assert of("import", path, "--name", "wards").err == "decisions read: 1; of them new: 1\n"
-    said = of("import", path, "--name", "wards", "--column", "disease").err
+    assert of("import", path, "--project", "wards").err == "decisions read: 1; of them new: 1\n"
+    said = of("import", path, "--project", "wards", "--column", "disease").err
     assert "does not have, on which nothing was read: 1, such as old;" in said
 
 
@@ -97,8 +97,8 @@ def test_documents_keep_what_is_not_linked(of: Run, tmp_path: Path) -> None:
         "7\t0\t7\tAspirin\tChemical\tMESH:D001241\n7\t12\t25\tbreast cancer\tDisease\n\n"
     )
     path.write_bytes(gzip.compress(text.encode()))
-    assert of("import", path, "--type", "Disease", "--name", "some").code == 0
-    lines = of("export", "some").out.split("\n")
+    assert of("import", path, "--type", "Disease", "--project", "some").code == 0
+    lines = of("export", "--project", "some").out.split("\n")
     assert lines[2] == "7\t0\t7\tAspirin\tChemical\tMESH:D001241"
     assert lines[3].startswith("7\t12\t25\tbreast cancer\tDisease\tMESH:D001943\t")
 
@@ -113,11 +113,11 @@ def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: 
         (tmp_path / "stack" / f"{name}.txt").write_text(text, "utf-8")
     more = tmp_path / "more.jsonl"
     more.write_text('{"id": "d", "title": "No gout", "abstract": "Or gout."}\n', "utf-8")
-    result = of("import", tmp_path / "stack", more)
+    result = of("import", tmp_path / "stack", more, "--project", "stack")
     assert result.err.startswith("project 1: stack; its mentions of type Disease are linked\n")
     found = [
         (row["document_id"], row["mention"])
-        for row in rows(of("export", "stack", "--format", "tsv").out)
+        for row in rows(of("export", "--project", "stack", "--format", "tsv").out)
     ]
     assert found == [
         ("a", "gout"),
@@ -136,27 +136,30 @@ def test_other_sheets_and_the_same_file_are_told(of: Run, tmp_path: Path) -> Non
             sheet.append(row)
     book.save(path := tmp_path / "wards.xlsx")
     note = "the workbook has 2 sheets, and 'Sheet' was read, the first one with the column"
-    assert note in of("import", path).err
+    assert note in of("import", path, "--project", "wards").err
     assert (
         "the project 'wards' has the same file, as wards.xlsx"
-        in of("import", path, "--name", "b").err
+        in of("import", path, "--project", "b").err
     )
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("export", "other"), "there is no project 'other'; there are: 'wards'"),
-        (("import", "{other}", "--name", "wards"), "holds documents, and the project has others"),
-        (("import", "{table}", "--name", "wards"), "is in the project already, as wards.csv"),
-        (("import", "{table}", "--column", "z", "--name", "x"), "there is no column 'z'"),
-        (("import", "{mixed}", "--name", "x"), "holds mentions and documents; make two files"),
+        (("export", "--project", "other"), "there is no project 'other'; there are: 'wards'"),
+        (
+            ("import", "{other}", "--project", "wards"),
+            "holds documents, and the project has others",
+        ),
+        (("import", "{table}", "--project", "wards"), "is in the project already, as wards.csv"),
+        (("import", "{table}", "--column", "z", "--project", "x"), "there is no column 'z'"),
+        (("import", "{mixed}", "--project", "x"), "holds mentions and documents; make two files"),
     ],
 )
 def test_mistakes_are_told(
     of: Run, table: Path, tmp_path: Path, args: tuple[str, ...], said: str
 ) -> None:
-    of("import", table)
+    of("import", table, "--project", "wards")
     other = tmp_path / "other.txt"
     other.write_text("7|t|Breast cancer\n7|a|None.\n", "utf-8")
     mixed = tmp_path / "mixed.jsonl"
@@ -169,5 +172,5 @@ def test_mistakes_are_told(
 def test_a_file_without_projects_lists_none(run: Run, trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "decisions.db"
     DecisionStore(path).close()
-    result = run("project", "list", "--model", trained, "--projects", path)
+    result = run("review", "projects", "--model", trained, "--decisions", path)
     assert (result.code, rows(result.out)) == (0, [])

@@ -1,0 +1,289 @@
+"""linker review: what people decided is taken, listed, withdrawn, checked, exported and learnt."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from linker import persistence
+from linker.cli import common, projects, reading
+from linker.cli import options as o
+from linker.cli.check import check
+from linker.decisions import exchange, log, records
+from linker.decisions.agreement import agreement
+from linker.decisions.applying import Decided
+from linker.decisions.records import in_force
+from linker.errors import LinkerError, shown
+from linker.files import encodings
+from linker.jobs.linking import model_hash
+from linker.linking.linker import Linker
+from linker.outputs.tsv import row_writer
+from linker.projects import learning
+from linker.types import Activity, Decision
+
+
+@click.group()
+def review() -> None:
+    """Take, list and export what people decided.
+
+    Decisions are kept in one SQLite file, and so are projects: tables, lists and documents that are
+    reviewed under a name. linker serve shows both at /review, and linker link --decisions answers
+    by them.
+    """
+
+
+_FILE = o.option("Of decisions and projects. [default: that of linker serve]", "FILE")
+_TSV, _OWN = ("tsv", "mentions", "sssom", "log"), projects.FORMS
+_PROJECT = o.option("Name or number of a project.", "NAME")
+
+
+@o.command(
+    review,
+    "import",
+    files=o.argument("FILE...", nargs=-1, required=True),
+    project=o.option("Add FILEs to this project, which is made if need be.", "NAME"),
+    decisions=_FILE,
+    model=o.MODEL,
+    reviewer=o.option("Reviewer of what names none.", "NAME", default=""),
+    column=o.option("Column of the mentions in a table, by name or number. [mention]", "NAME"),
+    mention_type=o.kind("With --project: link only mentions of this type; empty: all."),
+    encoding=o.ENCODING,
+    device=o.DEVICE,
+    on_error=o.ON_ERROR,
+)
+def import_(options: SimpleNamespace) -> None:
+    """Store the decisions of FILEs, or make a project of FILEs, whose mentions are linked.
+
+    Decisions are read from tables (tsv, csv, xlsx) with the columns mention and concept_id, "A|B"
+    for the parts of a mention, -1 for no concept, and perhaps accepted (false: the concept is
+    wrong), scope (the only document in which it holds), predicate (broad, narrow or related),
+    reviewer, time and settles; from tables with a row for each mention that linker wrote, where a
+    person set the state to accepted, rejected or "no concept"; and from mappings (SSSOM) that a
+    person curated. What is there already is passed over.
+
+    With --project a FILE is a table, a list of names, a text, documents (PubTator, BioC, JSON
+    lines), or a folder of texts; of what linker wrote and a person reviewed, the decisions are
+    taken. Where the dictionary is one of diseases, only those are linked unless --type says so.
+    """
+    if options.project:
+        projects.take(options)
+        return
+    for path in options.files:
+        _take(path, options)
+
+
+def _take(path: str, options: SimpleNamespace) -> None:
+    """Store the decisions of a file."""
+    dictionary = reading.read([options.model], options)
+    fingerprint, release = model_hash(options.model), records.releases(dictionary)
+
+    def completed(decision: Decision) -> Decision:
+        model, of = decision.model or fingerprint, decision.release or release
+        return dataclasses.replace(decision, model=model, release=of)
+
+    table, _ = encodings.as_utf8(path, options.encoding)
+    known = partial(records.identified, dictionary=dictionary)
+    named: dict[str, Any] = {"column": options.column, "reviewer": options.reviewer}
+    rows = list(exchange.read(table, on_error=options.on_error, check=known, **named))
+    with projects.opened(options) as store:
+        before = store.list()
+        added = exchange.add_new(store, map(completed, rows))
+        current, _ = records.current(store.list(), dictionary)
+    repeated = len(rows) - len(added)
+    there = f", {repeated:,} were there already, or are said twice" if repeated else ""
+    common.say(f"{common.were(len(added), 'decision')} taken{there}")
+    if contrary := records.replaced(before, added):
+        common.say(
+            f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
+            "no more; see linker review export --format log"
+        )
+    if disputed := records.conflicts(current):
+        common.say(
+            f"reviewers disagree on {common.counted(len(disputed), 'mention')}, which the model "
+            "answers; see linker review list --conflicts"
+        )
+
+
+@o.command(
+    review,
+    project=_PROJECT,
+    decisions=_FILE,
+    model=o.MODEL,
+    form=o.option(
+        "[default: tsv; of a project own]",
+        flags="--format",
+        type=click.Choice(sorted({*_TSV, *_OWN})),
+    ),
+    output=o.OUTPUT,
+)
+def export(options: SimpleNamespace) -> None:
+    """Write the decisions that are in force, or a project with its answers.
+
+    tsv: a table for linker review import; sssom: mappings; log: who did what when, also what holds
+    no more; mentions, without --project: for linker train; own: a project as it came in, with state
+    and reviewer; decisions: those on the mentions of a project.
+    """
+    form: Any = options.form or ("own" if options.project else "tsv")
+    if form not in (_OWN if options.project else _TSV):
+        what = "with" if form in _TSV else "without"
+        raise click.UsageError(f"--format {form} is not written {what} --project")
+    if options.project:
+        projects.export(options, form)
+        return
+    dictionary = reading.read([options.model], options) if form == "sssom" else None
+    with projects.opened(options, read_only=True) as store:
+        rows, path = store.list(), str(store.path)
+        with common.writing(options.output, [path]) as file:
+            if form == "log":
+                log.write(store, file)
+                return
+            left_out = exchange.export(rows, form, file, dictionary)
+    if total := left_out.total():
+        whys = "; ".join(f"{count:,}: {why}" for why, count in left_out.items() if count)
+        count = common.were(total, "decision")
+        common.say(f"{count} left out, which {form} cannot express ({whys})")
+
+
+@o.command(
+    review,
+    "list",
+    decisions=_FILE,
+    model=o.MODEL,
+    reviewer=o.option("Only those of this person.", "NAME"),
+    conflicts=o.flag("Only those on which reviewers disagree."),
+    dictionary=o.option(
+        "Only those whose ids this release of it has changed.", "PATH", flags="--dict"
+    ),
+    on_error=o.ON_ERROR,
+)
+def list_(options: SimpleNamespace) -> None:
+    """Print the decisions that are in force, in order of entry, as a table.
+
+    With --dict those that a release of the dictionary, or a model, made merged, ambiguous, obsolete
+    or unknown, with the ids that stand for them now.
+    """
+    with projects.opened(options, read_only=True) as store, common.stdout() as file:
+        rows, disputed = store.list(reviewer=options.reviewer), records.conflicts(store.list())
+        if options.dictionary:
+            _write_changed(rows, options, file)
+            return
+        agreed = agreement(in_force(rows).values())
+        if options.conflicts:
+            ids = {decision.id for of_mention in disputed for decision in of_mention}
+            rows = [decision for decision in rows if decision.id in ids]
+        exchange.write(rows, file)
+    if options.conflicts and agreed.both:
+        kappa = "is not defined" if agreed.kappa is None else f"{agreed.kappa:.2f}"
+        common.say(
+            f"where two reviewers decided on a mention, they agree in {agreed.agreed:,} of "
+            f"{agreed.both:,} cases; kappa {kappa}"
+        )
+    if disputed and not options.conflicts:
+        mentions = common.counted(len(disputed), "mention")
+        common.say(f"reviewers disagree on {mentions}; see them with --conflicts")
+
+
+def _write_changed(rows: list[Decision], options: SimpleNamespace, file: Any) -> None:
+    """Write the decisions whose ids stand for something else in a dictionary."""
+    dictionary = reading.read([options.dictionary], options)
+    counts: Counter[str] = Counter()
+    write_row = row_writer(file)
+    write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
+    for d, state, now in records.check(rows, dictionary):
+        counts[state] += 1
+        if state != "current":
+            where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
+            write_row((state, str(d.id), *where, "|".join(now)))
+    shown = (f"{count:,} {state}" for state, count in sorted(counts.items()))
+    common.say(f"decisions: {', '.join(shown) or 'none'}")
+
+
+@o.command(
+    review,
+    ids=o.argument("N...", nargs=-1, required=True, type=click.IntRange(1, 2**53)),
+    decisions=_FILE,
+    model=o.MODEL,
+    reviewer=o.option("Who withdraws.", "NAME", default=""),
+)
+def withdraw(options: SimpleNamespace) -> None:
+    """Take the decisions with the numbers N, which list shows, out of force.
+
+    They stay in the file; what they replaced holds again.
+    """
+    with projects.opened(options, read_only=True) as store:
+        there = {past.decision.id for past in store.history() if not past.withdrawn}
+        path = store.path
+    if missing := [str(number) for number in options.ids if number not in there]:
+        raise LinkerError(
+            f"{shown(path)}: no decision with the number {', '.join(missing)} can be "
+            "withdrawn; see linker review export --format log"
+        )
+    with projects.opened(options) as store:
+        count = store.withdraw(options.ids, options.reviewer)
+    common.say(f"{common.were(count, 'decision')} withdrawn")
+
+
+review.add_command(check)
+
+
+@o.command(review, "projects", decisions=_FILE, model=o.MODEL)
+def projects_(options: SimpleNamespace) -> None:
+    """Print the projects with how far they are, as a table."""
+    projects.write_list(options)
+
+
+@o.command(
+    review,
+    decisions=_FILE,
+    model=o.MODEL,
+    known=o.option(
+        "The model in use has learnt the decisions up to this number.", "N", default=0, type=int
+    ),
+    form=o.choice(("text", "json"), "json: progress and figures as JSON lines.", flags="--format"),
+    output=o.folder("Model folder to write. [default: that of --model, with .next]"),
+)
+def learn(options: SimpleNamespace) -> None:
+    """Let a model learn what people decided, and write it beside the old one.
+
+    Accepted mentions become names, and the ranker is fitted further to them; the encoder stays. The
+    old and the new model are measured on decisions that they have not learnt. Name a model that has
+    learnt no decision of the file.
+    """
+    output = options.output or f"{Path(options.model).absolute()}.next"
+    persistence.check_replaceable(output)  # before the work, not after it
+
+    def tell(words: str, **facts: Any) -> None:
+        if options.form == "json":
+            common.show(json.dumps(facts))
+        else:
+            common.say(words)
+
+    def report(activity: Activity) -> None:
+        tell(activity.what, what=activity.what, share=round(activity.share or 0.0, 2))
+
+    with projects.opened(options, read_only=True) as store:
+        rows, linker = store.list(), Linker.load(options.model)
+        with store.reading() as connection:
+            reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
+    lessons = learning.lessons_of(rows, linker)
+    linker, compared = learning.learn(linker, lessons, options.known, report, reviewed)
+    report(Activity("writing the model", 0.95))
+    linker.save(output)
+    figures: dict[str, Any] = compared.to_dict() if compared else {}
+    words = f"fewer than {learning.FEWEST} decisions: nothing is measured"
+    if figures:
+        right = [f"{figures[model]['right']:,}" for model in ("old", "new")]
+        words = (
+            f"of {figures['held_out']:,} held-out decisions the old model answers {right[0]} "
+            f"rightly, the new one {right[1]}: {figures['better']:,} became right, "
+            f"{figures['worse']:,} became wrong"
+        )
+    tell(words, decisions=len(lessons), last=max(lesson.number for lesson in lessons), **figures)
+    common.say_model(linker, output)
