@@ -133,7 +133,10 @@ def prepare(folder: Path) -> Shared:
         command = f"link {folder}/{words} --model {folder}/model {store} -o {folder}/{name}"
         forked(command.split(), 0)
     for form in ("tsv", "sssom"):
-        forked(f"decisions export {store} --format {form} -o {folder}/export.{form}".split(), 0)
+        forked(
+            f"review export {store} --model {folder}/model --format {form} -o {folder}/export.{form}".split(),
+            0,
+        )
     (folder / "others.sssom").write_text(OTHERS, encoding="utf-8")
     names = [path.name for path in sorted(folder.iterdir()) if path.is_file()]
     files = {name: (folder / name).read_bytes() for name in names if "given" not in name}
@@ -169,15 +172,10 @@ def _table(rng: random.Random, folder: Path, shared: Shared) -> None:
     names += rng.sample(["accepted", "reviewer", "time", "note", "model"], rng.randrange(5))
     names += rng.sample(["scope", "document_id"], rng.choice((0, 0, 1)))
     rng.shuffle(names)
-    imported = rng.random() < 0.3
-    rows = [_decision_row(rng, names, checked=not imported) for _ in range(rng.randint(1, 8))]
+    rows = [_decision_row(rng, names) for _ in range(rng.randint(1, 8))]
     path = folder / rng.choice(("a.tsv", "a.csv", "a.xlsx"))
     _write_table(rng, path, [names, *(row for row, _, _ in rows)])
-    if imported:
-        store = folder / "new.sqlite"
-        result = forked(["decisions", "import", path, "--decisions", store, "--on-error", "skip"])
-    else:
-        result, store = _decide(path, shared)
+    result, store = _decide(path, shared)
     _check_not_stopped(result)
     numbers = [number for found in _COUNTS.findall(result.err) for number in found if number]
     taken, left = sum(int(number.replace(",", "")) for number in numbers), skipped(result.err)[0]
@@ -188,9 +186,7 @@ def _table(rng: random.Random, folder: Path, shared: Shared) -> None:
     expect(kept(store), required, [said for _, said, _ in rows if said], shared.dictionary)
 
 
-def _decision_row(
-    rng: random.Random, names: Sequence[str], *, checked: bool
-) -> tuple[list[str], Said | None, bool]:
+def _decision_row(rng: random.Random, names: Sequence[str]) -> tuple[list[str], Said | None, bool]:
     """A row, what it says, and whether it is to be taken."""
     mention = rng.choice((*MENTIONS, hostile(rng, 5), "", " ", "x" * 999, "x" * 1001))
     mention = spaced(mention)  # blanks inside cells are attacked by `spreadsheets`
@@ -208,7 +204,7 @@ def _decision_row(
         return row, None, False
     said = Said.of(mention, concept, _TAKEN[accepted])
     is_single = len(said.ids) == 1 and any(said.ids)
-    is_good = len(mention) <= 1000 and not (bad_id and checked)
+    is_good = len(mention) <= 1000 and not bad_id
     is_good = is_good and concept not in ("", "|||") and (is_single or said.accepted)
     return row, said, is_good
 
@@ -326,15 +322,12 @@ def _there_and_back(rng: random.Random, folder: Path, shared: Shared) -> None:
     with DecisionStore(path) as store:
         store.add(_drawn(rng, rng.randint(1, 6)))
         before = store.list()
-    result = forked(["decisions", "export", "--decisions", path, "--format", form], 0)
+    result = forked(["review", "export", "--decisions", path, *shared.model, "--format", form], 0)
     output, new = folder / "export.tsv", folder / "new.sqlite"
     output.write_bytes(result.out)
     if form == "sssom":
         check_mappings(result.out.decode(), kept(path), shared.dictionary)
-    if form == "tsv" and rng.random() < 0.5:
-        taken = forked(["decisions", "import", output, "--decisions", new])
-    else:
-        taken, new = _decide(output, shared)
+    taken, new = _decide(output, shared)
     if taken.code:
         raise Failed(f"an export is refused ({form}): {taken.err[-300:]}")
     with DecisionStore(new) as store:

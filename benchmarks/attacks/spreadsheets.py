@@ -80,7 +80,15 @@ def _ran(command: str, path: Path, shared: Path, output: Path, *codes: int) -> R
         "check": ["-o", output],
         "decide": ["--decisions", output, "--column", "mention"],
     }
-    words = [command, path, "--model", shared / "model", "--on-error", "skip"]
+    named = {"check": ("review", "check"), "decide": ("review", "import")}
+    words = [
+        *named.get(command, [command]),
+        path,
+        "--model",
+        shared / "model",
+        "--on-error",
+        "skip",
+    ]
     return forked([*words, *options[command]], *codes)
 
 

@@ -53,7 +53,7 @@ WRONG = [  # exit code 2
     ("index --set index.kind=tree", "index.kind is 'tree'; expected: 'auto', 'exact' or 'ivf'"),
     ("serve --set limits.body=0", "limits.body is '0'; expected: greater than or equal to 1"),
     ("words train {m} --set dan.hidden=3 -o w", "only the options words.FIELD can be set here"),
-    ("words train {m} --set words.tokens=names -o w", "name it with --dict"),
+    ("words train {m} --set words.tokens=concepts -o w", "name it with --dict"),
     ("train", "Missing option '--dict'"),
     ("train --dict x --set dense.dim=3", "--set dense.dim=3: there is no option group 'dense'"),
     ("train --dict x --set ngram_max", "--set ngram_max: expected GROUP.FIELD=VALUE, e.g. sparse."),
