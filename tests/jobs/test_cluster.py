@@ -135,6 +135,7 @@ def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch
 
 
 NOBODY = """
+import os
 from linker.jobs import cluster
 from linker.jobs.machines import Machines
 os.environ["RAY_ADDRESS"] = {address!r}
