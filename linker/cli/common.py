@@ -20,7 +20,8 @@ from tqdm import tqdm
 
 from linker import files
 from linker.errors import LinkerError, Skip, UsageError, shown
-from linker.files.tables import Added, Table, free_names
+from linker.files.rows import Added
+from linker.files.tables import Table, free_names
 from linker.integrations import HUB, fetched
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker

@@ -21,6 +21,8 @@ from linker.files import Pathlike
 Line = tuple[int, str]
 """The number of a line, and its text with its end."""
 
+_MOST_ABOVE = 20  # rows above a header
+_MOST_COMMENTS = 1_000  # lines above a header that are comments
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -37,6 +39,10 @@ class TableRow:
     def line(self) -> str:
         """The row as it stands in a text, without its line end."""
         return self.raw.rstrip("\r\n")
+
+
+Added = Iterable[tuple[TableRow, Sequence[str]]]
+"""The rows, in order, each with the cells that are added to it."""
 
 
 def delimiter_of(header: str) -> str:
@@ -125,3 +131,22 @@ def _quoted(
 def _unquoted(cell: str) -> str:
     quoted = _QUOTED.fullmatch(cell)
     return quoted[1].replace('""', '"') if quoted else cell
+
+
+def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | None:
+    """The place of the first row with one of the columns that are wanted, among the first rows.
+
+    Rows above it have fewer cells, as titles and notes have, or are comments, which begin with #.
+    """
+    names = {name.strip().lower() for name in wanted if not name.strip().isdigit()}
+    widest = above = 0
+    for place, cells in enumerate(rows):
+        titles = [cell.strip().lower() for cell in cells]
+        width = sum(map(bool, titles))
+        if width > widest and not names.isdisjoint(titles):
+            return place
+        if not titles[:1] or not titles[0].startswith("#"):
+            widest, above = max(width, widest), above + 1
+        if above == _MOST_ABOVE or place == _MOST_COMMENTS:
+            return None
+    return None

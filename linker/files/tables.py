@@ -16,17 +16,19 @@ from typing import IO, Any, Protocol
 from linker import files
 from linker.errors import InputError, OnError, needing, stop
 from linker.files import OpenFile, Pathlike, encodings
-from linker.files.rows import Line, TableRow, delimiter_of, read_rows, titles_of
+from linker.files.rows import (
+    Added,
+    Line,
+    TableRow,
+    delimiter_of,
+    header_place,
+    read_rows,
+    titles_of,
+)
 
 _ZIP = b"PK\x03\x04"  # how a workbook begins
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that spreadsheets may compute
-_MOST_ABOVE = 20  # rows above a header
-_MOST_COMMENTS = 1_000  # lines above a header that are comments
 _BREAKS = str.maketrans("\t\r\n\0", "    ")  # what is not written into a cell
-
-
-Added = Iterable[tuple[TableRow, Sequence[str]]]
-"""The rows, in order, each with the cells that are added to it."""
 
 
 class Table(Protocol):
@@ -88,25 +90,6 @@ def read(
             from linker.files.workbooks import Workbook
         return Workbook(path, wanted, most)
     return TextTable(*encodings.as_utf8(path, encoding), wanted, on_error)
-
-
-def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | None:
-    """The place of the first row with one of the columns that are wanted, among the first rows.
-
-    Rows above it have fewer cells, as titles and notes have, or are comments, which begin with #.
-    """
-    names = {name.strip().lower() for name in wanted if not name.strip().isdigit()}
-    widest = above = 0
-    for place, cells in enumerate(rows):
-        titles = [cell.strip().lower() for cell in cells]
-        width = sum(map(bool, titles))
-        if width > widest and not names.isdisjoint(titles):
-            return place
-        if not titles[:1] or not titles[0].startswith("#"):
-            widest, above = max(width, widest), above + 1
-        if above == _MOST_ABOVE or place == _MOST_COMMENTS:
-            return None
-    return None
 
 
 def place_of(table: Table, name: str) -> int:

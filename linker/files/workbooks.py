@@ -22,8 +22,7 @@ from openpyxl.cell import WriteOnlyCell
 from linker import files
 from linker.errors import InputError, LinkerError
 from linker.files import Pathlike
-from linker.files.rows import TableRow
-from linker.files.tables import Added, header_place
+from linker.files.rows import Added, TableRow, header_place
 
 _MOST_ROWS = 1 << 20
 _MOST_COLUMNS = (1 << 14) - 100  # beside which answers have room

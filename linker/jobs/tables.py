@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.files.rows import TableRow
-from linker.files.tables import Added
+from linker.files.rows import Added, TableRow
 from linker.linking.requests import Linked
 from linker.outputs import (
     also_text,
