@@ -22,7 +22,7 @@ Line = tuple[int, str]
 """The number of a line, and its text with its end."""
 
 _MOST_ABOVE = 20  # rows above a header
-_MOST_COMMENTS = 1_000  # lines above a header that are comments
+MOST_COMMENTS = 1_000  # lines above a header that are comments
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -147,6 +147,6 @@ def header_place(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> int | 
             return place
         if not titles[:1] or not titles[0].startswith("#"):
             widest, above = max(width, widest), above + 1
-        if above == _MOST_ABOVE or place == _MOST_COMMENTS:
+        if above == _MOST_ABOVE or place == MOST_COMMENTS:
             return None
     return None

@@ -17,6 +17,7 @@ from linker import files
 from linker.errors import InputError, OnError, needing, stop
 from linker.files import OpenFile, Pathlike, encodings
 from linker.files.rows import (
+    MOST_COMMENTS,
     Added,
     Line,
     TableRow,
@@ -179,7 +180,7 @@ class TextTable:
         self.sheets: Sequence[str] = ()
         self._on_error = on_error
         lines = files.read_lines(path, limit=None, keep_ends=True, on_error=on_error)
-        head = list(itertools.islice(lines, _MOST_COMMENTS))
+        head = list(itertools.islice(lines, MOST_COMMENTS))
         place = header_place(_titles(head), wanted) or 0
         self._above = "".join(text for _, text in head[:place])
         first = head[place][1] if head else ""
