@@ -46,7 +46,6 @@ review list --decisions decisions.sqlite
 review export --decisions decisions.sqlite -o decisions.tsv
 review learn --decisions decisions.sqlite
 review withdraw 1 --decisions decisions.sqlite
-words convert vectors.txt -o words
 review import dictionaries/sample_mentions.txt --project sample
 review projects
 review export --project sample
@@ -56,6 +55,7 @@ review export --project sample
 NEEDING = {
     "serve": "serve",
     "mcp": "mcp",
+    "words convert vectors.txt -o words": "dense",
     "words train dictionaries/sample_mentions.txt -o words": "dense",
     "train --dict dictionaries/sample_medic.tsv --encoder dan": "dense",
     "train --dict dictionaries/sample_medic.tsv --encoder transformer": "dense",

@@ -15,7 +15,6 @@ from linker.cli import options as o
 from linker.errors import LinkerError, needing
 from linker.fields import replaced
 from linker.service.settings import Limits, Settings, own_names, read_keys
-from linker.service.state import Service
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +68,7 @@ def serve(options: SimpleNamespace) -> None:
     with needing("linker serve", "serve"):
         from linker.integrations import label_studio
         from linker.service import serving
+        from linker.service.state import Service
     host, port = options.host, options.port
     changes = settings.of_group(options.set, "limits")
     values = {option.partition(".")[2]: value for _, option, value in changes}
