@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,15 +31,13 @@ from linker.decisions.records import (
 from linker.decisions.reviewed import Record
 from linker.decisions.store import DecisionStore, Step
 from linker.dictionary import Dictionary
-from linker.errors import InputError, LinkerError, OnError, RecordError, shown, stop
+from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import OpenFile, Pathlike, open_binary, parse_json, read_lines, reading, tables
 from linker.files.rows import TableRow
 from linker.outputs import settles_of, sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.readers import mentions
 from linker.types import Decision
-
-logger = logging.getLogger(__name__)
 
 Form = Literal["tsv", "sssom", "mentions"]
 """A table for `read`, mappings, or annotated mentions to train on."""
@@ -50,13 +47,12 @@ COLUMNS = (
 )
 _OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope", "others": "bulk"}
 _BEHIND = ("predicate", "flag", "note")
-"""Columns that count behind that of the decisions alone: before it they are a user's own."""
-_ADDED = re.compile(
-    r"linker_(concept_id|matched_name|confidence|rejected|state|reviewer|decisions|"
-    rf"{'|'.join(_BEHIND)})(?:_\d+)?"
-)
+"""Columns that linker writes behind that of the decisions; before it they are a user's own."""
+_SAID = ("state", "source", "reviewer", "time")  # columns that are there where decisions are
+FILL_IN = " (fill in)"
+"""How the titles of columns end in which people say what they decide."""
+_ADDED = re.compile(r"linker_(.+?)(?:_\d+)?")
 """A column that linker added to a table that has one of this name."""
-_SAID = ("state", "source", "reviewer", "time")  # columns before that of the decisions
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _REVIEW_TABLES = (
     "a table with a row for each mention (linker link --column, linker review export --project)"
@@ -188,85 +184,71 @@ def _records(
 
 
 def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
-    """The places of the columns that linker knows; None for a first row that is no header.
+    """The places of the columns that linker wrote; None for a first row that is no header.
 
-    Of a table of answers one is the column `state`, and none is a user's own. A table of decisions,
-    which says `accepted`, has no column `state`.
+    A table of answers has those columns, whatever else stands there, which is passed over.
 
     Raises:
-        InputError: a column is missing: that of the mentions or of their concepts, or of answers
-            that of their states or of the decisions that were applied.
+        InputError: a column is missing.
     """
     names = places_of(table.header)
-    titles = [title.strip().lower() for title in table.header]
-    if "state" in titles and titles[place := names["state"]] != "state":
-        text = "%s: the column %s counts, and not the table's own column state"
-        logger.warning(text, shown(table.path), table.header[place])
     if column is not None:
         names["mention"] = tables.place_of(table, column)
     if "mention" not in names and not {"concept_id", "state"} <= names.keys():
         return None
-    has_answers = "state" in names and ("matched_name" in names or "accepted" not in names)
-    written = [names.get(name, -1) for name in _SAID]
-    is_cut = "decisions" not in names and min(written) >= 0 and written[-1] - written[0] == 3
-    problem = ""
-    if "mention" not in names:
-        problem = "the header has no column mention; name it with --column"
-    elif "concept_id" not in names:
-        problem = "the header has no column concept_id"
-    elif "state" not in names and {"rank", "matched_name"} & names.keys():
-        problem = "the rows are answers that linker wrote, without a column state for decisions"
-    elif {*tsv.COLUMNS} <= names.keys():
+    has_answers = "matched_name" in names or ("state" in names and "accepted" not in names)
+    needed = ["mention", "concept_id", *["state"] * has_answers]
+    needed += ["decisions"] * lost_decisions(table.header)
+    missing = next((name for name in needed if name not in names), "")
+    problem = f"the header has no column {missing}" if missing else ""
+    if {*tsv.COLUMNS} <= names.keys():
         problem = f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
-    elif has_answers and is_cut:
-        problem = "the column decisions is missing, which says what was decided before; put it back"
+    elif missing == "mention":
+        problem += "; name it with --column"
     if problem:
         line = ", ".join(table.header)
         raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
-    users = set[str]() if has_answers else {"state"}
-    if has_answers and (column is not None or "spans" not in names):
-        users |= {"scope", "expanded"}
-    if has_answers and "decisions" not in names:
-        users.add("reviewer")
-    if has_answers:
-        users |= {*_BEHIND} - behind_decisions(table.header).keys()
-    return {name: place for name, place in names.items() if name not in users}
+    if not has_answers:
+        return {name: place for name, place in names.items() if name != "state"}
+    written = {"mention", "concept_id", "rejected", "state", *behind_decisions(table.header)}
+    if column is None and "spans" in names:
+        written |= {"scope", "spans", "expanded"}
+    if "decisions" in names:
+        written |= {"decisions", "reviewer"}
+    return {name: place for name, place in names.items() if name in written}
 
 
 def recognises(header: Sequence[str]) -> bool:
     """Whether a table has the columns in which linker says what people decided, or is one of
     decisions."""
-    names = {*map(_linkers_name, header)}
+    names = places_of(header).keys()
     return {"concept_id", "state", "decisions"} <= names or {*COLUMNS[:4]} <= names
 
 
 def lost_decisions(header: Sequence[str]) -> bool:
     """Whether a table has columns that linker wrote, but not that of the decisions."""
-    names = {*map(_linkers_name, header)}
+    names = places_of(header).keys()
     return {"concept_id", *_SAID} <= names and "decisions" not in names
 
 
 def behind_decisions(header: Sequence[str]) -> dict[str, int]:
     """The places of the columns in which people say more of what they decided: `_BEHIND`."""
-    names = [_linkers_name(title) for title in header]
-    there = [place for place, name in enumerate(names) if name == "decisions"]
-    first = there[-1] if there else len(names)  # of the last round of reviews
-    return {name: names.index(name, first) for name in _BEHIND if name in names[first:]}
-
-
-def _linkers_name(title: str) -> str:
-    """The name that linker has for a column; that of one of a user's in lower case."""
-    name = title.strip().lower()
-    added = _ADDED.fullmatch(name)
-    return added[1] if added else name
+    names = places_of(header)
+    first = names.get("decisions", len(header))
+    return {name: names[name] for name in _BEHIND if names.get(name, -1) > first}
 
 
 def places_of(header: Sequence[str]) -> dict[str, int]:
     """The names of the columns in lower case, as linker writes them, with their places.
 
-    Of a column of the user's and one that linker added, `linker_state`, the added one counts.
+    Of several columns of a name the last one counts: linker adds its own at the right.
     """
-    names = {_linkers_name(title): place for place, title in enumerate(header)}
+    names = {}
+    for place, title in enumerate(header):
+        name = title.strip().lower()
+        if added := _ADDED.fullmatch(name):
+            name = added[1]
+        names[name.removesuffix(FILL_IN)] = place
     for other, name in _OTHER_NAMES.items():
         if other in names and name not in names:
             names[name] = names.pop(other)

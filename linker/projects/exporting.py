@@ -42,6 +42,7 @@ _TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-valu
 _ZIP = "application/zip"
 _OF_MENTION = ("document_id", "spans", "expanded")  # of a document
 _REMARKS = ("flag", "note")
+_FILLED_IN = ("state", "predicate", *_REMARKS)  # by people who review a table
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
 _ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
@@ -264,7 +265,8 @@ class Exporter:
     @property
     def _columns(self) -> Sequence[str]:
         """The columns that are added to tables."""
-        return [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
+        names = [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
+        return [f"{name}{exchange.FILL_IN}" if name in _FILLED_IN else name for name in names]
 
     def _cells(self, form: str, prediction: Prediction | None) -> Sequence[str]:
         """The cells of the columns that are added, for a mention of a form."""

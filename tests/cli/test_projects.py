@@ -61,7 +61,7 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
         header, first, *others = csv.reader(file)
     assert header[:4] == ["mention", "ward", "concept_id", "name"]
     assert [first[0], first[2]] == ["breast cancer", "MESH:D001943"]
-    first[header.index("state")] = "accepted"
+    first[header.index("state (fill in)")] = "accepted"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, first, *others])
     result = of("import", path, "--project", "wards", "--reviewer", "ann")

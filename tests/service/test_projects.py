@@ -412,8 +412,8 @@ def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(client: Any) -> 
     assert answer.headers["content-disposition"].endswith("wards.reviewed.csv")
     header, first, empty, second = answer.content.decode().split("\r\n")[:4]
     assert header == (
-        "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;assertion;state;source;"
-        "reviewer;time;decisions;predicate;flag;note"
+        "﻿mention;ward;concept_id;name;matched_name;confidence;rejected;assertion;state (fill in);source;"
+        "reviewer;time;decisions;predicate (fill in);flag (fill in);note (fill in)"
     )
     assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
     assert ";accepted;decision;Ada;" in first
@@ -536,7 +536,7 @@ def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> Non
 def test_a_reviewed_file_is_read_back(client: Any) -> None:
     project = create(client, TABLE, "wards.csv")["id"]
     lines = export(client, project).text.split("\n")
-    place = lines[0].split(",").index("state")
+    place = lines[0].split(",").index("state (fill in)")
     cells = lines[2].split(",")
     assert (cells[0], cells[2], cells[place]) == ("breast cancer", "MESH:D001943", "model")
     cells[place] = "accepted"
@@ -583,8 +583,8 @@ def test_the_column_of_a_project_is_that_of_its_reviewed_table(client: Any) -> N
     project = client.post("/projects", params=query, content=came.encode()).json()["id"]
     linked(client, project)
     rows = list(csv.reader(io.StringIO(export(client, project).text)))
-    rows[1][rows[0].index("state")] = "accepted"
-    rows[2][rows[0].index("state")] = "no concept"
+    rows[1][rows[0].index("state (fill in)")] = "accepted"
+    rows[2][rows[0].index("state (fill in)")] = "no concept"
 
     def read_back(number: int, column: str | None = None) -> tuple[int, list[str], int]:
         query = {"file": "back.csv", "reviewer": "Bob"} | ({"column": column} if column else {})
@@ -608,10 +608,10 @@ def test_ids_that_were_changed_without_a_state_are_told(client: Any) -> None:
     came = "mention\nA-T\nbreast cancer\nleukaemia\nlymphoma\n"
     project = create(client, came, "wards.csv")["id"]
     header, *lines = csv.reader(io.StringIO(export(client, project).text))
-    place = {name: header.index(name) for name in ("concept_id", "state")}
+    place = {name: header.index(name) for name in ("concept_id", "state (fill in)")}
     lines[0][place["concept_id"]] = lines[1][place["concept_id"]]
-    lines[1][place["concept_id"]], lines[1][place["state"]] = "", ""
-    lines[2][place["concept_id"]], lines[2][place["state"]] = "MESH:D008223", "accepted"
+    lines[1][place["concept_id"]], lines[1][place["state (fill in)"]] = "", ""
+    lines[2][place["concept_id"]], lines[2][place["state (fill in)"]] = "MESH:D008223", "accepted"
     content = "\n".join(map(",".join, [header, *lines])).encode()
     query = {"file": "back.csv", "reviewer": "Bob"}
     said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
@@ -631,11 +631,9 @@ def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
         body = {"reviewer": "Ada", "key": rows[mention], "kind": kind, "value": value}
         client.post(f"/projects/{project}/remarks", json=body)
     header, *lines = csv.reader(io.StringIO(export(client, project).text))
-    assert header[:2] + header[-4:] == [
-        *("Mention", "Note", "decisions", "predicate", "flag", "linker_note")
-    ]
+    behind = [f"{name} (fill in)" for name in ("predicate", "flag", "note")]
+    assert header[:2] + header[-4:] == ["Mention", "Note", "decisions", *behind]
     cells = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
-    behind = ("predicate", "flag", "linker_note")
     assert [cells["A-T"][name] for name in behind] == ["broad", "", "ask Bob"]
     assert [cells["fever"][name] for name in behind] == ["", "1", ""]
 
@@ -651,8 +649,9 @@ def test_flags_notes_and_kinds_of_mappings_are_read_back(client: Any) -> None:
 
     remarks = "flags and notes read: {}; of them new: {}"
     assert read_back() == ["decisions read: 1; of them new: 0", remarks.format(2, 0)]
-    cells["breast cancer"] |= {"state": "accepted", "predicate": "narrow", "flag": "x"}
-    cells["zzzz qqqq"] |= {"flag": "no", "linker_note": "'-?"}
+    said = ("accepted", "narrow", "x")
+    cells["breast cancer"] |= dict(zip(["state (fill in)", *behind], said, strict=False))
+    cells["zzzz qqqq"] |= dict(zip(behind[1:], ("no", "'-?"), strict=True))
     taken = ["decisions read: 2; of them new: 1", remarks.format(4, 2)]
     assert read_back() == taken
     assert read_back() == ["decisions read: 2; of them new: 0", remarks.format(4, 0)]
@@ -803,7 +802,7 @@ def test_who_looks_stands_above_a_bulk(client: Any) -> None:
     assert found == {"A-T": ("accepted", ["Bob"]), "breast cancer": ("no concept", ["Bob"])}
     assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
     lines = list(csv.DictReader(io.StringIO(export(client, project).text)))
-    assert {line["reviewer"] for line in lines if line["state"] == "accepted"} == {"Bob"}
+    assert {line["reviewer"] for line in lines if line["state (fill in)"] == "accepted"} == {"Bob"}
     for _ in range(3):
         client.post(f"/projects/{project}/undo", json={"reviewer": "Bob"})
     assert queue(client, project, show="in-bulk")["total"] == 3
@@ -861,7 +860,7 @@ def test_a_reviewed_table_has_the_column_of_the_table_that_it_was(client: Any) -
 def test_rows_that_contradict_each_other_decide_nothing(client: Any) -> None:
     project = create(client, "mention\nA-T\nA-T\ngout\nGout\n")["id"]
     rows = list(csv.reader(io.StringIO(export(client, project).text)))
-    state = rows[0].index("state")
+    state = rows[0].index("state (fill in)")
     for row, said in zip(
         rows[1:], ("accepted", "no concept", "no concept", "no concept"), strict=True
     ):
@@ -881,7 +880,7 @@ def test_rows_that_contradict_each_other_decide_nothing(client: Any) -> None:
 def test_what_a_file_says_is_one_step(client: Any) -> None:
     project = create(client, "mention\nA-T\n")["id"]
     (header, row) = csv.reader(io.StringIO(export(client, project).text))
-    row[header.index("state")], row[header.index("note")] = "accepted", "seen"
+    row[header.index("state (fill in)")], row[header.index("note (fill in)")] = "accepted", "seen"
     content = "\n".join(map(",".join, (header, row))).encode()
     query = {"file": "back.csv", "reviewer": "Bob"}
     client.post(f"/projects/{project}/sources", params=query, content=content).raise_for_status()
@@ -918,7 +917,7 @@ def test_an_export_of_what_was_accepted_in_bulk_names_nobody(client: Any) -> Non
     assert float(breast["confidence"]) == pytest.approx(sure["breast cancer"], abs=0.001)
     assert (breast["author_label"], breast["mapping_tool"]) == ("", "concept-linker")
     lines = list(csv.DictReader(io.StringIO(export(client, project).text)))
-    assert {line["state"] for line in lines} == {"model", ""}  # of a blank cell
+    assert {line["state (fill in)"] for line in lines} == {"model", ""}  # of a blank cell
     assert {line["reviewer"] + line["time"] for line in lines} == {""}
 
 
@@ -928,7 +927,7 @@ def test_a_mention_that_was_edited_is_passed_over(client: Any) -> None:
         decide(client, project, row["key"], "MESH:D001943")
     (header, *rows) = csv.reader(io.StringIO(export(client, project).text))
     rows[0][0] = "breast cancer"
-    rows[2][header.index("state")] = "no concept"
+    rows[2][header.index("state (fill in)")] = "no concept"
     order = [0, *range(2, len(header)), 1]  # a column of the user's is not linker's, wherever it is
     file = io.StringIO()
     csv.writer(file).writerows([row[place] for place in order] for row in (header, *rows))
@@ -963,7 +962,7 @@ def test_states_that_a_person_set_in_a_table_of_documents_are_read_back(client: 
     address, asked = f"/projects/{project}/sources", {"file": "back.tsv", "reviewer": "Bob"}
     (header, *lines) = export(client, project, "tsv").text.splitlines()
     assert header.startswith("mention\tdocument_id\tspans\texpanded\tconcept_id\t")
-    assert header.endswith("\tstate\tsource\treviewer\ttime\tdecisions\tpredicate\tflag\tnote")
+    assert header.endswith("\tdecisions\tpredicate (fill in)\tflag (fill in)\tnote (fill in)")
     (place,) = (n for n, line in enumerate(lines) if line.startswith("breast cancer\t8\t"))
     lines[place] = lines[place].replace("\tmodel\t", "\taccepted\t")
     said = client.post(address, params=asked, content="\n".join([header, *lines]).encode()).json()
@@ -1040,8 +1039,8 @@ def test_a_mention_that_defines_its_short_form_is_reviewed_in_the_file(client: A
     for row in rows:
         decide(client, project["id"], row["key"], "MESH:D001943")
     header, *lines = csv.reader(io.StringIO(export(client, project["id"]).text))
-    lines[0][header.index("state")] = "no concept"
-    lines[0][header.index("linker_note")] = "ask Bob"
+    lines[0][header.index("state (fill in)")] = "no concept"
+    lines[0][header.index("note (fill in)")] = "ask Bob"
     file = io.StringIO()
     csv.writer(file).writerows([header, *lines])
     query = {"file": "back.csv", "reviewer": "Bob"}
@@ -1152,8 +1151,8 @@ def test_a_further_round_has_columns_of_its_own(client: Any) -> None:
     content = export(client, first).content
     second = create(client, content.decode(), "second.csv")["id"]
     (header, row) = csv.reader(io.StringIO(export(client, second).text))
-    assert (header.count("note"), header.count("linker_note")) == (1, 1)
-    row[header.index("linker_note")] = "seen again"
+    assert header[-1] == "linker_note (fill in)"
+    row[-1] = "seen again"
     file = io.StringIO()
     csv.writer(file).writerows([header, row])
     query = {"file": "back.csv", "reviewer": "Bob"}
