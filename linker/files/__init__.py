@@ -23,9 +23,8 @@ from linker.files import replacing
 from linker.files.streams import OpenFile as OpenFile
 
 LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
-_LONG_LINE = 64  # MB of a line that holds a document or object, unless $LINKER_LINE_LIMIT is set
-_WHOLE = 8  # a file that is read whole may be as long as so many such lines
-_MB = 1_000_000
+LONG_LINE = 64_000_000  # bytes of a line that holds a whole document or object
+WHOLE = 512_000_000  # bytes of a file that is read whole
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept, or by which a format is known
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -118,44 +117,20 @@ class _ClosingGzip(gzip.GzipFile):
         self._under.close()
 
 
-def line_limit() -> int:
-    """The bytes that a line may have which holds a whole document or object.
-
-    They are 64 MB, or as many MB as the environment variable LINKER_LINE_LIMIT says.
-
-    Raises:
-        LinkerError: the variable is no whole number from 1.
-    """
-    limit = os.environ.get("LINKER_LINE_LIMIT") or str(_LONG_LINE)
-    if not re.fullmatch("0*[1-9][0-9]{0,5}", limit):
-        raise LinkerError(
-            f"LINKER_LINE_LIMIT={limit}: expected a whole number of MB from 1, such as {_LONG_LINE}"
-        )
-    return int(limit) * _MB
-
-
 def too_large(what: str, limit: int) -> RecordError:
     """The error for a part of a file, named with its article, that has more bytes than `limit`."""
-    return RecordError(
-        f"{what} has more than {limit // _MB:,} MB",
-        remedy="check that the file is what it should be; "
-        "if it is, set the environment variable LINKER_LINE_LIMIT (in MB) higher",
-    )
-
-
-def whole_limit() -> int:
-    """The bytes that a file may have which is read whole: eight times the `line_limit`."""
-    return _WHOLE * line_limit()
+    problem = f"{what} has more than {limit // 1_000_000:,} MB"
+    return RecordError(problem, remedy="check that the file is what it should be")
 
 
 def check_whole(path: Pathlike, size: int) -> None:
     """Check the size of a file that is read whole, in bytes.
 
     Raises:
-        InputError: it is longer than `whole_limit`.
+        InputError: it is longer than `WHOLE`.
     """
-    if size > (limit := whole_limit()):
-        raise too_large("the file, which must be read whole,", limit).at(path, None)
+    if size > WHOLE:
+        raise too_large("the file, which must be read whole,", WHOLE).at(path, None)
 
 
 def read_lines(
@@ -170,7 +145,7 @@ def read_lines(
     Args:
         path: the file, or "-" for standard input.
         limit: the most characters of a line; None for formats that hold a whole document in a line,
-            which `line_limit` bounds.
+            which has at most `LONG_LINE` bytes.
         on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns
             to skip it.
         keep_ends: whether the texts keep their line ends.
@@ -183,7 +158,7 @@ def read_lines(
             a line is bad and `on_error` raises.
     """
     # a character takes at most four bytes
-    size = line_limit() + 1 if limit is None else 4 * limit + 16
+    size = LONG_LINE + 1 if limit is None else 4 * limit + 16
     with open_binary(path) as file:
         number = 0
         while True:
@@ -209,7 +184,7 @@ def read_lines(
 def _text(raw: bytes, limit: int | None, is_cut: bool) -> str:
     """The text of a line with its end; `is_cut` where the line has more bytes than were read."""
     if is_cut and limit is None:
-        raise too_large("the line", line_limit())
+        raise too_large("the line", LONG_LINE)
     if b"\x00" in raw:
         problem = "the file is binary (it holds a NUL byte)"
         remedy = "give the text file itself, plain or gzip"
@@ -262,11 +237,10 @@ def _checked_start(path: Pathlike, raw: bytes) -> bytes:
 
 def read_text(path: Pathlike) -> str:
     """The whole text of a UTF-8 file, checked as in `read_lines` and `check_whole`."""
-    text, most = io.StringIO(), whole_limit()
+    text = io.StringIO()
     for _, line in read_lines(path, limit=None):
         text.write(line + "\n")
-        if text.tell() > most:
-            check_whole(path, text.tell())
+        check_whole(path, text.tell())
     return text.getvalue().removesuffix("\n")
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError, LinkerError, ignore
 from linker.files import OpenFile, Pathlike
 from linker.files.rows import TableRow
 from linker.files.tables import Table, TextTable
@@ -119,8 +119,10 @@ def suggested(table: Table, rows: Sequence[TableRow]) -> ColumnNeeded:
 def in_text(path: Pathlike, lines: Sequence[str]) -> ColumnNeeded | None:
     """What is to be chosen from, where a text is a table of several columns; None: it is a list.
 
-    Names with commas in them make no table ("Neoplasms, Breast", "46,XY DSD"), unless the name of
-    the file says so; lines of a mention with its ids behind a tab make none either.
+    Half of the rows have several cells. Between tabs all have, or the header names a column of
+    mentions; lines of a mention with its ids are none. Since names have commas ("Neoplasms,
+    Breast", "46,XY DSD"), other headers name one and have no blank behind a separator; one of both
+    is enough in a file with rows that is called a table.
 
     Args:
         path: the file, whose ending counts.
@@ -129,27 +131,22 @@ def in_text(path: Pathlike, lines: Sequence[str]) -> ColumnNeeded | None:
     is_named = str(path).lower().removesuffix(".gz").endswith((".csv", ".tab", ".tsv"))
     if is_named:
         lines = list(itertools.dropwhile(_ABOVE.fullmatch, lines))
-    text, wide = "\n".join(lines).lstrip("\r\n"), list[InputError]()
+    text = "\n".join(lines).lstrip("\r\n")
     try:
-        table = TextTable(OpenFile(io.BytesIO(text.encode()), str(path)), on_error=wide.append)
+        table = TextTable(OpenFile(io.BytesIO(text.encode()), str(path)), on_error=ignore)
         rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
     except InputError:
         return None
-    titles = [title.strip() for title in table.header]
-    cells = [filled(rows, place) for place in range(len(titles))]
-    widths = [len(row.cells) for row in rows] + [len(titles) + 1] * len(wide)
-    several = sum(width > 1 for width in widths)
-    if sum(map(any, zip(titles, cells, strict=True))) < 2 or 2 * several < len(widths):
+    cells = [filled(rows, place) for place in range(len(table.header))]
+    several = sum(len(row.cells) > 1 for row in rows)
+    if sum(map(any, zip(table.header, cells, strict=True))) < 2 or 2 * several < len(rows):
         return None
-    says = any(map(_says_mentions, titles))
+    says = any(_says_mentions(title.strip()) for title in table.header)
     if table.delimiter == "\t":
-        is_table = not has_ids(lines) and (says or several == len(widths) > 0)
+        is_table = not has_ids(lines) and (says or several == len(rows) > 0)
     else:
-        has_codes = any(texts and not _are_names(texts) for texts in cells)
-        is_tight = not any(cell.startswith(" ") for cell in table.header)  # as in no inverted name
-        is_even = {*widths} == {len(titles)} == {len({*titles})} and all(map(_is_title, titles))
-        signs = (says, has_codes, is_tight, is_tight and is_named and several > 0)
-        is_table = sum(signs) > 1 and (is_named or is_even)
+        is_tight = not any(title.startswith(" ") for title in table.header)
+        is_table = says + is_tight >= (1 if is_named and several else 2)
     return suggested(table, rows) if is_table else None
 
 
@@ -163,11 +160,6 @@ def _are_ids(cell: str) -> bool:
     """Whether a cell holds ids of concepts, or says that there is none."""
     parts = [part.strip() for part in re.split("[|,;+]", cell)]
     return all(part.lower() in NO_CONCEPT or _CONCEPT.fullmatch(part) for part in parts)
-
-
-def _is_title(cell: str) -> bool:
-    """Whether a cell of the first row may be the name of a column; "6-diphosphatase" is none."""
-    return bool(_LETTER.search(cell)) and not cell[0].isdigit()
 
 
 def _are_names(cells: Sequence[tuple[str, int]]) -> bool:

@@ -24,15 +24,9 @@ from linker.errors import InputError, LinkerError
 from linker.files import Pathlike
 from linker.files.rows import Added, TableRow, header_place
 
-_MOST_ROWS = 1 << 20
-_MOST_COLUMNS = (1 << 14) - 100  # beside which answers have room
 _MOST_CELLS = 10_000_000  # rows by columns
 _NUMBER = re.compile(r"[01]\.\d{4}")  # a confidence
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_DOCTYPE = re.compile("\0?".join("<!DOCTYPE").encode())  # also in UTF-16
-_HELD = ("xl/styles.xml", "xl/workbook.xml", "[content_types].xml")  # as objects of openpyxl
-_MOST_TAGS = 500_000  # of such a part; Excel takes 65,490 formats of cells
-_MOST_OTHER_TAGS = 20_000_000  # of another one, such as that of the texts of all cells
 _NOT_IN_TITLES = re.compile(r"[\\*?:/\[\]]")  # of sheets
 _LONGEST_TITLE = 31
 
@@ -44,7 +38,7 @@ class Workbook:
         path: the file.
         wanted: the first sheet with one of these columns is read, or the first of all; see
             `linker.files.tables.read`.
-        most: bytes that it may unpack to; None: as many as any file.
+        most: bytes that it may unpack to; None: as many as a file that is read whole.
 
     Raises:
         LinkerError: the file is damaged or too large, or it has a sheet that is no table.
@@ -52,7 +46,7 @@ class Workbook:
 
     def __init__(self, path: Pathlike, wanted: Sequence[str] = (), most: int | None = None) -> None:
         self.path, self.encoding, self.is_binary = path, "", True
-        self._check_parts(most)
+        self._check_size(files.WHOLE if most is None else most)
         with self._opened() as book:
             titles = [sheet.title for sheet in book.worksheets]  # not those that are charts
             if not titles:
@@ -65,32 +59,21 @@ class Workbook:
         rows = self._values(self._sheet)
         *self._above, self._head = [*itertools.islice(rows, place + 1)] or [[]]
         self._columns = max(map(len, itertools.chain(self._above, [self._head], rows)))
-        if self._columns > _MOST_COLUMNS:
-            raise self._too_large(f"{self._columns:,} columns")
         missing = self._columns - len(self._head)
         self.header = [*_texts(self._head), *[""] * missing]
 
-    def _check_parts(self, most: int | None) -> None:
-        """Check, before openpyxl holds them, that the parts of the workbook are not too large, and
-        declare no entities."""
+    def _check_size(self, most: int) -> None:
+        """Check, before openpyxl unpacks it, how large the workbook is then."""
         with (
             self._reading(),
             files.open_stored(self.path) as file,
             zipfile.ZipFile(file) as archive,
         ):
             size = sum(entry.file_size for entry in archive.infolist())
-            files.check_whole(self.path, size)
-            if most is not None and size > most:
-                problem, expected = f"the workbook unpacks to {size:,} bytes", f"at most {most:,}"
-                remedy = "take out sheets, or save the one with the names as csv"
-                raise InputError(self.path, problem, expected=expected, remedy=remedy)
-            for name in archive.namelist():
-                data = archive.read(name)
-                tags = _MOST_TAGS if name.lower() in _HELD else _MOST_OTHER_TAGS
-                if (count := data.count(b"<")) > tags:
-                    raise ValueError(f"its part {name} has {count:,} tags, of at most {tags:,}")
-                if _DOCTYPE.search(data):
-                    raise ValueError(f"its part {name} declares a document type")
+        if size > most:
+            problem, expected = f"the workbook unpacks to {size:,} bytes", f"at most {most:,}"
+            remedy = "take out sheets, or save the one with the names as csv"
+            raise InputError(self.path, problem, expected=expected, remedy=remedy)
 
     def rows(self) -> Iterator[TableRow]:
         for number, values in enumerate(self._values(self._sheet), 1):
@@ -111,21 +94,15 @@ class Workbook:
                 if values is None:
                     return
                 widest = max(widest, len(values))
-                if row > _MOST_ROWS or row * widest > _MOST_CELLS:
-                    raise self._too_large(f"{row:,} rows or more, of {widest:,} columns")
+                if row * widest > _MOST_CELLS:
+                    size = f"a sheet has {row:,} rows or more, of {widest:,} columns"
+                    remedy = "delete what is behind and below the table, or save it as csv"
+                    expected = f"at most {_MOST_CELLS:,} cells with the blank ones"
+                    raise InputError(self.path, size, expected=expected, remedy=remedy)
                 values = list(values)
                 while values and values[-1] in (None, ""):
                     values.pop()
                 yield values
-
-    def _too_large(self, size: str) -> InputError:
-        return InputError(
-            self.path,
-            f"a sheet has {size}",
-            expected=f"at most {_MOST_ROWS:,} rows, {_MOST_COLUMNS:,} columns, and {_MOST_CELLS:,} "
-            "cells with the blank ones",
-            remedy="delete what is behind and below the table, or save it as csv",
-        )
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -24,15 +24,9 @@ from typing import Any, BinaryIO
 from bioc import biocjson, biocxml
 from lxml import etree  # type: ignore[import-untyped]
 
+from linker import files
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.files import (
-    Pathlike,
-    check_whole,
-    open_binary,
-    parse_json,
-    reading,
-    whole_limit,
-)
+from linker.files import Pathlike, check_whole, open_binary, parse_json, reading
 from linker.ids import Identify, curie, normalized, not_known, parse_gold
 from linker.readers.records import (
     check_spans,
@@ -144,7 +138,7 @@ def _objects(
     path: Pathlike, file: BinaryIO, on_error: OnError
 ) -> Iterator[tuple[int | None, dict[str, Any]]]:
     """Yield the object that is the file, or the one of each line, with the number of the line."""
-    most = whole_limit() + 1
+    most = files.WHOLE + 1
     lines = enumerate(iter(partial(file.readline, most), b""), 1)
     number, first = next((n, line) for n, line in lines if line.strip())
     check_whole(path, len(first))

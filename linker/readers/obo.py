@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, read_lines
 from linker.ids import normalized, spelled_as
-from linker.readers.records import make_concept, parse_each
-from linker.readers.terms import curie
-from linker.types import Concept, NameKind
+from linker.readers import terms
+from linker.readers.languages import Languages
+from linker.readers.records import parse_each
+from linker.types import Concept
 
 Stanza = list[tuple[int, str]]  # lines with their numbers
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
-_SCOPED: tuple[NameKind, ...] = ("exact", "narrow", "broad", "related")
-_KINDS = {kind.upper(): kind for kind in _SCOPED}
-# of the current tag, unless it states another, and of the tags of OBO 1.0
-_SCOPES = {"synonym": "RELATED", **{f"{kind}_synonym": kind.upper() for kind in _SCOPED}}
-_QUOTED_TAGS = frozenset(("def", *_SCOPES))
-_PLAIN_TAGS = frozenset(
-    ("id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", "subset", "xref")
-)
+# what the statements of other formats are called, see `linker.readers.terms`
+_PREDICATES = {
+    **{"name": "label", "is_a": "is_a", "alt_id": "hasAlternativeId", "xref": "hasDbXref"},
+    **{"replaced_by": "isReplacedBy", "subset": "inSubset", "is_obsolete": "deprecated"},
+}
+_OF_IDS = ("is_a", "alt_id", "replaced_by", "xref")
+# of tags with a quoted text, unless it states another scope; those of four kinds are of OBO 1.0
+_SCOPES = {
+    **{"def": "definition", "synonym": "hasRelatedSynonym"},
+    **{
+        f"{kind.lower()}_synonym": f"has{kind}Synonym"
+        for kind in ("Exact", "Narrow", "Broad", "Related")
+    },
+}
 _BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
 
 
@@ -58,7 +64,7 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
         if not first.startswith("["):
             abbreviations = _abbreviation_types(_header(stanza))
         is_term = first.startswith("[Term]")
-        return _concept(number, _tags(stanza[1:]), abbreviations) if is_term else None
+        return _concept(number, stanza[1:], abbreviations) if is_term else None
 
     stanzas = ((stanza[0][0], stanza) for stanza in _stanzas(path, on_error))
     yield from parse_each(path, stanzas, parse, on_error)
@@ -103,72 +109,48 @@ def _abbreviation_types(header: dict[str, list[str]]) -> frozenset[str]:
     )
 
 
-def _tags(stanza: Stanza) -> dict[str, Any]:
-    from obonet.read import (  # brings networkx: only where an OBO file is read
-        parse_stanza,
-        term_tag_singularity,
-    )
+def _concept(number: int, stanza: Stanza, abbreviations: frozenset[str]) -> Concept:
+    from obonet.read import parse_stanza  # brings networkx: only where an OBO file is read
 
-    values = [(line.partition(":")[0], line) for _, line in stanza]
-    tags: dict[str, Any] = parse_stanza(
-        [line for tag, line in values if tag in _PLAIN_TAGS], term_tag_singularity
-    )
-    for tag, line in values:
-        if tag in _QUOTED_TAGS:  # obonet would take " !" inside the quotes for a comment
-            tags.setdefault(tag, []).append(line[len(tag) + 1 :].strip())
-    return tags
-
-
-def _concept(number: int, tags: dict[str, Any], abbreviations: frozenset[str]) -> Concept:
-    identifier, name = normalized(tags.get("id", "")), _plain(tags.get("name", ""))
-    obsolete = tags.get("is_obsolete") == "true"
-    if obsolete and not name:
-        name = identifier  # only its id will be used
-    synonyms: dict[str, NameKind] = {}
-    for tag, scope in _SCOPES.items():
-        for value in tags.get(tag, ()):
-            text, kind = _synonym(value, scope, abbreviations)
-            if text:
-                synonyms.setdefault(text, kind)
-
-    def own(values: Iterable[str]) -> tuple[str, ...]:  # OBO files also have HP_1 and IRIs for HP:1
-        ids = (spelled_as(identifier, curie(text, {})) for text in _identifiers(values))
-        return tuple(dict.fromkeys(ids))
-
-    return make_concept(
-        identifier,
-        name,
-        synonyms,
-        parents=own(tags.get("is_a", ())),
-        alt_ids=own(tags.get("alt_id", ())),
-        definition=_plain(_quoted(tags["def"][0])[1]) if "def" in tags else "",
-        types=tuple(tags.get("subset", ())),
-        status="obsolete" if obsolete else "current",
-        replaced_by=own(tags.get("replaced_by", ())),
-        xrefs=_identifiers(tags.get("xref", ())),
-        line=number,
-    )
+    lines = [(line.partition(":")[0], line) for _, line in stanza]
+    tags = parse_stanza([line for tag, line in lines if tag in ("id", *_PREDICATES)], {})
+    identifier = normalized(tags.pop("id", [""])[-1])
+    statements = [
+        (_PREDICATES[tag], _value(tag, value, identifier), "")
+        for tag, values in tags.items()
+        for value in values
+        if value
+    ]
+    for tag, line in lines:
+        if tag in _SCOPES:  # obonet would take " !" inside the quotes for a comment
+            predicate, text = _quoted(line[len(tag) + 1 :].strip(), _SCOPES[tag], abbreviations)
+            statements += [(predicate, text, "")] if text else []
+    return terms.concept(identifier, statements, Languages(()), line=number)
 
 
-def _synonym(value: str, scope: str, abbreviations: frozenset[str]) -> tuple[str, NameKind]:
-    quoted = _quoted(value)
-    short = quoted[3] in abbreviations or "abbreviation" in quoted[3].lower()
-    return _plain(quoted[1]), "abbreviation" if short else _KINDS[quoted[2] or scope]
+def _value(tag: str, value: str, identifier: str) -> str:
+    """The text of a tag; identifiers may go on with a description."""
+    if tag not in _OF_IDS:
+        return _plain(value)
+    text = _plain(value.split()[0])
+    if tag == "xref":
+        return normalized(text)
+    return spelled_as(identifier, terms.curie(text, {}))  # OBO files also have HP_1 and IRIs
 
 
-def _quoted(value: str) -> re.Match[str]:
-    if quoted := _QUOTED.match(value):
-        return quoted
-    expected = 'text in double quotes, such as "fever" EXACT []'
-    problem = "a text of the term that starts here is not quoted"
-    raise RecordError(problem, value, expected=expected)
+def _quoted(value: str, predicate: str, abbreviations: frozenset[str]) -> tuple[str, str]:
+    """The predicate of a tag with a text in quotes, and the text."""
+    if not (quoted := _QUOTED.match(value)):
+        expected = 'text in double quotes, such as "fever" EXACT []'
+        problem = "a text of the term that starts here is not quoted"
+        raise RecordError(problem, value, expected=expected)
+    _, scope, kind = quoted.groups()
+    predicate = f"has{scope.capitalize()}Synonym" if scope else predicate
+    if kind in abbreviations or "abbreviation" in kind.lower():
+        predicate = "abbreviation"
+    return predicate, _plain(quoted[1])
 
 
 def _plain(text: str) -> str:
     """Take the backslashes out of a value."""
     return re.sub(r"\\(.)", lambda escape: _BLANKS.get(escape[1], escape[1]), text).strip()
-
-
-def _identifiers(values: Iterable[str]) -> tuple[str, ...]:
-    """Identifiers out of values that may go on with a description, without repeats."""
-    return tuple(dict.fromkeys(normalized(_plain(value.split()[0])) for value in values if value))

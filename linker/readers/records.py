@@ -9,15 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, BinaryIO, TypeVar, get_args
 
+from linker import files
 from linker.errors import InputError, OnError, RecordError, ignore, shorten
-from linker.files import (
-    Pathlike,
-    line_limit,
-    parse_json,
-    read_lines,
-    read_text,
-    too_large,
-)
+from linker.files import Pathlike, parse_json, read_lines, read_text
 from linker.files.rows import TableRow
 from linker.ids import NO_CONCEPT, namespace
 from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span, State
@@ -149,9 +143,9 @@ def elements(path: Pathlike, file: BinaryIO, form: str, root: str, tag: str) -> 
                 element.clear()
                 while (old := element.getprevious()) is not None and old.tag == tag:
                     parent.remove(old)
-            if size > line_limit():
+            if size > files.LONG_LINE:
                 what = f"a {tag}, or what stands before it,"
-                raise too_large(what, line_limit()).at(path, None)
+                raise files.too_large(what, files.LONG_LINE).at(path, None)
         _check_root(path, parser.close(), form, root)
     except etree.XMLSyntaxError as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What OBO Graphs, OWL and SKOS share: statements on a concept, IRIs and their prefixes."""
+"""What OBO, OBO Graphs, OWL and SKOS share: statements on a concept, IRIs and their prefixes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from linker.errors import InputError, RecordError
+from linker.errors import InputError
 from linker.files import Pathlike, check_whole, head, read_text
 from linker.ids import normalized, spelled_as
 from linker.readers.languages import Languages
@@ -54,15 +54,17 @@ XML = re.compile(r"\s*<(?:\?xml|!|\w+:RDF\b|Ontology\b)")
 _ENTITY = re.compile(r'<!ENTITY\s+([\w.-]+)\s+(?:"([^"&%]*)"|\'([^\'&%]*)\')\s*>')
 
 
-def concept(identifier: str, statements: Iterable[Statement], languages: Languages) -> Concept:
+def concept(
+    identifier: str,
+    statements: Iterable[Statement],
+    languages: Languages,
+    line: int | None = None,
+) -> Concept:
     """Make a concept of what is stated on it; predicates that are not read are passed over.
 
     Raises:
-        RecordError: the id is neither a CURIE nor an IRI, or see `Languages.concept`.
+        RecordError: see `Languages.concept`.
     """
-    if not re.fullmatch(r"(?!file:)[^\s:]+:\S+", identifier):
-        expected = "such as DOID:4 or http://purl.obolibrary.org/obo/DOID_4"
-        raise RecordError("the id is neither a CURIE nor an IRI", identifier, expected=expected)
     names, definitions, status = list[Name](), list[tuple[str, str]](), "current"
     lists: dict[str, dict[str, None]] = defaultdict(dict)
     for predicate, value, language in statements:
@@ -78,7 +80,7 @@ def concept(identifier: str, statements: Iterable[Statement], languages: Languag
     fields["replaced_by"] = tuple(  # HPO has had HP_1 for HP:1 there
         spelled_as(identifier, other) for other in lists["replaced_by"]
     )
-    return languages.concept(identifier, names, definitions, status=status, **fields)
+    return languages.concept(identifier, names, definitions, status=status, line=line, **fields)
 
 
 def local_name(iri: str) -> str:

@@ -39,8 +39,6 @@ TABLES = {
     "-": [
         "id,diagnosis,ward\n1,breast cancer,3\n2,gout,4",
         "diagnosis,ward\ngout,three",
-        "id, diagnosis\n1, gout",
-        "patient,finding\nA12,gout",
         "id\tdiagnosis\n1\tgout",
         "mention\tid\ngout\tD006073",
         "icd10;Diagnose\nM10.9;Gicht",
@@ -71,6 +69,7 @@ LISTS = {
         "gout\tm10\nasthma\tj45",
         "gout\t\nasthma\tJ45",
         'a "b, c\nd, e',
+        "patient,finding\nA12,gout",
         "gout\tleft\nasthma",
     ],
     "t.csv": [

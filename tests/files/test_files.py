@@ -133,28 +133,18 @@ def test_bad_lines_can_be_passed_over(
 @pytest.fixture
 def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> int:
     """A line limit of 1 MB, in bytes."""
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    monkeypatch.setattr(files, "LONG_LINE", 1_000_000)
+    monkeypatch.setattr(files, "WHOLE", 8_000_000)
     return 1_000_000
 
 
-def test_the_limit_of_long_lines_can_be_set(
-    path: Path, one_megabyte: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_lines_have_a_limit(path: Path, one_megabyte: int) -> None:
     line = b"a" * (one_megabyte - 1) + b"\n"
     assert [len(text) for _, text in lines(path, line * 2, None)] == [one_megabyte - 1] * 2
     message = f"{path}, line 2: the line has more than 1 MB; check that the file is what it should"
     said = problem(path, line + b"a" + line + b"b\n", None)
     assert said.startswith(message)
-    assert said.endswith("set the environment variable LINKER_LINE_LIMIT (in MB) higher")
     assert [n for n, _ in files.read_lines(path, limit=None, on_error=Skip())] == [1, 3]
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "2")
-    assert [n for n, _ in files.read_lines(path, limit=None)] == [1, 2, 3]
-    monkeypatch.delenv("LINKER_LINE_LIMIT")
-    assert files.line_limit() == 64_000_000
-    for wrong in ("0", "-1", "1.5", "many", "nan", "9" * 7):
-        monkeypatch.setenv("LINKER_LINE_LIMIT", wrong)
-        with pytest.raises(LinkerError, match=f"LIMIT={wrong}: expected a whole number"):
-            files.line_limit()
 
 
 @pytest.mark.parametrize("on_error", [stop, ignore])

@@ -286,7 +286,8 @@ def test_locations_that_are_longer_than_the_document_are_not_copied(
 def test_a_document_and_a_json_file_have_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    monkeypatch.setattr("linker.files.LONG_LINE", 1_000_000)
+    monkeypatch.setattr("linker.files.WHOLE", 8_000_000)
     passage = (0, "x" * 900_000)
     document = f"<id>1</id>{passages(passage)}"
     assert len(read(tmp_path, collection(document, document))) == 2

@@ -121,7 +121,7 @@ BAD_LINES = {
 def test_a_line_that_is_no_text_is_a_bad_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, bad: bytes
 ) -> None:
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    monkeypatch.setattr("linker.files.LONG_LINE", 1_000_000)
     path = tmp_path / "x"
     path.write_bytes(b"\n".join(line or bad for line in BAD_LINES[name]) + b"\n")
     message = "the file is binary|byte 0xef is not UTF-8|the line has more than (1 MB|100,000)"

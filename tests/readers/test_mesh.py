@@ -303,7 +303,7 @@ def test_an_entity_in_an_attribute_does_not_grow(tmp_path: Path) -> None:
 def test_a_record_without_an_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    monkeypatch.setattr("linker.files.LONG_LINE", 1_000_000)
     path = write(tmp_path / "d.xml", "Descriptor", "<DescriptorRecord>" + "<a/>" * 300_000)
     with pytest.raises(
         InputError, match="a DescriptorRecord, or what stands before it, has more than 1"

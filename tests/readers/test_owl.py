@@ -169,7 +169,7 @@ def test_what_is_broken_or_a_bomb(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_entities_count_with_their_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LINKER_LINE_LIMIT", "1")
+    monkeypatch.setattr("linker.files.WHOLE", 8_000_000)
     long = RDF.replace("<!ENTITY obo", f'<!ENTITY a "{"a" * 9_000}"> <!ENTITY obo')
     path = saved(tmp_path / "x.owl", long.replace("disease", "&a;" * 1_000))
     with pytest.raises(InputError, match="the file, which must be read whole, has more than 8 MB"):

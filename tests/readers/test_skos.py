@@ -12,8 +12,6 @@ from linker.readers import dictionaries, skos
 from linker.readers.languages import Languages
 from linker.types import Concept, Name
 
-from .conftest import refused
-
 pytest.importorskip("rdflib")
 
 TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
@@ -84,13 +82,6 @@ def test_rdf_xml(tmp_path: Path) -> None:
     path = saved(tmp_path / "x.rdf", XML)
     assert dictionaries.detect(path) == "skos"
     assert [(concept.id, concept.name) for concept in skos.read(path)] == [("X:1", "fever")]
-
-
-def test_an_id_that_is_no_iri(tmp_path: Path) -> None:
-    path = saved(tmp_path / "x.ttl", TURTLE + '<a> a skos:Concept ; skos:prefLabel "a" .')
-    assert (
-        len(refused(skos.read, path, ": the id is neither a CURIE nor an IRI: 'file:///a'; ")) == 4
-    )
 
 
 @pytest.mark.parametrize(
