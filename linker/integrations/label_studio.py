@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Body
 from lxml import etree  # type: ignore[import-untyped]
@@ -34,8 +34,6 @@ from linker.types import Decision, Part, Prediction
 
 logger = logging.getLogger(__name__)
 
-_VALUES = {"TextArea": "text", "Choices": "choices", "Taxonomy": "taxonomy"}
-"""The tags that can hold the ids of a region, and the field of a result that has them."""
 _SUBMITTED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
 
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -44,11 +42,6 @@ _Body = TypeVar("_Body", bound=BaseModel)
 class _Task(BaseModel):
     id: int
     data: dict[str, Any]
-
-    @property
-    def document_id(self) -> str:
-        """The scope of decisions: the id that the user gave the document, or else the task's."""
-        return str(self.data.get("document_id") or f"label-studio:{self.id}")
 
 
 class _Asked(BaseModel):
@@ -74,12 +67,6 @@ class _Annotation(BaseModel):
     updated_by: int | None = None
     updated_at: datetime
 
-    @property
-    def reviewers(self) -> list[str]:
-        """Who submitted it, and who had made it."""
-        users = self.updated_by or self.completed_by, self.completed_by
-        return [f"label-studio:{user}" for user in users]
-
 
 class _Submitted(BaseModel):
     """A person submitted an annotation, or changed it."""
@@ -89,8 +76,7 @@ class _Submitted(BaseModel):
     label_config: str = Field(validation_alias=AliasPath("project", "label_config"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Interface:
+class _Interface(NamedTuple):
     """The tags of a labeling interface that hold mentions and their concepts, by their names."""
 
     text: str
@@ -98,70 +84,64 @@ class _Interface:
     labels: str
     label: str  # that predicted regions get
     concept: str
-    kind: str  # a tag of `_VALUES`
 
-    @classmethod
-    def read(cls, config: str) -> _Interface:
-        """Read it from the XML of a project.
 
-        Raises:
-            LinkerError: it is no XML, declares a document type (which may name files to read, or
-                entities that grow without end), or lacks one of the tags.
-        """
-        parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
-        try:
-            root = etree.fromstring(config.encode(), parser)
-        except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
-            reason = shorten(str(error), 200)
-            raise LinkerError(f"the labeling interface is no XML: {reason}") from None
-        if root.getroottree().docinfo.doctype:
-            raise LinkerError("the labeling interface declares a document type; leave it out")
-        texts = {tag.get("name"): tag.get("value", "").lstrip("$") for tag in root.iter("Text")}
-        per_region = [tag for tag in root.iter(*_VALUES) if tag.get("perRegion") == "true"]
-        concepts = {tag.get("toName"): tag for tag in reversed(per_region)}
-        for labels in root.iter("Labels"):
-            text, label = labels.get("toName"), labels.find(".//Label")
-            if text in texts and text in concepts and label is not None:
-                names, concept = (labels.get("name", ""), label.get("value", "")), concepts[text]
-                return cls(text, texts[text], *names, concept.get("name", ""), concept.tag)
-        raise LinkerError(
-            "the labeling interface lacks a tag; expected: a Text, Labels of it with a Label, and "
-            'a TextArea, Choices or Taxonomy of it with perRegion="true" (see docs/label-studio.md)'
-        )
+def _interface(config: str) -> _Interface:
+    """Read a labeling interface from the XML of a project.
 
-    def document(self, task: _Task) -> TextDocument:
-        """The document of a task.
+    Raises:
+        LinkerError: it is no XML, declares a document type (which may name files to read, or
+            entities that grow without end), or lacks one of the tags.
+    """
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, no_network=True)
+    try:
+        root = etree.fromstring(config.encode(), parser)
+    except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+        reason = shorten(str(error), 200)
+        raise LinkerError(f"the labeling interface is no XML: {reason}") from None
+    if root.getroottree().docinfo.doctype:
+        raise LinkerError("the labeling interface declares a document type; leave it out")
+    texts = {tag.get("name"): tag.get("value", "").lstrip("$") for tag in root.iter("Text")}
+    areas = [tag for tag in root.iter("TextArea") if tag.get("perRegion") == "true"]
+    concepts = {tag.get("toName"): tag.get("name", "") for tag in reversed(areas)}
+    for labels in root.iter("Labels"):
+        text, label = labels.get("toName"), labels.find(".//Label")
+        if text in texts and text in concepts and label is not None:
+            names = labels.get("name", ""), label.get("value", "")
+            return _Interface(text, texts[text], *names, concepts[text])
+    raise LinkerError(
+        "the labeling interface lacks a tag; expected: a Text, Labels of it with a Label, and a "
+        'TextArea of it with perRegion="true" (see docs/label-studio.md)'
+    )
 
-        Raises:
-            LinkerError: the task has no text where the interface shows one.
-        """
-        text = task.data.get(self.field)
-        if not isinstance(text, str):
-            raise LinkerError(f"task {task.id} has no text in {self.field!r} of its data")
-        return _checked(TextDocument, {"id": task.document_id, "text": text})
 
-    def region(self, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
-        """A predicted region: its place, and its concepts where it has some."""
-        ((start, end),) = answer.mention.spans
-        ids = ids_of(answer)
-        shared = {"id": f"L{number}", "to_name": self.text, "score": answer.confidence}
-        place = {"start": start, "end": end, "text": answer.mention.text}
-        names = " | ".join(_named(part) for part in answer.parts if part.best)
-        meta = {"text": names, "linker": {"ids": "|".join(ids), "model": model}}
-        labels = {"from_name": self.labels, "type": "labels", "meta": meta}
-        results = [shared | labels | {"value": place | {"labels": [self.label]}}]
-        if ids:
-            values = [[i] for i in ids] if self.kind == "Taxonomy" else ids
-            concept = {"from_name": self.concept, "type": self.kind.lower()}
-            results.append(shared | concept | {"value": place | {_VALUES[self.kind]: values}})
-        return results
+def _scope(task: _Task) -> str:
+    """The scope of decisions: the id that the user gave the document, or else the task's."""
+    return str(task.data.get("document_id") or f"label-studio:{task.id}")
 
-    def ids(self, result: _Result | None) -> str:
-        """The ids that a person left in a region as a decision has them; empty for none."""
-        values = result.value.get(_VALUES[self.kind]) if result else None
-        values = [values] if isinstance(values, str) else values or []
-        leaves = (v[-1] if isinstance(v, list) and v else v for v in values)
-        return "|".join(filter(None, (str(leaf).strip() for leaf in leaves)))
+
+def _document(task: _Task, field: str) -> TextDocument:
+    """The document of a task.
+
+    Raises:
+        LinkerError: the task has no text where the interface shows one.
+    """
+    if not isinstance(text := task.data.get(field), str):
+        raise LinkerError(f"task {task.id} has no text in {field!r} of its data")
+    return _checked(TextDocument, {"id": _scope(task), "text": text})
+
+
+def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
+    """A predicted region: its place, and its concepts where it has some."""
+    ((start, end),), ids = answer.mention.spans, ids_of(answer)
+    shared = {"id": f"L{number}", "to_name": of.text, "score": answer.confidence}
+    place = {"start": start, "end": end, "text": answer.mention.text}
+    names = " | ".join(_named(part) for part in answer.parts if part.best)
+    meta = {"text": names, "linker": {"ids": "|".join(ids), "model": model}}
+    labels = {"from_name": of.labels, "type": "labels", "meta": meta}
+    concept = {"from_name": of.concept, "type": "textarea", "value": place | {"text": ids}}
+    marked = shared | labels | {"value": place | {"labels": [of.label]}}
+    return [marked, shared | concept] if ids else [marked]
 
 
 def router(service: Service) -> APIRouter:
@@ -182,7 +162,7 @@ def router(service: Service) -> APIRouter:
     async def setup(config: Annotated[str, Body(alias="schema", embed=True)]) -> dict[str, str]:
         """Take the labeling interface of a project, or say what it lacks."""
         try:
-            _Interface.read(config)
+            _interface(config)
         except LinkerError as error:  # Label Studio shows the status alone
             logger.warning("%s", error)
             raise
@@ -191,15 +171,16 @@ def router(service: Service) -> APIRouter:
     @routes.post("/predict")
     async def predict(body: _Asked) -> dict[str, Any]:
         """Find and link the mentions in the texts of tasks."""
-        interface, model = _Interface.read(body.label_config), service.model
+        interface, model = _interface(body.label_config), service.model
         now = await asyncio.to_thread(version)
-        documents = to_documents([interface.document(t) for t in body.tasks], service.limits)
+        documents = to_documents(
+            [_document(t, interface.field) for t in body.tasks], service.limits
+        )
         results = []
         for _, answers in await service.annotate(model, [Request(d, k=1) for d in documents]):
-            regions = [interface.region(n, a, model.fingerprint) for n, a in enumerate(answers, 1)]
-            scores = [a.confidence for a in answers if a.confidence is not None]
+            regions = [_region(interface, *a, model.fingerprint) for a in enumerate(answers, 1)]
+            score = min((a.confidence for a in answers if a.confidence is not None), default=None)
             result = [part for region in regions for part in region]
-            score = min(scores, default=None)
             results.append({"result": result, "score": score, "model_version": now})
         return {"results": results}
 
@@ -209,8 +190,8 @@ def router(service: Service) -> APIRouter:
         if body.get("action") not in _SUBMITTED:
             return {"added": 0, "withdrawn": 0, "errors": []}
         store, told = store_of(service), _checked(_Submitted, body)
-        checked_name(told.annotation.reviewers[0])
-        interface = _Interface.read(told.label_config)
+        checked_name(_reviewers(told)[0])
+        interface = _interface(told.label_config)
         dictionary = service.linker.dictionary
         said, errors = await asyncio.to_thread(_said, told, interface, dictionary)
         if errors:  # without what the person wrote
@@ -229,59 +210,61 @@ def _named(part: Part) -> str:
     return f"{name} ({ASSERTED[part.assertion]})" if part.assertion in ASSERTED else name
 
 
+def _reviewers(told: _Submitted) -> list[str]:
+    """Who submitted an annotation, and who had made it."""
+    made = told.annotation.completed_by
+    return [f"label-studio:{user}" for user in (told.annotation.updated_by or made, made)]
+
+
 def _said(
     told: _Submitted, interface: _Interface, dictionary: Dictionary
 ) -> tuple[list[Decision], list[str]]:
     """What a person said of the mentions of a task, and what in it cannot be used.
 
-    A decision is on words, wherever they stand in the document: where a person changed one region,
-    others with the same words, which they left as they were predicted, say nothing.
+    Ids in a region are accepted, those that were predicted and are gone are rejected. A decision is
+    on words, wherever they stand in the document: where a person changed one region, others with
+    the same words, which they left as they were predicted, say nothing.
     """
-    annotation = told.annotation
+    annotation, errors = told.annotation, list[str]()
     regions: dict[str, dict[str, _Result]] = defaultdict(dict)
     for result in [] if annotation.was_cancelled else annotation.result:
         regions[result.id][result.from_name] = result
     said: dict[str, dict[bool, list[Decision]]] = defaultdict(lambda: {True: [], False: []})
-    errors = []
     for region, results in regions.items():
         if (place := results.get(interface.labels)) is None:
             continue
+        entered = (
+            results[interface.concept].value.get("text") if interface.concept in results else ()
+        )
+        entered = [entered] if isinstance(entered, str) else entered or ()
         decision = Decision(
             str(place.value.get("text", "")).replace("\\n", " "),  # a line break, as it is sent
-            interface.ids(results.get(interface.concept)),
-            scope=told.task.document_id,
-            reviewer=annotation.reviewers[0],
+            "|".join(filter(None, (str(text).strip() for text in entered))),
+            scope=_scope(told.task),
+            reviewer=_reviewers(told)[0],
             time=annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds"),
             model=place.model,
             release=releases(dictionary),
         )
-        of_words = said[form_of(decision.mention)][decision.concept_id != place.predicted]
         try:
-            of_words += _decisions(decision, place.predicted, dictionary)
+            accepted = [identified(decision, dictionary)] if decision.concept_id else []
+            kept = {"", *(identifier for of in accepted for identifier in concepts_of(of))}
+            before = part_ids(place.predicted) if place.predicted else ()
+            gone = [
+                replace(decision, concept_id=escaped(i), accepted=False)
+                for i in before
+                if i not in kept
+            ]
+            of_words = said[form_of(decision.mention)]
+            of_words[decision.concept_id != place.predicted] += [
+                *accepted,
+                *(identified(of, dictionary) for of in gone),
+            ]
         except LinkerError as error:
             errors.append(f"region {region}: {error}")
-    kept = [of[True] or of[False] for of in said.values()]
-    errors += [f"{of[0].mention!r} has different concepts" for of in kept if disagree(of)]
-    return [d for of in kept if not disagree(of) for d in of], errors
-
-
-def _decisions(decision: Decision, before: str, dictionary: Dictionary) -> list[Decision]:
-    """The decisions of a region: ids in it are accepted, those that were predicted and are gone are
-    rejected.
-
-    Args:
-        decision: with the ids that stand in the region.
-        before: the ids that were predicted.
-        dictionary: which must have the ids.
-
-    Raises:
-        LinkerError: it does not have one.
-    """
-    accepted = [identified(decision, dictionary)] if decision.concept_id else []
-    kept = {"", *(identifier for of in accepted for identifier in concepts_of(of))}
-    gone = [escaped(i) for i in part_ids(before) if i not in kept] if before else []
-    rejected = [replace(decision, concept_id=i, accepted=False) for i in gone]
-    return accepted + [identified(of, dictionary) for of in rejected]
+    groups = [of[True] or of[False] for of in said.values()]
+    errors += [f"{of[0].mention!r} has different concepts" for of in groups if disagree(of)]
+    return [d for of in groups if not disagree(of) for d in of], errors
 
 
 def _keep(
@@ -296,8 +279,8 @@ def _keep(
     def key(decision: Decision) -> tuple[str, str, bool]:
         return form_of(decision.mention), decision.concept_id, decision.accepted
 
-    reviewers, words = told.annotation.reviewers, " ".join(text.split())
-    of_scope = [d for d in store.list(scope=told.task.document_id) if d.reviewer in reviewers]
+    reviewers, words = _reviewers(told), " ".join(text.split())
+    of_scope = [d for d in store.list(scope=_scope(told.task)) if d.reviewer in reviewers]
     before = [d for d in of_scope if " ".join(d.mention.split()) in words]
     there, now = set(map(key, before)), {key(d): d for d in said}
     withdrawn = store.withdraw([d.id or 0 for d in before if key(d) not in now], reviewers[0])

@@ -225,28 +225,6 @@ def test_a_long_interface_holds_nobody_up(client: TestClient) -> None:
     assert time.perf_counter() - start < 3  # each with each took ten
 
 
-@pytest.mark.parametrize(
-    ("tag", "value"),
-    [
-        ("Choices", {"choices": ["MESH:D006509"]}),
-        ("Taxonomy", {"taxonomy": [["MESH:D006509"]]}),
-    ],
-)
-def test_ids_stand_in_other_controls_and_come_back(
-    client: TestClient, tag: str, value: dict[str, Any]
-) -> None:
-    config = CONFIG.replace("TextArea", tag)
-    prediction = predicted(client, config, text="She has hepatitis B.")
-    label, concept = prediction["result"]
-    assert concept["value"] == {"start": 8, "end": 19, "text": "hepatitis B"} | value
-    assert concept["type"] == tag.lower()
-    body = copy.deepcopy(SENT["created"])
-    body["project"]["label_config"] = config
-    body["annotation"]["result"] = [label, concept]
-    post(client, "webhook", body)
-    assert decisions(client) == [("hepatitis B", "MESH:D006509", True)]
-
-
 JSON = {"Content-Type": "application/json"}
 BOMB = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]>'
 
@@ -256,7 +234,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]>'
     [
         ("<View>", {}, "the labeling interface is no XML"),
         ("<View/>", {}, "the labeling interface lacks a tag"),
-        (CONFIG.replace("perRegion", "per"), {}, 'a TextArea, Choices or Taxonomy of it with perR'),
+        (CONFIG.replace("perRegion", "per"), {}, 'TextArea of it with perRegion'),
         (BOMB + CONFIG, {}, "the labeling interface declares a document type"),
         (CONFIG, {"text": None}, "task 43 has no text in 'text' of its data"),
         (CONFIG, {"text": "\ud800"}, "text has half of a character"),
