@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from linker import cancelling
 from linker.candidates.concepts import Candidates, by_concept, by_name
-from linker.candidates.concepts import Ranked as Ranked
 from linker.candidates.index import Floats, Hits, Integers, is_finite
 from linker.dictionary import NameTable
 from linker.errors import LinkerError
@@ -67,14 +66,13 @@ class Generator(ABC):
     def save(self, folder: Path) -> None:
         """Write the encoders and vectors that it ranks with into a folder that is being saved."""
 
-    def rank(self, texts: Sequence[str], k: int, unit: Unit) -> list[Ranked]:
+    def rank(self, texts: Sequence[str], k: int, unit: Unit) -> list[Candidates]:
         """Rank the k best names or concepts of each normalised text; fewer if there are no more."""
         queries = list(dict.fromkeys(texts))
         is_names = unit == "names"
         found = self._complete(queries, k + 1) if is_names else self.candidates(queries, k)
-        columns = found.names, found.concepts, found.entries, found.scores
-        ranked = Ranked(*columns, found.sparse, found.dense)
-        rankings = (ranked[a : min(a + k, b)] for a, b in itertools.pairwise(found.indptr.tolist()))
+        bounds = itertools.pairwise(found.indptr.tolist())
+        rankings = (found.only(slice(a, min(a + k, b))) for a, b in bounds)
         of_query = dict(zip(queries, rankings, strict=True))
         return [of_query[text] for text in texts]
 

@@ -20,7 +20,8 @@ class Candidates:
     """The best concepts of several queries; arrays but `indptr` and `own` have a number for each.
 
     Those of query i are the places `indptr[i]` to `indptr[i + 1]`, best first. `names`, `entries`,
-    `scores`, `sparse` and `dense` are of the best name of each concept.
+    `scores`, `sparse` and `dense` are of the best name of each concept. Where names are ranked,
+    `concepts` holds the first concept of each by id, and `entries` one way to write it.
     """
 
     indptr: NDArray[np.int64]  # (queries + 1,)
@@ -49,6 +50,16 @@ class Candidates:
         own = None if self.own is None else self.own[queries]
         return Candidates(ends(counts), **at(self, _COLUMNS, rows), own=own)
 
+    def only(self, places: slice | NDArray[np.int64]) -> Candidates:
+        """Some candidates, in the order given, as those of one query."""
+        columns = at(self, _COLUMNS, places)
+        return Candidates(np.array([0, len(columns["scores"])]), **columns)
+
+    def followed_by(self, other: Candidates) -> Candidates:
+        """Those of one query, and behind them the concepts of another list that this one lacks."""
+        behind = other.only(np.flatnonzero(~np.isin(other.concepts, self.concepts)))
+        return Candidates.joined([self, behind], np.arange(2)).only(slice(None))
+
     @staticmethod
     def joined(parts: Sequence[Candidates], numbers: NDArray[np.int64]) -> Candidates:
         """The candidates of several batches, in the order of their queries.
@@ -68,40 +79,6 @@ class Candidates:
 
 
 _COLUMNS = tuple(field.name for field in dataclasses.fields(Candidates))[1:-1]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """The ranking of one lookup, best first; all arrays have one number for each answer.
-
-    `names` are rows of the name table, `concepts` rows of the dictionary, `entries` rows of
-    `Dictionary.names`. Where names are ranked, `concepts` holds the first concept of each by id,
-    and `entries` one way to write it. `sparse` and `dense` are the parts of the scores, as in
-    `Hits`.
-    """
-
-    names: Integers
-    concepts: Integers
-    entries: Integers
-    scores: Floats
-    sparse: Floats | None = None
-    dense: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __getitem__(self, places: slice | NDArray[np.int64]) -> Ranked:
-        return Ranked(**at(self, _OF_RANKED, places))
-
-    def followed_by(self, other: Ranked) -> Ranked:
-        """This ranking, and behind it the concepts of another one that it lacks."""
-        behind = other[np.flatnonzero(~np.isin(other.concepts, self.concepts))]
-        pairs = ((getattr(self, name), getattr(behind, name)) for name in _OF_RANKED)
-        columns: Any = (None if own is None else np.concatenate([own, o]) for own, o in pairs)
-        return Ranked(*columns)
-
-
-_OF_RANKED = tuple(field.name for field in dataclasses.fields(Ranked))
 
 
 def at(record: Any, columns: Iterable[str], rows: Any) -> dict[str, Any]:

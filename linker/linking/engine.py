@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.base import Generator, Ranked
+from linker.candidates.base import Generator
+from linker.candidates.concepts import Candidates
 from linker.candidates.respelling import Respelling
 from linker.dictionary import Dictionary
 from linker.dictionary.finding import Doubt, doubt
@@ -261,12 +262,12 @@ class Engine:
         for answer, best, start in zip(answers, ranking.best.tolist(), starts, strict=False):
             if answer.k > DEPTH:
                 wanted[answer.k] |= dict.fromkeys(answer.readings[best - start].forms)
-        deeper: dict[str, Ranked] = {}
+        deeper: dict[str, Candidates] = {}
         for k, forms in sorted(wanted.items()):
             deeper |= zip(forms, self.generator.rank(list(forms), k, "concepts"), strict=True)
         return replace(ranking, deeper=deeper)
 
-    def names(self, texts: Sequence[str], names: int) -> list[Ranked]:
+    def names(self, texts: Sequence[str], names: int) -> list[Candidates]:
         """The best names of each text, by the order of their concepts.
 
         First comes the best name of each concept, as the ranker orders these, then the others in
@@ -297,7 +298,7 @@ class Engine:
                 is_other = concept in seen
                 places.append((is_other, is_other or -probability.get(concept, 0.0), place))
                 seen.add(concept)
-            result.append(of_one[np.array([place for *_, place in sorted(places)], np.int64)])
+            result.append(of_one.only(np.array([place for *_, place in sorted(places)], np.int64)))
         return result
 
     def _prediction(
@@ -400,11 +401,9 @@ class Engine:
                         of_document.add(concept)
         return {document: frozenset(of_one) for document, of_one in concepts.items()}
 
-    def candidates_of(self, ranking: Ranking, rows: Rows, form: str) -> Ranked:
+    def candidates_of(self, ranking: Ranking, rows: Rows, form: str) -> Candidates:
         """The candidates of a text; those that the ranker did not see come last."""
-        found = ranking.batch.found
-        columns = found.names, found.concepts, found.entries, found.scores, found.sparse
-        ranked = Ranked(*(None if c is None else c[rows] for c in (*columns, found.dense)))  # type: ignore[arg-type]
+        ranked = ranking.batch.found.only(rows)
         return ranked.followed_by(ranking.deeper[form]) if form in ranking.deeper else ranked
 
     def _candidates(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from linker.candidates.base import Ranked
+from linker.candidates.concepts import Candidates
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
@@ -243,7 +243,7 @@ class _Explainer:
             LIMITS[self._doubt] if self._doubt else None,
         )
 
-    def candidate(self, ranked: Ranked, place: int) -> ExplainedCandidate:
+    def candidate(self, ranked: Candidates, place: int) -> ExplainedCandidate:
         """Explain one candidate, given its place in a ranking, from 0.
 
         Args:
@@ -283,7 +283,7 @@ class _Explainer:
         value = self._confidences[place] if place < len(self._confidences) else 0.0
         return min(LIMITS[self._doubt] if self._doubt else 1.0, round(value, 6))
 
-    def _decided_by(self, ranked: Ranked, place: int) -> Rule:
+    def _decided_by(self, ranked: Candidates, place: int) -> Rule:
         """What puts the first candidate before another one."""
         seen = self._confidences
         if place < len(seen) and seen[0] != seen[place]:
@@ -321,7 +321,7 @@ class _Explainer:
         shown = [effect for effect in effects if effect.log_odds >= _LEAST_EFFECT]
         return sorted(shown, key=lambda effect: -effect.log_odds)[:_EFFECTS]
 
-    def _score(self, ranked: Ranked, place: int) -> ScoreParts:
+    def _score(self, ranked: Candidates, place: int) -> ScoreParts:
         """The terms of a score."""
         generator, dense, weight, bonus = self._engine.generator, None, 1.0, 0.0
         if isinstance(generator, HybridGenerator) and ranked.dense is not None:
@@ -372,7 +372,7 @@ def _concept(
     row: int,
     readings: Sequence[Sequence[_Explainer]],
     best: int,
-    rankings: Sequence[Ranked],
+    rankings: Sequence[Candidates],
 ) -> ExplainedConcept:
     """Compare a concept with the first one, for the part of the mention where it stands highest.
 

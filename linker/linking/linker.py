@@ -13,7 +13,8 @@ from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.candidates.base import Generator, Ranked
+from linker.candidates.base import Generator
+from linker.candidates.concepts import Candidates
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
@@ -386,9 +387,9 @@ class Linker:
             language=options.text.language,
         )
 
-    def rank_names(self, texts: Sequence[str], k: int) -> list[Ranked]:
+    def rank_names(self, texts: Sequence[str], k: int) -> list[Candidates]:
         """The k best names of each text, for the protocol `biosyn`; see `Engine.names`."""
-        return [names[:k] for names in self.engine.names(texts, max(k, _NAMES))]
+        return [names.only(slice(k)) for names in self.engine.names(texts, max(k, _NAMES))]
 
     def save(self, folder: files.Pathlike) -> None:
         """Write the model folder; one that stood there is replaced at the end."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates, Ranked, ends, looked_up, ranges
+from linker.candidates.concepts import Candidates, ends, looked_up, ranges
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.ranker.ranker import MatchLists, Probabilities, Rows
@@ -153,7 +153,9 @@ class Ranking:
     readings: NDArray[np.float64]
     best: Rows
     probabilities: Probabilities | None
-    deeper: Mapping[str, Ranked] = field(default_factory=dict)  # of texts whose candidates are more
+    deeper: Mapping[str, Candidates] = field(
+        default_factory=dict
+    )  # of texts whose candidates are more
 
     def rows(self, lookup: int) -> Rows:
         """The rows of the candidates of a text, the most probable first."""
@@ -186,7 +188,7 @@ class Ranking:
 Cells = tuple[int, int, float, float | None, float | None, float | None]
 
 
-def cells(found: Candidates | Ranked, confidence: NDArray[Any] | None, order: Rows) -> list[Cells]:
+def cells(found: Candidates, confidence: NDArray[Any] | None, order: Rows) -> list[Cells]:
     """Candidates in an order, with numbers of six decimals: float32 holds no more."""
     numbers = (
         [None] * len(order) if of is None else np.round(of[order].astype(np.float64), 6).tolist()

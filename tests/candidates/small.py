@@ -13,7 +13,8 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from linker import Dictionary
-from linker.candidates.base import Generator, Ranked
+from linker.candidates.base import Generator
+from linker.candidates.concepts import Candidates
 from linker.candidates.index import Hits, VectorIndex
 from linker.dictionary import NameTable
 from linker.persistence import Strings
@@ -55,11 +56,11 @@ def names_of(
     return [(of_one.names.tolist(), of_one.scores.tolist()) for of_one in ranked]
 
 
-def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Ranked]:
+def concepts_of(made: Generator, queries: Sequence[str], k: int) -> list[Candidates]:
     return made.rank(queries, k, "concepts")
 
 
-def answers(ranked: Ranked) -> list[tuple[int, int, float]]:
+def answers(ranked: Candidates) -> list[tuple[int, int, float]]:
     """The concept, the entry and the score of each answer."""
     columns = ranked.concepts, ranked.entries, ranked.scores
     return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -67,7 +68,7 @@ def answers(ranked: Ranked) -> list[tuple[int, int, float]]:
 
 def check_scores(
     made: Generator, query: str, scores: dict[int, float], k: int
-) -> tuple[list[int], Ranked]:
+) -> tuple[list[int], Candidates]:
     """Check the ranking of one query against a full sort, given the score of each name to rank.
 
     Returns:

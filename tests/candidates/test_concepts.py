@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from linker.candidates.concepts import Candidates, Ranked, by_concept
+from linker.candidates.concepts import Candidates, by_concept
 from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 from linker.persistence import Strings
@@ -70,10 +70,11 @@ def test_batches_are_put_in_the_order_of_their_queries() -> None:
 
 
 def test_a_ranking_followed_by_the_concepts_that_it_lacks() -> None:
-    def ranked(concepts: list[int]) -> Ranked:
+    def ranked(concepts: list[int]) -> Candidates:
         rows = np.array(concepts, np.int32)
         scores = rows.astype(np.float32) / 8
-        return Ranked(rows + 10, rows, rows + 20, scores, scores)
+        columns = rows, rows + 10, rows + 20, scores, scores, None, rows, scores
+        return Candidates(np.array([0, len(rows)]), *columns)
 
     both = ranked([3, 1]).followed_by(ranked([1, 5, 3, 0]))
     assert both.concepts.tolist() == [3, 1, 5, 0]
