@@ -61,7 +61,7 @@ def _masks(
     """The concepts that fit each list of a selection, with the list in words."""
     for texts, what, mask in (
         (selection.under, "are under", _under),
-        (selection.not_under, "are not under", _not_under),
+        (selection.not_under, "are not under", lambda *asked: ~_under(*asked)),
         (selection.types, "have the type", _of_types),
         (selection.namespaces, "have the prefix", _with_prefixes),
     ):
@@ -74,10 +74,6 @@ def _under(dictionary: Dictionary, identifiers: Sequence[str], _: Mask) -> Mask:
     rows = sorted({row for text in identifiers for row in _rows(dictionary, text)})
     under: Mask = np.diff(dictionary.hierarchy.under(rows).indptr) > 0
     return under
-
-
-def _not_under(dictionary: Dictionary, identifiers: Sequence[str], linkable: Mask) -> Mask:
-    return ~_under(dictionary, identifiers, linkable)
 
 
 def _rows(dictionary: Dictionary, text: str) -> tuple[int, ...]:

@@ -10,10 +10,12 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from linker.errors import LinkerError, needing
-from linker.jobs.machines import Machines, Make, cores, made_once
+
+if TYPE_CHECKING:
+    from linker.jobs.machines import Machines, Make
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -28,16 +30,17 @@ logger = logging.getLogger(__name__)
 
 
 def run(
-    make: Make[_Task, _Result], tasks: Iterable[_Task], machines: Machines
+    call: Callable[[_Task], _Result], tasks: Iterable[_Task], machines: Machines, cores: int
 ) -> Generator[_Result, None, None]:
-    """Call the function that `make` makes for each task, in processes of Ray.
+    """Call a function for each task, in processes of Ray.
 
     A task whose process is lost is done again.
 
     Args:
-        make: called once in each process; must be picklable.
+        call: must be picklable.
         tasks: must be picklable.
         machines: which cluster, how many tasks at a time, and what each needs.
+        cores: of this machine, for a cluster that is started on it.
 
     Yields:
         The results, as they come.
@@ -52,7 +55,7 @@ def run(
     ray = _imported()
     was_connected = ray.is_initialized()
     if not was_connected:
-        _connect(ray, machines)
+        _connect(ray, machines, cores)
     try:
         workers = min(_size(ray, machines), len(tasks))
         remote = ray.remote(
@@ -61,7 +64,7 @@ def run(
             max_retries=_TRIES - 1,
             max_calls=0,  # a process serves many tasks, also one with a GPU
         )
-        yield from _results(ray, remote(_caller(make)), iter(tasks), workers)
+        yield from _results(ray, remote(call), iter(tasks), workers)
     except SystemExit:  # of SIGTERM, whose code Ray does not pass on
         raise SystemExit(128 + signal.SIGTERM) from None
     except ray.exceptions.RayError as error:
@@ -109,16 +112,12 @@ def _results(ray: Any, call: Any, tasks: Iterator[_Task], workers: int) -> Itera
             ) from None
 
 
-def _caller(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
-    """What Ray calls in its processes, which name their machine where they cannot load."""
-
-    def load() -> Callable[[_Task], _Result]:
-        try:
-            return make()
-        except LinkerError as error:
-            raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
-
-    return made_once(load)
+def named(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
+    """Make the function in a process of Ray; where it cannot load, its machine is named."""
+    try:
+        return make()
+    except LinkerError as error:
+        raise LinkerError(f"on the machine {socket.gethostname()}: {error}") from None
 
 
 def _size(ray: Any, machines: Machines) -> int:
@@ -145,12 +144,12 @@ def _imported() -> Any:
     return ray
 
 
-def _connect(ray: Any, machines: Machines) -> None:
+def _connect(ray: Any, machines: Machines, cores: int) -> None:
     """Connect this process to the cluster, or to one that is started on this machine."""
     address = os.environ.get("RAY_ADDRESS") or "local"
     settings: dict[str, Any] = {"address": address}
     if address == "local":
-        number = min(machines.workers or cores(), cores())
+        number = min(machines.workers or cores, cores)
         settings |= {"num_cpus": number, "object_store_memory": _MEMORY}
     elif address != "auto":
         _knock(address)

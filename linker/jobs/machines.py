@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import multiprocessing
 import os
@@ -67,7 +68,8 @@ class Machines:
         if self.engine == "ray":
             from linker.jobs import cluster
 
-            return contextlib.closing(cluster.run(make, tasks, self))
+            call = made_once(functools.partial(cluster.named, make))
+            return contextlib.closing(cluster.run(call, tasks, self, cores()))
         return contextlib.closing(_in_processes(make, tasks, self.workers or 1))
 
 
