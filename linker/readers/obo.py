@@ -16,6 +16,7 @@ from linker.types import Concept
 
 Stanza = list[tuple[int, str]]  # lines with their numbers
 
+_ANY = Languages(())  # OBO names none
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
 # what the statements of other formats are called, see `linker.readers.terms`
 _PREDICATES = {
@@ -125,7 +126,7 @@ def _concept(number: int, stanza: Stanza, abbreviations: frozenset[str]) -> Conc
         if tag in _SCOPES:  # obonet would take " !" inside the quotes for a comment
             predicate, text = _quoted(line[len(tag) + 1 :].strip(), _SCOPES[tag], abbreviations)
             statements += [(predicate, text, "")] if text else []
-    return terms.concept(identifier, statements, Languages(()), line=number)
+    return terms.concept(identifier, statements, _ANY, line=number)
 
 
 def _value(tag: str, value: str, identifier: str) -> str:
