@@ -278,20 +278,25 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     )
 
 
+_DAY = len("2026-11-27")  # of a time
+
+
 def add_new(
     store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
 ) -> list[Decision]:
     """Add the decisions that the store never had, so that an import may be repeated, and return
     them.
 
-    One that was withdrawn stays so, unless it was taken anew, at another time.
+    One that was withdrawn stays so, unless it was taken anew, at another time; of a time that is a
+    day alone, as mappings (SSSOM) have it, on another day.
 
     Args:
         store: the file.
         decisions: what was said.
         step: see `DecisionStore.add`.
     """
-    known = {_key(past.decision) for past in store.history()}
+    past = [entry.decision for entry in store.history()]
+    known = {*map(_key, past), *(_key(replace(d, time=d.time[:_DAY])) for d in past)}
     in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
     new, last = list[Decision](), dict[tuple[str | bool, ...], tuple[str | bool, ...]]()
     for decision in decisions:
