@@ -196,9 +196,11 @@ def test_recall_is_the_share_of_best_names(sample: Path, monkeypatch: pytest.Mon
     queries = ["ataxia telangiectasia", "breast cancer", "xyzzy"]
     assert module.found(linker, queries, 4) == [1.0, 1.0, 1.0]
     rank = linker.generator.rank
-    monkeypatch.setattr(
-        linker.generator, "rank", lambda *given: [ranked[:3] for ranked in rank(*given)]
-    )
+
+    def worse(*given: Any) -> list[Any]:
+        return [ranked.only(slice(3)) for ranked in rank(*given)]
+
+    monkeypatch.setattr(linker.generator, "rank", worse)
     assert module.found(linker, queries, 4) == [0.75, 0.75, 1.0]
 
 
