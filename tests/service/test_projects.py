@@ -986,8 +986,11 @@ def test_mappings_are_read_back(client: Any) -> None:
     content = export(client, project, "sssom").content
     (decision,) = client.get("/decisions").json()["decisions"]
     client.delete(f"/decisions/{decision['id']}", params={"reviewer": "Ada"})
-    query = {"file": "back.sssom.tsv", "reviewer": "Bob"}
-    said = client.post(f"/projects/{project}/sources", params=query, content=content).json()
+    query, address = {"file": "back.sssom.tsv", "reviewer": "Bob"}, f"/projects/{project}/sources"
+    said = client.post(address, params=query, content=content).json()
+    assert said["notes"] == ["decisions read: 1; of them new: 0"]  # it was withdrawn
+    anew = content.replace(decision["time"][:10].encode(), b"2999-01-01")
+    said = client.post(address, params=query, content=anew).json()
     assert said["notes"] == ["decisions read: 1; of them new: 1"]
     (shown,) = queue(client, project, show="decided")["rows"]
     assert (shown["mention"], shown["state"]) == ("gout", "no concept")
