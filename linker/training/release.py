@@ -146,12 +146,6 @@ def _carried(
     return names, annotations.total() - len(names)
 
 
-def _rows_of(table: NameTable, old: NameTable) -> Rows:
-    """The row of each name in the old table; -1 for a new name."""
-    row_of = {name: row for row, name in enumerate(old.texts)}
-    return np.fromiter((row_of.get(name, -1) for name in table.texts), np.int64, len(table))
-
-
 def _texts(table: NameTable, rows: Rows) -> list[str]:
     return [table.texts[row] for row in rows.tolist()]
 
