@@ -1,4 +1,4 @@
-"""Marking mentions in a real browser: by mouse, by dragging, by the keyboard alone."""
+"""Marking mentions in a real browser: by mouse, and by the keyboard alone."""
 
 from __future__ import annotations
 
@@ -174,50 +174,6 @@ def test_alt_marks_characters(page: Any, documents: Documents) -> None:
     page.get_by_role("button", name="Mark", exact=False).first.click()
     status(page, "Marked. leuk")
     assert ("leuk", "Disease") in mentions(documents)
-
-
-def test_an_end_is_dragged(page: Any, documents: Documents) -> None:
-    page.locator("a.mention", has_text="Ataxia").click()
-    expect(page.locator(".handle")).to_have_count(2)
-    end = page.locator(".handle").last
-    left, _, middle = edges(page, "Ataxia")
-    box = end.bounding_box()
-    drag(page, (box["x"], middle + 14), (left + 20, middle))
-    status(page, "Changed. Ataxia:")
-    assert mentions(documents)[0] == ("Ataxia", "Disease")
-    page.keyboard.press("Shift+ArrowRight")
-    status(page, "“Ataxia telangiectasia”")
-    page.keyboard.press("Escape")
-    assert mentions(documents)[0] == ("Ataxia", "Disease")
-    page.keyboard.press("Control+Shift+ArrowLeft")  # nothing is before the first word
-    page.keyboard.press("Control+Shift+ArrowRight")  # and it keeps its only word
-    page.keyboard.press("Shift+ArrowRight")
-    page.keyboard.press("Alt+Shift+ArrowLeft")
-    page.keyboard.press("Enter")
-    status(page, "Changed. Ataxia telangiectasi:")
-    assert mentions(documents)[0] == (TITLE[:-1], "Disease")
-
-
-def test_an_end_is_dragged_by_a_finger(browser: Any, address: str, documents: Documents) -> None:
-    context = browser.new_context(viewport={"width": 400, "height": 800}, has_touch=True)
-    with opened(context, address, "marking-test") as page:
-        page.locator("a.mention", has_text="Ataxia").tap()
-        left, _, middle = edges(page, "Ataxia")
-        handle = page.locator(".handle").last.bounding_box()
-        touches = context.new_cdp_session(page)
-        for kind, points in (
-            ("touchStart", [(handle["x"], middle + 18)]),
-            ("touchMove", [(left + 60, middle)]),
-            ("touchMove", [(left + 20, middle)]),
-            ("touchEnd", []),
-        ):
-            page.evaluate("view.refresh()")  # as when somebody else decides
-            shown = [{"x": x, "y": y} for x, y in points]
-            touches.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": shown})
-        status(page, "Changed. Ataxia:")
-        assert mentions(documents)[0] == ("Ataxia", "Disease")
-        assert not is_too_wide(page)
-    context.close()
 
 
 def test_a_composite_is_split_into_what_the_model_reads(page: Any, documents: Documents) -> None:
@@ -494,27 +450,6 @@ def test_parts_go_with_their_mention(review: Any, documents: Documents) -> None:
     documents.mark({"action": "delete", "before": before})
     expect(review.locator("#document a.mention")).to_have_count(2)
     expect(review.locator(".splitting")).to_be_hidden()
-
-
-def test_an_end_that_is_being_dragged_goes_on(review: Any, documents: Documents) -> None:
-    review.locator("a.mention", has_text="Ataxia").click()
-    expect(review.locator("#answer")).to_contain_text("Ataxia")
-    left, _, middle = edges(review, "Ataxia")
-    box = review.locator(".handle").last.bounding_box()
-    review.mouse.move(box["x"], middle + 14)
-    review.mouse.down()
-    review.mouse.move(box["x"] - 30, middle, steps=3)
-    others_decide(review, documents, "Breast and ovarian cancer")
-    expect(review.locator(".picking")).to_contain_text("Enter keeps it")
-    review.mouse.move(left + 20, middle, steps=3)
-    review.mouse.up()
-    status(review, "Changed. Ataxia:")
-    assert mentions(documents)[0] == ("Ataxia", "Disease")
-    review.keyboard.press("Shift+ArrowRight")
-    status(review, "“Ataxia telangiectasia”")
-    others_decide(review, documents, "Ataxia")
-    review.keyboard.press("Enter")  # by the keyboard likewise
-    status(review, "Changed. Ataxia telangiectasia:")
 
 
 def test_a_walk_goes_on_when_others_decide(review: Any, documents: Documents) -> None:

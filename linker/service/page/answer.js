@@ -1,12 +1,12 @@
 /* The right side: the answer for the selected mention, part by part, with all candidates. */
 
 import { button, byId, count, fill, make, meterOf, percent } from "./elements.js";
-import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf } from "./session.js";
-import { inWords, isSame, lookOf } from "./session.js";
+import { LOOKS, MOST, NO_CONCEPT, READ, answersOf, assertionOf } from "./predictions.js";
+import { inWords, isSame, lookOf } from "./predictions.js";
 
 export class AnswerView {
   /** `actions` are {about, choose, reject}, each called with an id, {chooseReading}, called with
-   * several, and {more}.
+   * several, and {more}; without `choose`, nothing is decided.
    */
   constructor(actions) {
     Object.assign(this, { actions, part: 0, entry: null, asWritten: false });
@@ -97,6 +97,7 @@ export class AnswerView {
   /** What a short form is read as, and which of the two a decision is kept for. */
   expansionOf({ text, expanded }) {
     const option = (selected, words) => make("option", { selected }, words);
+    if (!this.actions.choose) return make("p.note", `“${text}” is read as “${expanded}”.`);
     const onchange = ({ target }) => (this.asWritten = target.selectedIndex === 1);
     const here = `“${text}” in this document`; // these letters may mean something else elsewhere
     const forms = [option(!this.asWritten, "the long form"), option(this.asWritten, here)];
@@ -133,11 +134,12 @@ export class AnswerView {
           badge,
         ),
       ),
-      make(
-        "span.buttons",
-        button(verb, () => choose(id), { "aria-label": `${verb} ${name}` }),
-        button("Reject", () => reject(id), { "aria-label": `Reject ${name}` }),
-      ),
+      choose &&
+        make(
+          "span.buttons",
+          button(verb, () => choose(id), { "aria-label": `${verb} ${name}` }),
+          button("Reject", () => reject(id), { "aria-label": `Reject ${name}` }),
+        ),
     );
   }
 
@@ -152,10 +154,11 @@ export class AnswerView {
     const names = [...new Set(answers.map((answer) => answer.name))].join(" and ");
     const share = confidence === null ? "" : ` (${percent(confidence)})`;
     const label = { "aria-label": `Choose ${names}` };
+    const { chooseReading: choose } = this.actions;
     return make(
       "p.rival",
       make("span", `Or, read ${READ[kind]}: ${names}${share}`),
-      button("Choose", () => this.actions.chooseReading(ids), label),
+      choose && button("Choose", () => choose(ids), label),
     );
   }
 }

@@ -38,8 +38,8 @@ export const nameOf = (id) => fetchConcept(id).then(({ name }) => name, () => ""
 /** Ask for concepts anew, since the model may be another one. */
 export const forgetConcepts = () => cache.clear();
 
-/** Show a concept; `actions` are {about, choose, whyNot}, each called with an id; `whyNot` is null
- * for the answer itself.
+/** Show a concept; `actions` are {about, choose, whyNot}, each called with an id; `choose` is absent
+ * where nothing is decided, and `whyNot` is null for the answer itself.
  */
 export const showConcept = showingLatest(
   "concept",
@@ -55,7 +55,7 @@ function card(concept, { about, choose, whyNot }) {
     definition && foldedText(definition),
     make(
       "p.buttons",
-      button("Choose this concept", () => choose(id)),
+      choose && button("Choose this concept", () => choose(id)),
       whyNot && button("Why not this one?", () => whyNot(id)),
     ),
     rows([...names(concept), ["Types", folded(concept.types ?? [], "type")]]),

@@ -6,7 +6,7 @@ import { announce, attempt, button, byId, count, fill, make, percent, plural, ta
 import { Marking, isSame } from "./marking.js";
 import { clickedOf, drawAnew, markSelected, rangeOf, shownText } from "./places.js";
 import { isUndecided } from "./queue.js";
-import { ASSERTED, LOOKS, look, meaningOf } from "./session.js";
+import { ASSERTED, LOOKS, look, meaningOf } from "./predictions.js";
 import { charactersOf, unitsOf } from "./text.js";
 
 const LISTED = 200; // documents that are listed at once

@@ -1,6 +1,5 @@
-/* Files that are dropped or chosen: the service parses them. */
+/* Files that are dropped or chosen. */
 
-import { getJson, send } from "./api.js";
 import { ask, byId, count, fill, make } from "./elements.js";
 
 /** Listen for files; `take` is called with those that are dropped or chosen together. */
@@ -21,27 +20,6 @@ export function listen(take) {
     mark(event, false);
     if (holdsFile(event)) take([...event.dataTransfer.files]);
   });
-}
-
-/** The documents or mentions of a file, as sources of a session; null where no column was chosen.
- *
- * `file` is {name, content, column}; a column that is chosen is put into it, and `tooLong`: how many
- * cells of it were left out.
- */
-export async function parse(file) {
-  const { name, content, column } = file;
-  const query = new URLSearchParams(column ? { name, column } : { name });
-  const request = { method: "POST", body: content, type: "application/octet-stream" };
-  const parsed = await getJson(`parse?${query}`, request);
-  if (parsed.columns) {
-    file.column = await askColumn(name, parsed);
-    return file.column && parse(file);
-  }
-  file.tooLong = parsed.too_long ?? 0;
-  if (parsed.documents) return parsed.documents.map((document) => ({ document }));
-  file.column = parsed.column; // also one that the service took by its name
-  const inTable = Boolean(parsed.column);
-  return parsed.mentions.map(({ row: _, ...mention }) => ({ mention, inTable }));
 }
 
 /** Ask for a column of a table; `columns` are {name, samples}, or names. */
@@ -66,6 +44,6 @@ export function checkSize(bytes, limits) {
   const megabytes = (number) => `${count(Math.round(number / 1e5) / 10)} MB`;
   throw new Error(
     `That has ${megabytes(bytes)}; the service takes ${megabytes(most)} at once. ` +
-      "Link a part of it here, or all of it with the command linker link.",
+      "Take a part of it, or link all of it with the command linker link.",
   );
 }

@@ -5,7 +5,7 @@ import { announce, ask, byId, fill, make, plural } from "./elements.js";
 import { wrongOf } from "./overview.js";
 import { who } from "./service.js";
 import { SearchBox } from "./search.js";
-import { isDecided } from "./session.js";
+import { isDecided } from "./predictions.js";
 
 const NAMES = ["show", "sort", "below", "type", "q", "under"];
 const FIRST = { show: "undecided", sort: "doubt" }; // what is chosen where the address says nothing

@@ -2,7 +2,7 @@
    answers: the places of the mentions, flag and note. */
 
 import { getJson, postJson } from "./api.js";
-import { announce, attempt, button, byId, count, fill, make, plural } from "./elements.js";
+import { announce, button, byId, count, fill, make, plural } from "./elements.js";
 import { who } from "./service.js";
 
 const KEPT = 200; // groups that are kept, so that going back shows them at once

@@ -3,7 +3,7 @@
    it is sent or left; the text may be drawn anew meanwhile. */
 
 import { announce, button, fill, make } from "./elements.js";
-import { lineBehind, placeAt, selectedOf, showSelected } from "./places.js";
+import { lineBehind, selectedOf, showSelected } from "./places.js";
 import { joined, spansOfParts, wholeWordsOf, wordsOf } from "./text.js";
 
 const SHOWN = 60; // characters of a text that are shown of it
@@ -41,11 +41,8 @@ export class Marking {
   listen(text) {
     const on = (kind, listener) => text.addEventListener(kind, (event) => listener.call(this, event));
     on("keydown", this.pressed);
-    on("pointerdown", this.grabbed);
-    on("pointermove", this.dragged);
+    on("pointerdown", () => (this.isPressed = true));
     on("pointerup", this.released);
-    on("pointercancel", ({ pointerId }) => this.changing?.pointer === pointerId && this.giveUp());
-    on("mousedown", (event) => event.target.closest(".handle") && event.preventDefault());
   }
 
   tools() {
@@ -153,55 +150,12 @@ export class Marking {
       isAcross && ` ${ACROSS}`,
     );
     this.showParts();
-    this.showHandles();
-  }
-
-  showHandles() {
-    const { text } = this.view;
-    text.classList.toggle("changing", Boolean(this.changing));
-    if (this.changing) return; // the pointer is on one of them
-    for (const handle of text.querySelectorAll(".handle")) handle.remove();
-    if (!this.mention || this.parts) return;
-    const shown = [...text.querySelectorAll("[data-start]")];
-    const handle = (place, side) =>
-      make(
-        "span.handle",
-        { "data-place": place, "data-side": side, "aria-hidden": "true" },
-        make("i"), // its knob, which is a box of its own, so that no finger scrolls by it
-      );
-    this.mention.spans.forEach(([start, end], place) => {
-      const isAt = (at) => (piece) => Number(piece.dataset.start) === at;
-      shown.find(isAt(start))?.before(handle(place, 0));
-      const last = shown.findLast((piece) => Number(piece.dataset.start) < end);
-      last?.after(handle(place, 1));
-    });
   }
 
   // by the mouse, or a finger
 
-  grabbed(event) {
-    this.isPressed = true;
-    const handle = event.target.closest(".handle");
-    if (!handle || event.button > 0) return;
-    event.preventDefault();
-    this.view.text.setPointerCapture(event.pointerId);
-    this.begin(Number(handle.dataset.place), Number(handle.dataset.side));
-    this.changing.pointer = event.pointerId;
-  }
-
-  dragged(event) {
-    if (this.changing?.pointer !== event.pointerId) return;
-    const at = placeAt(this.view.text, event.clientX, event.clientY);
-    if (at === null) return;
-    const { side } = this.changing;
-    const word = event.altKey ? null : this.words.find(({ start, end }) => start < at && at < end);
-    this.moveTo(word ? (side ? word.end : word.start) : at);
-  }
-
-  /** The mouse or the finger is lifted: an end was dragged, or text was selected. */
-  released(event) {
-    if (this.changing?.pointer === event.pointerId) return this.keep();
-    const { altKey, pointerType } = event;
+  /** The mouse or the finger is lifted: text was selected. */
+  released({ altKey, pointerType }) {
     if (pointerType === "touch") return undefined; // whose handles select on
     // the browser has the last word on its selection behind this event
     return setTimeout(() => {
@@ -260,7 +214,6 @@ export class Marking {
   keep() {
     const { changing, begunOn: mention } = this;
     if (String(changing.spans) === String(mention.spans)) return this.giveUp();
-    changing.pointer = null;
     return this.sendChange(mention, changing.spans, mention.type, "Changed.");
   }
 

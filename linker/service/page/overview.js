@@ -1,7 +1,6 @@
 /* What stands above a project: how far it is, and the files that are made of it. */
 
 import { send } from "./api.js";
-import { save } from "./downloads.js";
 import { announce, byId, count, fill, make, percent, plural } from "./elements.js";
 
 const OF_DOCUMENTS = ["pubtator", "bioc"]; // formats that tables and lists have no part in
@@ -64,4 +63,12 @@ export async function download(address, linked) {
   save(await response.blob(), name);
   const rest = linked < 1 && ` ${percent(linked)} is linked so far; the rest has no answer in it.`;
   announce(`Saved as ${name}.${rest || ""}`);
+}
+
+/** Give a content to the browser as a file to be saved. */
+function save(blob, name) {
+  const address = URL.createObjectURL(blob);
+  const link = make("a", { href: address, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

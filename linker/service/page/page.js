@@ -1,180 +1,77 @@
-/* The page: knows the session, the selected mention and the model, and calls the other modules for
-   what is typed, dropped, clicked, or pressed. */
+/* The first page: link a text or names, and see the answers and their reasons. What is decided, and
+   what comes in files, is in a project; see review.js. */
 
-import { Decisions } from "./decisions.js";
-import { download } from "./downloads.js";
-import * as elements from "./elements.js";
+import { postJson } from "./api.js";
+import { announce, attempt, byId, count, plural, showProblem } from "./elements.js";
 import * as files from "./files.js";
-import * as keeping from "./keeping.js";
+import { tab } from "./keeping.js";
 import * as keyboard from "./keyboard.js";
 import { MentionsView } from "./mentions.js";
 import { Panel } from "./panel.js";
+import { answersOf, noneOf } from "./predictions.js";
 import { named, openNew } from "./projects.js";
 import { listenReviewer, readModel } from "./service.js";
-import { Session, answersOf, noneOf, scopeOf } from "./session.js";
-import { idOf, kindOf, linesOf } from "./text.js";
-import { readNames, said } from "./verdicts.js";
+import { idOf, kindOf, linesOf, unitsOf } from "./text.js";
+import { readNames } from "./verdicts.js";
 
-const { announce, attempt, byId, plural } = elements;
-const REDRAW = 1000; // milliseconds between two looks at a list that is being linked
+const TEXT = "linker.text"; // where what was linked is kept in this tab, for a reload
+const MOST = 200; // names that are linked here
 
-const OPTIONS = ["read-as", "document-id", "scope", "format"]; // kept with what was entered
-
-// `files` are those that are linked, [] for what is in the box, null where nothing is
-const view = { model: null, session: null, entries: [], current: -1, running: null, files: null };
-let writing = null; // the timer of keeping what is typed
-const idsOfTexts = new Map(); // the ids of the documents that were linked, by their texts
-const panel = new Panel({ act: (action) => action(), decide, withdraw });
+const view = { model: null, entries: [], current: -1, running: null };
+const panel = new Panel({ act: (action) => action() });
 const mentionsView = new MentionsView((number) => select(number, { toAnswer: true }));
-const decisions = new Decisions(changed);
 
-// what is linked
-
-/** Link what is in the box; `place` is the number of the entry to select. */
-async function linkTyped(place = 0) {
+/** Link what is in the box. */
+async function link() {
   const text = byId("input").value;
   if (!text.trim()) {
     byId("input").focus();
     return announce("The box is empty: paste a text or a list of names first.");
   }
-  files.checkSize(new Blob([text]).size, view.model?.limits);
+  if (!view.model) await knowModel(); // which failed before
+  files.checkSize(new Blob([text]).size, view.model.limits);
+  tab.set(TEXT, text);
+  view.running?.abort();
+  const { signal } = (view.running = new AbortController());
+  announce("Linking …");
   const chosen = byId("read-as").value;
   const kind = chosen === "auto" ? kindOf(text) : chosen;
-  if (kind === "pubtator") {
-    const sources = await parsed([{ name: "pasted.pubtator.txt", content: text }]);
-    return sources && link(sources, { place });
-  }
-  if (kind === "names") {
-    const sources = linesOf(text).map((line) => ({ mention: { text: line } }));
-    return link(sources, { read: ", read as a list of names", place });
-  }
-  const id = (byId("document-id").value ||= idsOfTexts.get(text) ?? idOf(text));
-  idsOfTexts.set(text, id);
-  return link([{ document: { id, text }, pasted: true }], { read: ", read as a text", place });
-}
-
-/** Take the contents of files that were chosen, so that the files may change or go. */
-async function takeFiles(chosen) {
-  for (const file of chosen) files.checkSize(file.size, view.model?.limits);
-  const read = async (file) => ({ name: file.name, content: await file.arrayBuffer() });
-  return linkFiles(await Promise.all(chosen.map(read)));
-}
-
-async function linkFiles(read, place = 0) {
-  const sources = await parsed(read);
-  return sources && link(sources, { read: leftOut(read), files: read, place });
-}
-
-/** What of files was left out, in words behind others. */
-function leftOut(read) {
-  const cells = read.reduce((sum, { tooLong }) => sum + tooLong, 0);
-  return cells ? `; left out, as too long for a name: ${plural(cells, "cell")}` : "";
-}
-
-/** The sources in files; null where there are none. */
-async function parsed(read) {
-  const sources = [];
-  for (const file of read) {
-    announce(`Reading ${file.name} …`);
-    const inFile = await files.parse(file);
-    if (!inFile) return void announce("Nothing was linked: no column was chosen.");
-    sources.push(...inFile);
-  }
-  if (sources.length) return sources;
-  return void announce(`No mention is in ${read.map(({ name }) => name).join(", ")}${leftOut(read)}.`);
-}
-
-/** Link sources; `read` says how a text in the box was read, `files` are those that were chosen. */
-async function link(sources, { read = "", files: chosen = [], place }) {
-  view.running?.abort();
-  Object.assign(view, { files: chosen, running: null });
-  keepEntered(place);
-  const run = (view.running = new AbortController());
-  const session = new Session(sources, view.model?.limits, chosen);
-  let seen = 0;
-  const progress = (share) => {
-    if (run.signal.aborted) return;
-    if (!seen) {
-      Object.assign(view, { session, current: -1 });
-      offerFormats(session);
-    }
-    if (Date.now() - seen > REDRAW) redraw();
-    seen ||= Date.now();
-    announce(`Linking … ${elements.percent(share)}`);
-  };
-  announce("Linking …");
-  await session.link(session.items, { signal: run.signal, progress });
-  if (run.signal.aborted) return;
+  const rest = kind === "names" ? Math.max(0, linesOf(text).length - MOST) : 0;
+  view.entries = await (kind === "names" ? linkNames(text, signal) : linkText(text, signal));
+  await readNames(view.entries.map(({ prediction }) => prediction));
+  if (signal.aborted) return undefined;
   byId("source").open = false;
-  redraw();
-  await attempt(start);
-  await attempt(showDecisions);
-  if (run.signal.aborted) return;
-  view.running = null;
-  const kept = Math.max(0, Math.min(place, view.entries.length - 1));
-  select(view.current > 0 ? view.current : kept, { toText: true });
-  announce(
-    view.entries.length
-      ? `${plural(view.entries.length, "mention")} linked${read}. Press ? for the keys.`
-      : "No mention was found. If these are names, read them as a list of names.",
-  );
+  byId("output").hidden = false;
+  mentionsView.show(view.entries, kind === "names" ? null : text);
+  select(view.entries.length ? 0 : -1, { toText: true });
+  if (!view.entries.length) return announce(NOTHING);
+  const left = rest > 0 && ` The other ${count(rest)} are linked in a project, or by linker link.`;
+  const as = kind === "names" ? "a list of names" : "a text";
+  const words = `${plural(view.entries.length, "mention")} linked, read as ${as}.`;
+  return announce(words, left || " Press ? for the keys.");
 }
 
-/** Offer the formats in which a session can be saved; a table keeps its own. */
-function offerFormats(session) {
-  const [table, rows] = [session.tables.length > 0, !session.isAllTables];
-  const { hasDocuments } = session;
-  const offered = { table, tsv: rows, csv: rows && !hasDocuments, pubtator: hasDocuments };
-  const options = [...byId("format").options];
-  for (const option of options) option.disabled = offered[option.value] === false;
-  if (byId("format").selectedOptions[0]?.disabled !== false)
-    byId("format").value = options.find((option) => !option.disabled).value;
+const NOTHING = "No mention was found. If these are names, read them as a list of names.";
+
+async function linkNames(text, signal) {
+  const mentions = linesOf(text).slice(0, MOST).map((line) => ({ text: line }));
+  const { predictions } = await postJson("link", { mentions }, signal);
+  return predictions.map((prediction, n) => ({ item: { mention: mentions[n] }, prediction, spans: [] }));
 }
 
-// what is kept
-
-/** Keep where the user is; not while linking, when the entry to select may not be there yet. */
-function keepPlace(current) {
-  if (view.running) return;
-  const options = Object.fromEntries(OPTIONS.map((id) => [id, byId(id).value]));
-  keeping.keepPlace({ current, options });
-}
-
-function keepEntered(current) {
-  clearTimeout(writing);
-  keeping.keepEntered({ text: byId("input").value, files: view.files });
-  keepPlace(current);
-}
-
-/** Take up what was kept: what is in the box, the options, and what was linked. */
-async function takeUp() {
-  const kept = await keeping.readKept();
-  if (!kept) return start();
-  byId("input").value = kept.text;
-  view.files = kept.files;
-  for (const [id, value] of Object.entries(kept.options)) byId(id).value = value;
-  await start();
-  if (!kept.files) return undefined;
-  return kept.files.length ? linkFiles(kept.files, kept.current) : linkTyped(kept.current);
-}
-
-// what is selected
-
-function redraw() {
-  const entries = view.session?.entries() ?? [];
-  view.entries = entries.map((entry) => ({ ...entry, said: said(entry.prediction) }));
-  byId("output").hidden = !view.session;
-  const focused = document.activeElement?.closest("#results");
-  mentionsView.show(view.session, view.entries, view.current);
-  select(Math.min(Math.max(view.current, 0), view.entries.length - 1), { toText: focused });
+async function linkText(text, signal) {
+  const document = { id: idOf(text), text };
+  const { predictions } = await postJson("annotate", { documents: [document] }, signal);
+  const units = unitsOf(text);
+  const spansOf = ({ spans }) => (spans ?? []).map((span) => span.map(units));
+  const item = { document, text, pasted: true };
+  return predictions.map((prediction) => ({ item, prediction, spans: spansOf(prediction) }));
 }
 
 function select(number, { toText = false, toAnswer = false } = {}) {
-  const entry = view.entries[number];
-  view.current = entry ? number : -1;
-  const link = mentionsView.select(view.current);
-  panel.show(entry, number, view.entries.length);
-  keepPlace(view.current);
+  view.current = number;
+  const link = mentionsView.select(number);
+  panel.show(view.entries[number], number, view.entries.length);
   if (toText && link) link.focus();
   if (toAnswer) byId("answer").focus();
   if (toAnswer && byId("back").offsetParent) byId("answer").scrollIntoView(); // one column
@@ -191,118 +88,61 @@ function move(step) {
   return true;
 }
 
-function nextConflict() {
-  const isDisputed = ({ prediction }) => prediction.state === "disputed";
-  const places = view.entries.flatMap((entry, number) => (isDisputed(entry) ? [number] : []));
-  if (!places.length) return announce("No mention is in conflict.");
-  const number = places.find((place) => place > view.current) ?? places[0];
-  select(number, { toText: true })?.scrollIntoView({ block: "nearest" });
-  const { prediction, said } = view.entries[number];
-  return announce(`${prediction.mention}: reviewers disagree: ${said}.`);
+/** Make a project of sources, and open it. */
+function keep(sources, name = "") {
+  if (view.model.decisions) return openNew(sources, { name, limits: view.model.limits });
+  throw new Error(
+    "This service keeps no projects. Start it with linker serve --decisions FILE, or link files " +
+      "with the command linker link.",
+  );
 }
 
-// what is decided
-
-async function showDecisions() {
-  await readNames((view.session?.entries() ?? []).map(({ prediction }) => prediction));
-  redraw();
-}
-
-async function changed(mention) {
-  await view.session?.refresh(mention);
-  await showDecisions();
-}
-
-function decide(entry, { mention, ids, accepted, predicate, isHere, settles }, words) {
-  const scope = isHere ? scopeOf(entry) : "";
-  return decisions.make({ mention, ids, accepted, predicate, scope, settles }, words);
-}
-
-function withdraw({ id, mention }) {
-  return attempt(() => decisions.withdraw([id], mention, "The decision was withdrawn."));
+function keepTyped() {
+  const content = byId("input").value;
+  if (!content.trim()) return announce("The box is empty: paste a text or a list of names first.");
+  const kind = kindOf(content);
+  const file = { names: "names.txt", pubtator: "pasted.pubtator.txt" }[kind];
+  return keep([{ file: file ?? `${idOf(content)}.txt`, content }], named("pasted"));
 }
 
 const actions = {
   ...panel.actions,
   next: () => move(1),
   previous: () => move(-1),
-  undo: () => attempt(() => decisions.undo()),
-  conflict: nextConflict,
   help: () => byId("help").showModal(),
   back: () => select(view.current, { toText: true }) ?? false,
 };
 
-// what else can be done
-
-async function save() {
-  announce("Writing the file …");
-  await view.session.link(view.session.items); // others may have decided
-  await showDecisions();
-  const names = await download(view.session, view.entries, byId("format").value);
-  announce(`Saved as ${names.join(" and ")}.`);
-}
-
-/** Keep what is linked as a project, and open it. */
-function keepAsProject() {
-  const id = byId("document-id").value || "pasted";
-  const file = view.session.hasDocuments ? `${id}.txt` : "names.txt";
-  const typed = [{ file, content: byId("input").value }];
-  const sources = view.files.map(({ name: file, ...source }) => ({ file, ...source }));
-  const ofFiles = sources.length > 1 ? plural(sources.length, "file") : sources[0]?.file;
-  const name = named(ofFiles ?? (view.session.hasDocuments ? id : "names"));
-  const options = { name, limits: view.model.limits };
-  return openNew(sources.length ? sources : typed, options);
-}
-
-/** Empty the page, and forget what was entered. */
-function startAnew() {
-  view.running?.abort();
-  Object.assign(view, { session: null, files: null, running: null });
-  byId("source").open = true;
-  byId("input").select();
-  document.execCommand("insertText", false, ""); // which Ctrl+Z undoes
-  byId("document-id").value = "";
-  redraw();
-  keeping.forget();
-  byId("input").focus();
-  announce("Emptied. Paste a text or names, and press Link (Ctrl+Enter).");
-}
-
-async function start() {
+async function knowModel() {
   view.model = await readModel();
-  panel.canDecide = view.model.decisions;
   for (const id of ["to-projects", "keep"]) byId(id).hidden = !view.model.decisions;
 }
 
+async function start() {
+  byId("input").value = tab.get(TEXT) ?? byId("input").value;
+  await knowModel();
+  if (tab.get(TEXT)) await link();
+}
+
 const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-on("clear", "click", startAnew);
-on("link", "click", () => attempt(() => linkTyped()));
-on("input", "input", ({ target }) => {
-  if (!target.value) byId("document-id").value = ""; // what comes is another text
-  clearTimeout(writing);
-  writing = setTimeout(() => keepEntered(view.current), 200);
+on("link", "click", () => attempt(link));
+on("keep", "click", () => attempt(keepTyped));
+on("input", "keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(link);
 });
-for (const id of OPTIONS) on(id, "change", () => keepPlace(view.current));
 on("input", "paste", (event) => {
-  const { value, selectionStart, selectionEnd } = event.target;
-  if (value && selectionStart === 0 && selectionEnd === value.length)
-    byId("document-id").value = "";
   try {
     files.checkSize(new Blob([event.clipboardData.getData("text")]).size, view.model?.limits);
   } catch (error) {
     event.preventDefault(); // a box with megabytes is slow
-    elements.showProblem(error);
+    showProblem(error);
   }
 });
-on("input", "keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) attempt(() => linkTyped());
-});
-on("undo", "click", actions.undo);
-on("download", "click", () => attempt(save));
-on("keep", "click", () => attempt(keepAsProject));
 on("back", "click", actions.back);
 on("show-help", "click", actions.help);
 listenReviewer();
-files.listen((chosen) => attempt(() => takeFiles(chosen)));
+files.listen((chosen) =>
+  attempt(() => keep(chosen.map((file) => ({ file: file.name, content: file })))),
+);
 keyboard.listen(actions);
-attempt(takeUp);
+attempt(start);

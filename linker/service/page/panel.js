@@ -6,34 +6,31 @@ import { showConcept } from "./concept.js";
 import { announce, attempt, byId, fill, make, plural } from "./elements.js";
 import { showReasons } from "./reasons.js";
 import { SearchBox } from "./search.js";
-import { DOUBTFUL, KINDS, MOST, answersOf, confidenceOf, isSame } from "./session.js";
-import { longForm, markOf, requestOf, scopeOf } from "./session.js";
+import { DOUBTFUL, KINDS, MOST, answersOf, confidenceOf, isSame } from "./predictions.js";
+import { longForm, markOf, scopeOf } from "./predictions.js";
 import { disputants, showDecisions } from "./verdicts.js";
 
 export class Panel {
   /** `page` has {act, decide, withdraw}: `act` is called with what a button does, `decide` with an
    * entry, a decision {ids, accepted, predicate, asWritten, isHere, settles} on it, and the decision in
-   * words; `withdraw` with a decision.
+   * words; `withdraw` with a decision. A page without `decide` shows answers alone.
    */
   constructor(page) {
     this.page = page;
-    this.canDecide = false; // whether the service keeps decisions
     this.isCleared = false; // whether what was typed is gone already for what is shown next
     this.isLong = false; // whether somebody asked for more candidates of what is shown
-    const choose = (id) => this.onShown(() => this.choose(id));
     const about = (id) => this.about(id);
-    this.conceptActions = { about, choose, whyNot: (id) => this.whyNot(id) };
-    this.candidateActions = {
-      about,
-      choose,
+    const deciding = page.decide && {
+      choose: (id) => this.onShown(() => this.choose(id)),
       chooseReading: (ids) => this.onShown(() => this.decide({ ids, asWritten: true })),
       reject: (id) => this.onShown(() => this.reject(id)),
-      more: () => attempt(() => this.more()),
     };
-    this.view = new AnswerView(this.candidateActions);
+    this.actionsOfConcepts = { about, ...deciding };
+    this.view = new AnswerView({ ...this.actionsOfConcepts, more: () => attempt(() => this.more()) });
     this.search = new SearchBox(byId("query"), byId("found"), {
       about,
-      choose: (id) => page.act(() => this.choose(id)), // what is found is for the selected row
+      // what is found is for the selected row
+      choose: page.decide ? (id) => page.act(() => this.choose(id)) : about,
     });
     this.listen();
   }
@@ -41,8 +38,9 @@ export class Panel {
   listen() {
     offerKinds();
     const on = (id, event, listener) => byId(id).addEventListener(event, listener);
-    for (const name of ["accept", "reject", "none"])
-      on(name, "click", () => this.page.act(this.actions[name]));
+    if (this.page.decide)
+      for (const name of ["accept", "reject", "none"])
+        on(name, "click", () => this.page.act(this.deciding[name]));
     on("reasons", "toggle", async ({ target }) => {
       if (target.open && this.entry && !byId("reasons-body").hasChildNodes())
         await showReasons(this.entry);
@@ -55,8 +53,8 @@ export class Panel {
     return this.view.entry;
   }
 
-  /** What the keys and the buttons of the panel do. */
-  actions = {
+  /** What keys and buttons decide. */
+  deciding = {
     accept: () => {
       const why = this.entry && whyNotAccept(this.entry.prediction);
       return why ? announce(why) : this.choose(this.view.best?.concept_id);
@@ -70,10 +68,14 @@ export class Panel {
       const offer = this.view.offered(Number(number));
       return offer ? this.choose(offer.concept_id) : announce(`There is no candidate ${number}.`);
     },
+    kind: nextKind,
+  };
+
+  /** What other keys of the panel do. */
+  actions = {
     more: () =>
       byId("more") ? attempt(() => this.more()) : announce("There are no more candidates."),
     part: () => this.view.nextPart()?.focus(),
-    kind: nextKind,
     search: () => byId("query").select(),
     explain: () => byId("reasons").querySelector("summary").click(),
   };
@@ -83,17 +85,18 @@ export class Panel {
     if (!isSame(entry, this.entry)) this.leave();
     this.isCleared = false;
     this.view.show(entry, number, total);
-    for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry || !this.canDecide;
-    this.showAccept(entry?.prediction);
+    if (this.page.decide) this.showDeciding(entry);
     this.about(this.view.offered(1)?.concept_id);
     if (byId("reasons").open && entry) showReasons(entry);
-    showDecisions(entry?.prediction, (decision) => this.page.withdraw(decision));
-    byId("in-document").disabled = !entry || !scopeOf(entry);
-    if (byId("in-document").disabled) byId("scope").value = "";
+    showDecisions(entry?.prediction, this.page.withdraw);
   }
 
-  /** Show what Accept would accept, and whether that is likely to be right. */
-  showAccept(prediction) {
+  /** Show what can be decided: what Accept would accept, and whether that is likely to be right. */
+  showDeciding(entry) {
+    const prediction = entry?.prediction;
+    for (const id of ["accept", "reject", "none"]) byId(id).disabled = !entry;
+    byId("in-document").disabled = !entry || !scopeOf(entry);
+    if (byId("in-document").disabled) byId("scope").value = "";
     const why = prediction && whyNotAccept(prediction);
     const isNone = prediction && !why && !answersOf(prediction).some(Boolean);
     const isDoubtful = prediction && !isNone && (confidenceOf(prediction) ?? 1) < DOUBTFUL;
@@ -131,10 +134,10 @@ export class Panel {
   }
 
   about(id) {
-    const { about, choose, whyNot } = this.conceptActions;
     const answers = this.entry ? answersOf(this.entry.prediction) : [];
     const isAnswer = answers.some((answer) => answer?.concept_id === id);
-    showConcept(id, { about, choose, whyNot: isAnswer ? null : whyNot });
+    const whyNot = isAnswer ? null : (other) => this.whyNot(other);
+    showConcept(id, { ...this.actionsOfConcepts, whyNot });
   }
 
   whyNot(id) {
@@ -157,7 +160,6 @@ export class Panel {
   decide({ ids, accepted = true, asWritten = this.view.asWritten }) {
     const { entry } = this;
     if (!entry) return announce("Select a mention first.");
-    if (!this.canDecide) return announce("This service keeps no decisions.");
     const long = longForm(entry.prediction);
     const mention = (!asWritten && long) || entry.prediction.mention;
     const isHere = byId("scope").value === "document" || Boolean(asWritten && long);
@@ -200,8 +202,8 @@ async function moreOf({ item, prediction }) {
   await item.read?.();
   const { mention: text, spans, parts } = prediction;
   const document = item.document && { ...item.document, mentions: [{ text, spans }] };
-  const { path, body } = requestOf([document ? { document } : item]);
-  const { predictions } = await postJson(path, { ...body, k: MOST });
+  const asked = document ? { documents: [document] } : { mentions: [item.mention] };
+  const { predictions } = await postJson("link", { ...asked, k: MOST });
   let added = 0;
   for (const part of parts) {
     const known = new Set(part.candidates.map((candidate) => candidate.concept_id));

@@ -2,7 +2,7 @@
    holds one piece of the text; what stands between these holds no text of it. */
 
 import { make } from "./elements.js";
-import { ASSERTED } from "./session.js";
+import { ASSERTED } from "./predictions.js";
 import { pieces } from "./text.js";
 
 /** A text with marked mentions; `marks` are {number, spans}, and `of` gives the {look, assertion} of
@@ -61,14 +61,6 @@ export function placeOf(shown, node, offset) {
   let next = element === shown ? shown.childNodes[offset] : element;
   while (next && next.dataset?.start === undefined) next = next.nextSibling;
   return Number((next ?? shown).dataset[next ? "start" : "end"]);
-}
-
-/** The place under a pointer; null where none is. */
-export function placeAt(shown, x, y) {
-  const point = document.caretPositionFromPoint?.(x, y);
-  if (point) return placeOf(shown, point.offsetNode, point.offset);
-  const range = document.caretRangeFromPoint?.(x, y);
-  return range && placeOf(shown, range.startContainer, range.startOffset);
 }
 
 /** The range of the document from a place to another; both are shown. */

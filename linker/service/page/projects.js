@@ -13,7 +13,7 @@ const LOOK_AGAIN = 2000; // milliseconds, while a project is being linked
 const NOTES = "linker.notes"; // kept in the tab until the project that was made is open
 const KINDS = { table: "a table", list: "a list of names", documents: "documents" };
 
-export const addressOf = (id) => `review?${new URLSearchParams({ project: id })}`;
+const addressOf = (id) => `review?${new URLSearchParams({ project: id })}`;
 
 /** Show the list of projects, and again while some are being linked. */
 export async function showProjects() {

@@ -2,7 +2,7 @@
    asked of the service, a page at a time, when they come into sight. */
 
 import { attempt, byId, count, make, meterOf, percent, plural } from "./elements.js";
-import { ASSERTED, LOOKS, assertionOf, isDecided, look, noneOf } from "./session.js";
+import { ASSERTED, LOOKS, assertionOf, isDecided, look, noneOf } from "./predictions.js";
 
 const PAGE = 100; // rows of a request
 const AROUND = 6; // rows above and below those in sight

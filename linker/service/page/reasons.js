@@ -3,7 +3,7 @@
 
 import { postJson } from "./api.js";
 import { byId, fill, make, percent, showingLatest } from "./elements.js";
-import { READ, inWords } from "./session.js";
+import { READ, inWords } from "./predictions.js";
 
 const KINDS = {
   exact: "a synonym",

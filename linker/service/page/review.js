@@ -322,9 +322,10 @@ function onSelected(action) {
 }
 
 const inText = (name) => () => view.shows === "document" && documents.marking[name]();
-const inTurn = (name) => [name, (key) => onSelected(() => panel.actions[name](key))];
+const inTurn = (name) => [name, (key) => onSelected(() => panel.deciding[name](key))];
 const actions = {
   ...panel.actions,
+  kind: panel.deciding.kind,
   ...Object.fromEntries(["accept", "reject", "none", "choose"].map(inTurn)),
   next: () => move(1),
   previous: () => move(-1),
@@ -362,7 +363,6 @@ async function start() {
   );
   announce(project ? "Press ? for the keys." : "Drop a file, or open a project.");
   const model = await readModel();
-  panel.canDecide = model.decisions;
   if (!model.decisions) {
     byId("projects").hidden = false;
     return fill(byId("projects"), make("p.panel", KEEPS_NONE));

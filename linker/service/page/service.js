@@ -48,7 +48,6 @@ export async function readModel() {
   const { sources = [], concepts } = model.dictionary ?? {};
   const words = `${sources.map(nameOf).join(", ")} · ${count(concepts ?? 0)} concepts`;
   Object.assign(byId("model"), { textContent: words, title: sources.map(({ file }) => file).join(", ") });
-  byId("no-decisions").hidden = model.decisions;
   known(model);
   return model;
 }

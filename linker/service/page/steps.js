@@ -1,13 +1,12 @@
 /* What people do in a project, one step after the other; the service keeps each, and undoes it. */
 
-import { getJson, postJson } from "./api.js";
-import { withdrawn } from "./decisions.js";
+import { getJson, postJson, send } from "./api.js";
 import { announce, attemptBehind, button, clearProblem, make, plural } from "./elements.js";
 import { showNotes, wrongOf } from "./overview.js";
 import { sendSource } from "./projects.js";
 import { isUndecided } from "./queue.js";
 import { who } from "./service.js";
-import { longForm } from "./session.js";
+import { longForm } from "./predictions.js";
 import { formOf } from "./text.js";
 import { disputants, joined, sentenceToItsReviewer } from "./verdicts.js";
 
@@ -109,7 +108,8 @@ export class Steps {
     return this.act(async () => {
       const reviewer = await who();
       if (!reviewer) return;
-      await withdrawn([id], reviewer.reviewer);
+      const path = `decisions/${id}?${new URLSearchParams(reviewer)}`;
+      await send(path, { method: "DELETE" }).catch(unlessNothing); // somebody else withdrew it
       this.page.showSummary(await getJson(this.address));
       await this.page.refresh();
       announce("The decision was withdrawn.");

@@ -29,18 +29,6 @@ export const linesOf = (text) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-/** The text of a document; gaps between its passages are spaces, as the service has it. */
-export function textOf(document) {
-  if (!document.passages) return document.text ?? "";
-  let [text, length] = ["", 0]; // the length is in characters, as offsets are
-  for (const passage of document.passages) {
-    const gap = " ".repeat(Math.max(0, passage.offset - length));
-    text += gap + passage.text;
-    length += gap.length + [...passage.text].length;
-  }
-  return text;
-}
-
 /** A function from a place in characters to one in units. */
 export function unitsOf(text) {
   if (!/[\uD800-\uDBFF]/.test(text)) return (place) => place;

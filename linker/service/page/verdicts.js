@@ -2,7 +2,7 @@
 
 import { nameOf } from "./concept.js";
 import { button, byId, fill, make } from "./elements.js";
-import { NO_CONCEPT, markOf } from "./session.js";
+import { NO_CONCEPT, markOf } from "./predictions.js";
 
 const READ_AT_ONCE = 50; // names of concepts
 const names = new Map(); // of concepts, by id
@@ -14,16 +14,13 @@ export async function readNames(predictions) {
   await Promise.all(unknown.map(async (id) => names.set(id, await nameOf(id))));
 }
 
-/** What was decided on a mention, in words. */
-export const said = ({ decisions }) =>
-  decisions.map((decision) => `${verdict(decision)} by ${whoOf(decision)}`).join("; ");
-
-/** Show the decisions on a mention; `withdraw` is called with one whose button is clicked. */
+/** Show the decisions on a mention; `withdraw`, if given, is called with one whose button is clicked. */
 export function showDecisions(prediction, withdraw) {
   const row = (decision) => {
     const label = `Withdraw ${verdict(decision)} of ${whoOf(decision)} for ${decision.mention}`;
     const attributes = { "aria-label": label };
-    return [sentence(decision), " ", button("Withdraw", () => withdraw(decision), attributes)];
+    const remove = withdraw && button("Withdraw", () => withdraw(decision), attributes);
+    return [sentence(decision), " ", remove];
   };
   const { state, decisions = [] } = prediction ?? {};
   fill(

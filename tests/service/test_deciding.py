@@ -1,0 +1,102 @@
+"""What is decided in the panel of a project, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
+
+from .browser import needs_browser  # noqa: E402
+from .test_page import TEXT  # noqa: E402
+from .test_review import Make, Open, address, asked, heading, make, show, status  # noqa: E402, F401
+
+expect = playwright.expect
+pytestmark = needs_browser
+
+
+def decisions(address: str) -> list[tuple[str, str | None, str, str]]:  # noqa: F811
+    """What is decided: (mention, concept, scope, reviewer), in order."""
+    found = asked(f"{address}decisions")["decisions"]
+    return [(d["mention"], d["concept_id"], d["scope"], d["reviewer"]) for d in found]
+
+
+def decide(address: str, **decision: Any) -> None:  # noqa: F811
+    decision = {"mention": "leukaemia", "accepted": True, "scope": ""} | decision
+    asked(f"{address}decisions", json.dumps({"decisions": [decision]}).encode())
+
+
+def names(make: Make, show: Open, *mentions: str, **query: str) -> Any:  # noqa: F811
+    """A page on which a list of names is decided, in its order."""
+    return show(make("\n".join(mentions), "names.txt", ""), sort="document", **query)
+
+
+def test_parts_have_concepts_of_their_own(make: Make, show: Open, address: str) -> None:  # noqa: F811
+    page = names(make, show, "breast and ovarian cancer", "leukaemia")
+    page.keyboard.press("p")  # the second part
+    page.keyboard.press("2")
+    status(page, "breast and ovarian cancer: MESH:D001943 and OMIM:604370.")
+    assert decisions(address)[0][1] == "MESH:D001943|OMIM:604370"
+    heading(page, "leukaemia")
+
+
+def test_a_part_may_have_no_concept(make: Make, show: Open, address: str) -> None:  # noqa: F811
+    mention, concept = "breast and ovarian cancer", "MESH:D001943|-1"
+    page = names(make, show, mention)
+    decide(address, mention=mention, concept_id=concept, reviewer="Bob")
+    shown = page.locator("#decisions li")
+    expect(shown).to_contain_text("Breast Neoplasms MESH:D001943 and no concept by Bob")
+    page.keyboard.press("a")  # the same decision, also by Ada
+    expect(shown).to_have_count(2)
+    assert [of[1] for of in decisions(address)] == [concept] * 2
+
+
+def test_a_decision_on_a_short_form_is_kept_for_its_long_form(
+    make: Make,  # noqa: F811
+    show: Open,  # noqa: F811
+    address: str,  # noqa: F811
+) -> None:
+    page = show(make(f"7|t|{TEXT}\n7|a|\n", "texts.txt", ""), sort="document", q="A-T")
+    note = page.locator(".part .note")
+    expect(note).to_contain_text(
+        "“A-T” is read as “ataxia telangiectasia”; the decision is kept for the long form"
+    )
+    page.click("#accept")
+    status(page, "ataxia telangiectasia: MESH:D001260.")
+    note.get_by_role("combobox").select_option("“A-T” in this document")
+    page.click("#none")
+    status(page, "A-T: no concept.")
+    assert [(mention, scope) for mention, _, scope, _ in decisions(address)] == [
+        ("ataxia telangiectasia", ""),
+        ("A-T", "7"),
+    ]
+
+
+def test_a_contrary_decision_says_what_it_replaces(make: Make, show: Open, address: str) -> None:  # noqa: F811
+    decide(address, concept_id="MESH:D007938", reviewer="Ada")
+    page = show(make("leukaemia", "names.txt", ""), show="all")
+    page.click("#reject")
+    status(page, "leukaemia: not MESH:D007938. You accepted Leukemia MESH:D007938 on ")
+    page.click("#status button")
+    status(page, "Taken back: ")
+    assert decisions(address) == [("leukaemia", "MESH:D007938", "", "Ada")]
+
+
+def test_a_concept_may_be_broader_than_the_mention(make: Make, show: Open, address: str) -> None:  # noqa: F811
+    page = names(make, show, "leukaemia", "lymphoma")
+    page.keyboard.press("x")
+    status(page, "The concept that is accepted next is broader than it.")
+    page.keyboard.press("a")
+    status(page, "leukaemia: MESH:D007938 (broader than it).")
+    heading(page, "lymphoma")
+    expect(page.locator("#predicate")).to_have_value("")  # of another mention it is not said
+    page.select_option("#predicate", "narrower than it")
+    page.click("#reject")
+    status(page, "lymphoma: not MESH:D008223.")
+    found = asked(f"{address}decisions")["decisions"]
+    assert [(d["mention"], d["predicate"]) for d in found] == [
+        ("leukaemia", "broad"),
+        ("lymphoma", ""),
+    ]
