@@ -17,7 +17,7 @@ from linker import cancelling
 from linker.text import layout
 from linker.text.languages import Language, without_accents
 from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
-from linker.types import Document, Span
+from linker.types import Span
 
 _REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
 _PERMUTED = 0.9  # cost of the initials in another order
@@ -229,31 +229,36 @@ def _is_pair(short: str, long: str) -> bool:
 def expand(mention: str, definitions: Mapping[str, str]) -> str:
     """Replace the short forms in a mention by their long forms.
 
-    Short forms are recognised as the document writes them (case matters), alone, in the plural, or
-    between hyphens, slashes and other signs. A short form that the mention itself defines is
-    dropped. Short forms in what was put in are replaced too, each short form at most once.
-
     >>> expand("AT/FRDA patients", {"AT": "ataxia telangiectasia", "FRDA": "Friedreich ataxia"})
     'ataxia telangiectasia/Friedreich ataxia patients'
     """
+    return expansion(mention, definitions)[0]
+
+
+def expansion(mention: str, definitions: Mapping[str, str]) -> tuple[str, tuple[Pair, ...]]:
+    """A mention with its short forms replaced by their long forms, and those that were.
+
+    Short forms are recognised as the document writes them (case matters), alone, in the plural, or
+    between hyphens, slashes and other signs. A short form that the mention itself defines is
+    dropped. Short forms in what was put in are replaced too, each short form at most once.
+    """
     mention = _drop_defined(mention, definitions)
-    used: set[str] = set()
+    used: dict[str, str] = {}
     while shorts := [
         s for s in definitions if s in mention and s not in used and (len(s) > 1 or s == mention)
     ]:
         pattern = "|".join(map(re.escape, sorted(shorts, key=len, reverse=True)))
-        replaced: set[str] = set()
+        replaced: dict[str, str] = {}
 
-        def replace(match: re.Match[str], replaced: set[str] = replaced) -> str:
-            replaced.add(match.group(1))
-            long = definitions[match.group(1)]
-            return long if long.endswith("s") else long + match.group(2)
+        def replace(match: re.Match[str], replaced: dict[str, str] = replaced) -> str:
+            long = replaced[match[1]] = definitions[match[1]]
+            return long if long.endswith("s") else long + match[2]
 
         mention = re.sub(rf"(?<![^\W_])({pattern})(s?)(?![^\W_])", replace, mention)
         used |= replaced
         if not replaced or len(mention) > _LONGEST:
             break
-    return mention
+    return mention, tuple(used.items())
 
 
 def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
@@ -273,44 +278,3 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
                 kept = match.group()[start : start + len(long)]
                 mention = mention[: match.start()] + kept + mention[match.end() :]
     return mention
-
-
-def used(
-    mention: str, expanded: str, first: Mapping[str, str], definitions: Iterable[Pair]
-) -> dict[str, str]:
-    """The short forms that were replaced in a mention, each with its long form.
-
-    Args:
-        mention: as it is written.
-        expanded: what the definitions of its document made of it.
-        first: the long forms by the first definition of each short form.
-        definitions: all of the document, of which one may have taken the place of the first.
-    """
-    others = ({**first, short: long} for short, long in definitions if short in mention)
-    for long_forms in (first, *others):
-        if expand(mention, long_forms) == expanded:
-            return {
-                short: long
-                for short, long in long_forms.items()
-                if (short in mention or short in expanded)
-                and expand(mention, _without(short, long_forms)) != expanded
-            }
-    return {}
-
-
-def _without(short: str, long_forms: Mapping[str, str]) -> dict[str, str]:
-    return {other: long for other, long in long_forms.items() if other != short}
-
-
-def spans(
-    document: Document, *, permuted: bool, languages: Iterable[Language] = ()
-) -> dict[Pair, Span]:
-    """Where a document defines each pair of a short and a long form: the span of the long form.
-
-    Args:
-        document: the document.
-        permuted: as for `find`.
-        languages: as for `find`.
-    """
-    definitions = find(document.text, permuted=permuted, languages=languages)
-    return {(d.short, d.long): d.long_span for d in reversed(definitions)}  # the first counts
