@@ -1,7 +1,7 @@
 """Short forms that a text defines ("ataxia telangiectasia (AT)"), and their expansion in mentions.
 
 A definition is found around brackets, as by Schwartz and Hearst (2003). But the letters of the
-short form are matched with the words of the long form at the minimum cost (see `layout`), instead
+short form are matched with the words of the long form at the minimum cost (see `letters`), instead
 of greedily from the right.
 """
 
@@ -14,9 +14,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from linker import cancelling
-from linker.text import layout
+from linker.text import letters
 from linker.text.languages import Language, without_accents
-from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
+from linker.text.letters import PIECE, QUOTES, STOP, is_balanced
 from linker.types import Span
 
 _REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
@@ -59,8 +59,8 @@ def find(
     Returns:
         The definitions in the order of the text.
     """
-    stop = layout.STOP.union(*(language.stops for language in languages))
-    plain = text if stop == layout.STOP else without_accents(text)
+    stop = letters.STOP.union(*(language.stops for language in languages))
+    plain = text if stop == letters.STOP else without_accents(text)
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
     definitions = []
     for opening, closing in sorted(_brackets(text)):
@@ -102,7 +102,7 @@ def compounds(definitions: Mapping[str, str]) -> dict[str, str]:
 def _is_part(short: str, long: str) -> bool:
     """Whether a part of a compound short form stands for a part of the long form by itself."""
     capitals = len(short) > 1 and short.isalpha() and short.isupper()
-    return capitals and _is_pair(short, long) and layout.cost(long, short) <= layout.limit(short)
+    return capitals and _is_pair(short, long) and letters.cost(long, short) <= letters.limit(short)
 
 
 def _brackets(text: str) -> Iterator[Span]:
@@ -159,14 +159,14 @@ def _forward(
     if not _is_short(short) or start == end:
         return []
     attached = end == bracket and text[end] in "(["
-    cost, place = layout.best_start(text[start:end], short, stop)
-    other = layout.permuted_start(text[start:end], short)
+    cost, place = letters.best_start(text[start:end], short, stop)
+    other = letters.permuted_start(text[start:end], short)
     if other is not None and cost > _PERMUTED:
         if not permuted:
             return []
         cost, place = _PERMUTED, other
     span = (start + place, end)
-    limit = layout.limit(short) * (0.5 if attached else 1)
+    limit = letters.limit(short) * (0.5 if attached else 1)
     if cost > limit or (attached and len(short) < 3) or not _is_pair(short, text[slice(*span)]):
         return []
     return [Definition(short, text[slice(*span)], short_span, span)]
@@ -192,7 +192,7 @@ def _reversed(
             or long.lower().startswith(short.lower())
         ):
             continue
-        is_near = layout.cost(long, short, stop) <= layout.limit(short) * _REVERSED
+        is_near = letters.cost(long, short, stop) <= letters.limit(short) * _REVERSED
         if is_near and _is_pair(short, long):
             return [Definition(short, long, short_span, span)]
     return []
