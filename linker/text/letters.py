@@ -61,6 +61,7 @@ _NUMBERS = {
 _NAME = re.compile(r"(?=\w*[A-Z])(?=\w*[A-Z\d]\w*[A-Z\d])\w{4,}-")
 PIECE = re.compile(r"[^\W_]+")
 _DENIAL = re.compile(r"\W*(non|anti)-", re.IGNORECASE)
+_LOCANTS = re.compile(r"\b(?:\d+'*, ?)+$")  # "1, 3-propanediol"
 _LONGEST_WORD = 80  # letters of a word that are looked at
 QUOTES = "\"'“”‘’ "
 
@@ -103,7 +104,8 @@ def best_start(before: str, short: str, stop: AbstractSet[str] = STOP) -> tuple[
             for price, place in (*places, *_numbered(tokens, words, i, form, stop)):
                 if price + extra < best[0] - 1e-9 and is_balanced(before[place:]):
                     best = (price + extra, place)
-    return best
+    locants = _LOCANTS.search(before[: best[1]]) if before[best[1] :][:1].isdigit() else None
+    return best[0], locants.start() if locants else best[1]
 
 
 def permuted_start(before: str, short: str) -> int | None:
