@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from linker.integrations.hub import push_to_hub as push_to_hub
     from linker.integrations.scikit import LinkTransformer as LinkTransformer
     from linker.linking.documents import Annotator as Annotator
-    from linker.linking.explanation import Explanation as Explanation
+    from linker.linking.explain import Explanation as Explanation
     from linker.linking.linker import Linker as Linker
     from linker.linking.predictions import Predictions as Predictions
     from linker.linking.requests import Request as Request
@@ -68,7 +68,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "RunSettings": "linker.training.plan",
     "Request": "linker.linking.requests",
     "OpenFile": "linker.files",
-    "Explanation": "linker.linking.explanation",
+    "Explanation": "linker.linking.explain",
     **dict.fromkeys(("Candidate", "Part", "Prediction"), "linker.types"),
     **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.types"),
     **dict.fromkeys(("Concept", "Decision", "Name"), "linker.types"),

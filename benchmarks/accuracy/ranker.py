@@ -193,7 +193,7 @@ def alone(task: Task, lacks: str) -> Ranker:
     rows = dataclasses.replace(judged.lists, inputs=judged.lists.inputs.copy())
     rows.values[:, out] = rows.behind[:, out] = 0
     if lacks == "memory":
-        rows = dataclasses.replace(rows, without=np.zeros_like(rows.without))
+        rows = dataclasses.replace(rows, nil_evidence=np.zeros_like(rows.nil_evidence))
     ranker = rankers.fit(dataclasses.replace(judged, lists=rows), ranker_weights.SEED)
     weights = {name: array.copy() for name, array in ranker.weights.items()}
     every = np.add.outer(len(COLUMNS) * np.arange(4), out).astype(int)

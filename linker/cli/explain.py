@@ -36,10 +36,10 @@ def explain(options: SimpleNamespace) -> None:
     concept, k = options.concept, options.k
     document = _document(options.document) if options.document else None
     linker = Linker.load(options.model).restricted(o.picked(Selection, options))
-    if decided := Decided.of_file(options.decisions, linker):
-        explained = decided.explain(mention, concept, document, k)
-    else:
-        explained = linker.explain(mention, concept=concept, document=document, k=k)
+    decisions = Decided.of_file(options.decisions, linker)
+    explained = linker.explain(
+        mention, concept=concept, document=document, k=k, decisions=decisions
+    )
     with common.stdout() as file:
         if options.form == "json":
             file.write(explained.to_json() + "\n")

@@ -22,8 +22,6 @@ from linker.decisions.records import (
 from linker.decisions.store import DecisionStore, Seen
 from linker.errors import LinkerError, shown
 from linker.ids import counted, namespace
-from linker.linking import explaining
-from linker.linking.explanation import Explanation
 from linker.linking.linker import Linker
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, expanded
@@ -35,7 +33,6 @@ from linker.types import (
     Part,
     Prediction,
     ReadingKind,
-    Selection,
     State,
 )
 
@@ -281,23 +278,6 @@ class Decided:
         """Whether there is an accepted answer, and a mention may be answered with it."""
         rows = (row for i in ids if i for row in self._linker.dictionary.rows(i))
         return bool(ids) and all(row in linkable for row in rows)
-
-    def explain(
-        self,
-        mention: str,
-        concept: str | None,
-        document: Document | None,
-        k: int,
-        within: Selection | None = None,
-    ) -> Explanation:
-        """Explain as `Linker.explain` does, and say what decisions make of the answer."""
-        explained = self._linker.explain(
-            mention, concept=concept, document=document, k=k, within=within
-        )
-        marked, item = explaining.marked(mention, document)
-        predictions = self._linker.link([item], k=k, within=within, decisions=self)
-        prediction = next(p for p in predictions if p.mention == marked)
-        return replace(explained, by_decision=prediction) if prediction.decisions else explained
 
     def _accepted(self, prediction: Prediction, ruling: Ruling) -> Prediction:
         """The prediction with the accepted concepts."""

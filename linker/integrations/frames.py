@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import narwhals as nw
-from narwhals.exceptions import DuplicateError
 
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
@@ -29,7 +27,7 @@ _MISSING = ("None", "nan", "NaN", "NaT", "<NA>")  # cells that are no text, as t
 
 def link_column(
     frame: _Frame,
-    column: str | tuple[Any, ...],
+    column: str,
     model: Model = None,
     *,
     prefix: str = "",
@@ -42,13 +40,11 @@ def link_column(
     `confidence` is one number, the product of those of the parts. With k above 1 there is a column
     `candidates`, too: a list of the ids of all candidates, part by part, the best first. A cell
     that is missing, blank, or longer than 1,000 characters has missing answers. Equal texts are
-    linked once. Where columns have names of several levels, those of the new ones are blank below
-    the first.
+    linked once.
 
     Args:
         frame: a data frame of pandas or polars, or a table of pyarrow.
-        column: of texts; one of several levels is a tuple, or its first level alone where the
-            others are blank.
+        column: of texts.
         model: a linker, or the folder of one; None: $LINKER_MODEL, else ./linker-model. The model
             stays loaded.
         prefix: of the names of the new columns.
@@ -58,30 +54,29 @@ def link_column(
         LinkerError: the frame is none, or its rows are not there yet; it does not have the column,
             or has one of the new columns; a cell is neither a text nor missing.
     """
-    table = _table(frame)
-    index: Any = frame.columns if table.implementation.is_pandas_like() else None  # type: ignore[attr-defined]
-    deeper = ("",) * (index.nlevels - 1 if index is not None else 0)
-    wanted: Any = (column, *deeper) if deeper and isinstance(column, str) else column
-    _check_column(table.columns, wanted)
+    table = nw.from_native(frame, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        raise LinkerError(
+            f"a {type(frame).__name__} is no data frame of pandas or polars, and no table of "
+            "pyarrow, whose rows are there; give one (in polars frame.collect())"
+        )
+    if column not in table.columns:
+        listed = shorten(", ".join(map(str, table.columns)), 300) or "none"
+        raise LinkerError(f"the frame has no column {column!r}; it has: {listed}")
     linker = linker_of(model)
-    dtypes: dict[str, Any] = dict.fromkeys(
-        tables.columns(
-            lends(linker), limits.get("decisions") is not None, bool(limits.get("also"))
-        ),
-        nw.String,
-    )
+    has = lends(linker), limits.get("decisions") is not None, bool(limits.get("also"))
+    dtypes: dict[str, Any] = dict.fromkeys(tables.columns(*has), nw.String)
     dtypes["confidence"] = nw.Float64
     if limits.setdefault("k", 1) > 1:  # pandas has lists in columns of objects alone
         dtypes["candidates"] = None if table.implementation.is_pandas() else nw.List(nw.String)
-    names = [(prefix + name, *deeper) if deeper else prefix + name for name in dtypes]
-    if there := [name for name in names if name in table.columns]:
+    if there := [name for name in dtypes if prefix + name in table.columns]:
         raise LinkerError(
-            f"the frame has a column {there[0]} already; drop it, or name the new columns "
-            f"otherwise: prefix={f'{wanted[0] if deeper else column}_'!r}"
+            f"the frame has a column {prefix + there[0]} already; drop it, or name the new columns "
+            f"otherwise: prefix={f'{column}_'!r}"
         )
-    texts = texts_of(table.get_column(wanted).to_list(), column)
+    texts = texts_of(table.get_column(column).to_list(), column)
     rows = {text: _row(prediction) for text, prediction in linked(linker, texts, **limits)}
-    result = table.with_columns(
+    new = (
         nw.new_series(
             prefix + name,
             [rows[text][name] if text else None for text in texts],
@@ -89,39 +84,8 @@ def link_column(
             backend=table.implementation,
         )
         for name, dtype in dtypes.items()
-    ).to_native()
-    if deeper:  # which narwhals makes tuples
-        result.columns = index.append(index.from_tuples(names, names=index.names))
-    return result  # type: ignore[no-any-return]
-
-
-def _table(frame: Any) -> nw.DataFrame[Any]:
-    """The frame, as a table of narwhals."""
-    kind = type(frame).__name__
-    try:
-        table = nw.from_native(frame, pass_through=True)
-    except DuplicateError as error:
-        problem = " ".join(str(error).split())
-        raise LinkerError(f"columns of the frame share a name; rename them ({problem})") from None
-    if isinstance(table, nw.LazyFrame):
-        raise LinkerError(
-            f"the rows of a {kind} are not there yet; give a data frame, in polars frame.collect()"
-        )
-    if not isinstance(table, nw.DataFrame):
-        raise LinkerError(
-            f"a {kind} is no data frame of pandas or polars, and no table of pyarrow; "
-            "link texts by themselves with link()"
-        )
-    return table
-
-
-def _check_column(names: Sequence[Any], column: Any) -> None:
-    """Check that there is the column."""
-    if column not in names:
-        near = difflib.get_close_matches(str(column), map(str, names))
-        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-        listed = shorten(", ".join(map(str, names)), 300) or "none"
-        raise LinkerError(f"the frame has no column {column!r}{hint}; it has: {listed}")
+    )
+    return table.with_columns(new).to_native()  # type: ignore[no-any-return]
 
 
 def texts_of(cells: Iterable[Any], column: object) -> list[str | None]:

@@ -6,6 +6,7 @@ kinds that hold no code.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import logging
 import re
@@ -25,7 +26,6 @@ from linker.version import VERSION
 
 with needing("a model that is no folder, but one of the Hugging Face hub,", "hub"):
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
-    from huggingface_hub.errors import RevisionNotFoundError
 
 logger = logging.getLogger(__name__)
 
@@ -70,27 +70,17 @@ def fetched(name: str, revision: str | None, token: str | None, cache: Pathlike 
 
 def _downloaded(name: str, where: dict[str, Any]) -> Path:
     """Fetch the files that the manifest names, unless the cache has them, and return the folder."""
-    try:
-        folder = Path(snapshot_download(name, **where, allow_patterns=[MANIFEST]))
-    except RevisionNotFoundError:
-        raise LinkerError(
-            f"{name}: has no revision {where['revision']!r} on the Hugging Face hub; "
-            "expected a branch, a tag or a commit"
-        ) from None
-    try:
+    folder = Path(snapshot_download(name, **where, allow_patterns=[MANIFEST]))
+    named: list[str] = []
+    with contextlib.suppress(LinkerError):  # there is no manifest, or another program's
         named = [file for file in persistence.checksums(folder) if not file.endswith(".md")]
-    except LinkerError:  # there is no manifest, or another program's
-        named = []
     _check(name, named, _KINDS)
     if named and all((folder / file).is_file() for file in named):
         return folder
     where["revision"] = folder.name  # the same commit, whatever is pushed meanwhile
     _check(name, HfApi(token=where["token"]).list_repo_files(name, revision=folder.name))
     if not named:
-        raise LinkerError(
-            f"{name}: is no model of linker (no {MANIFEST} with checksums of files); "
-            "is it spelt right?"
-        )
+        raise LinkerError(f"{name}: is no model of linker (no {MANIFEST}); is it spelt right?")
     snapshot_download(name, **where, allow_patterns=[*map(glob.escape, named), MANIFEST])
     return folder
 
@@ -141,7 +131,10 @@ def push_to_hub(
     message = message or f"Model of linker {VERSION}"
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "model"
-        _save(linker, folder, name)
+        linker.save(folder)
+        (folder / CARD).write_text(card(linker, name), "utf-8")
+        sums = {f: sha for f, sha in persistence.checksums(folder).items() if f != CARD}
+        persistence.save_json(folder / MANIFEST, {"sha256": sums})  # lets people edit the card
         try:
             with quiet_hub():
                 api.create_repo(name, private=private, exist_ok=True)
@@ -161,15 +154,6 @@ def push_to_hub(
     return str(commit.oid)
 
 
-def _save(linker: Linker, folder: Path, name: str) -> None:
-    """Save a model with the card that it has on the hub, which the manifest lets people edit."""
-    linker.save(folder)
-    (folder / CARD).write_text(card(linker, name), "utf-8")
-    sums = persistence.checksums(folder)
-    del sums[CARD]
-    persistence.save_json(folder / MANIFEST, {"sha256": sums})
-
-
 def _changes(name: str, folder: Path, held: Sequence[str]) -> list[Any]:
     """What makes a repository that holds some files hold a model instead.
 
@@ -181,8 +165,7 @@ def _changes(name: str, folder: Path, held: Sequence[str]) -> list[Any]:
         raise LinkerError(
             f"{name}: holds {shown(old[0])}, which is no model of linker; choose another name"
         )
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    new = {path.relative_to(folder).as_posix(): path for path in paths}
+    new = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}
     return [
         *(CommitOperationAdd(file, path) for file, path in new.items()),
         *(CommitOperationDelete(file) for file in old if file not in new),

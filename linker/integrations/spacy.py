@@ -8,13 +8,12 @@ long to import is imported when the first document is linked.
 import io
 import itertools
 import json
-import logging
 import os
 import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,14 +27,12 @@ from linker.types import Document, Mention, Passage, Prediction, Selection
 with needing("the component linker", "spacy"):
     from spacy.language import Language
     from spacy.tokens import Doc, Span
-    from spacy.util import filter_spans, raise_error
+    from spacy.util import filter_spans
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
 
 NIL = "NIL"  # the id of an entity without a concept, as spaCy's own entity_linker writes it
-
-logger = logging.getLogger(__name__)
 
 
 @Language.factory(
@@ -73,16 +70,8 @@ class LinkerComponent:
     namespaces: list[str] | None = None
 
     def __post_init__(self) -> None:
-        metas = map(self.nlp.get_pipe_meta, self.nlp.pipe_names)
-        if not self.find and not any("doc.ents" in meta.assigns for meta in metas):
-            logger.warning(
-                "no component before %r finds entities; add one, or find names of the dictionary "
-                "(config={'find': 'DISEASE'})",
-                self.name,
-            )
         del self.nlp  # which holds the component, and would be copied to processes with it
         self.process = os.getpid()
-        self.error_handler: Callable[..., Any] = raise_error
         chosen = self.under, self.not_under, self.types, self.namespaces
         self.within = Selection(*(tuple(texts or ()) for texts in chosen))
         Span.set_extension(f"{self.name}_json", default=None, force=True)
@@ -102,14 +91,6 @@ class LinkerComponent:
         """
         return linker_of(self.model)
 
-    def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
-        """Set what is called with name, component, documents and error where linking fails."""
-        self.error_handler = error_handler
-
-    def get_error_handler(self) -> Callable[..., Any]:
-        """What is called where linking fails; by default it raises the error."""
-        return self.error_handler
-
     def __call__(self, doc: Doc) -> Doc:
         """Link one document, in place.
 
@@ -123,12 +104,8 @@ class LinkerComponent:
         """Link documents, in place, `batch_size` of them together."""
         stream = iter(stream)
         while docs := list(itertools.islice(stream, batch_size)):
-            try:
-                self._link(docs)
-            except Exception as error:
-                self.error_handler(self.name, self, docs, error)
-            else:
-                yield from docs
+            self._link(docs)
+            yield from docs
 
     def _link(self, docs: Sequence[Doc]) -> None:
         if self.process != os.getpid():
@@ -137,8 +114,9 @@ class LinkerComponent:
         documents = map(self._document, docs, entities)
         linked = self.linker.link_items(documents, k=self.k, threshold=self.threshold)
         answers = [predictions for _, predictions in linked]
-        for each in zip(docs, entities, answers, self._found(docs), strict=True):
-            self._write(*each)
+        found = self._found(docs)
+        for doc, ents, given, others in zip(docs, entities, answers, found, strict=True):
+            self._write(doc, [*zip(ents, given, strict=True)], [*self._placed(doc, others)])
 
     def _is_wanted(self, entity: Span) -> bool:
         has_label = self.ent_labels is None or entity.label_ in self.ent_labels
@@ -167,27 +145,20 @@ class LinkerComponent:
         """The tokens of mentions that were found, unless an entity or a longer one has the same."""
         taken = {(ent.start, ent.end) for ent in doc.ents}
         for prediction in found:
-            mention = prediction.mention
-            span: Any = doc.char_span(*mention.spans[0], self.find, alignment_mode="expand")
-            is_free = (span.start, span.end) not in taken
-            if is_free:
+            place = prediction.mention.spans[0]
+            span: Any = doc.char_span(*place, self.find, alignment_mode="expand")
+            if (span.start, span.end) not in taken:
                 taken.add((span.start, span.end))
                 yield span, prediction
-            if span.text != mention.text:
-                outcome = "widened to" if is_free else "left out, as another one is found in"
-                message = "%r is no whole token, and is %s %r"
-                logger.warning(message, mention.text, outcome, span.text)
 
     def _write(
         self,
         doc: Doc,
-        entities: Sequence[Span],
-        answers: Sequence[Prediction],
-        found: Iterable[Prediction],
+        entities: Sequence[tuple[Span, Prediction]],
+        found: Sequence[tuple[Span, Prediction]],
     ) -> None:
         """Write to a document what was linked in it."""
-        placed = [*zip(entities, answers, strict=True), *self._placed(doc, found)]
-        spans = [self._span(doc, *each) for each in placed]
+        spans = [self._span(doc, *each) for each in (*entities, *found)]
         for span in spans[: len(entities)]:
             for token in span:
                 token.ent_kb_id = span.kb_id

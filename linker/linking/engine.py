@@ -9,35 +9,31 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
-from itertools import islice
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.base import Generator
 from linker.candidates.concepts import Candidates
 from linker.candidates.respelling import Respelling
-from linker.dictionary import Dictionary
 from linker.dictionary.finding import Doubt, doubt
-from linker.linking.folder import Seen
-from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score, cells
-from linker.linking.requests import Answer, Request, Restrictions
-from linker.options import LinkerOptions
+from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
+from linker.linking.requests import Answer, Request, with_candidates
 from linker.ranker.matches import Matches
-from linker.ranker.ranker import Ranker, Rows
-from linker.ranker.words import Words
 from linker.text.assertion import stronger
 from linker.text.cells import CellPart
 from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
-from linker.text.short_forms import ShortForms
 from linker.types import Candidate, Mention, Part, Prediction, Reading
 
-LIMITS: Mapping[Doubt, float] = {
+if TYPE_CHECKING:
+    from linker.linking.linker import Linker
+
+LIMITS: dict[Doubt, float] = {
     "other case": 0.4,
     "short form": 0.4,
     "annotated short form": 0.75,
@@ -52,8 +48,6 @@ and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted wi
 """
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""
-NONE = 0.5
-"""How probable "no concept" must be to be the answer, where no threshold is asked for."""
 _REMEMBERED = 10_000  # pairs of a concept and a name, whose texts are cached
 
 
@@ -61,120 +55,117 @@ class Engine:
     """A dictionary, or a part of it, with all that its mentions are linked by.
 
     Args:
-        dictionary: the concepts.
-        generator: finds the names that are like a mention.
-        options: how mentions are read, among others.
-        normalize: gives the form of a text that is looked up.
-        seen: what was trained on.
-        short_forms: of mentions without a document that explains them.
-        ranker: None: candidates are ordered by score.
-        words: of the names; None where there is no ranker.
-        restrictions: that make the part.
-        whole: that this is a part of; None: this is no part.
+        linker: whose mentions are linked; the engine does not hold it.
     """
 
-    def __init__(
-        self,
-        dictionary: Dictionary,
-        generator: Generator,
-        options: LinkerOptions,
-        *,
-        normalize: Callable[[str], str],
-        seen: Seen,
-        short_forms: ShortForms,
-        ranker: Ranker | None = None,
-        words: Words | None = None,
-        restrictions: Restrictions = (),
-        whole: Engine | None = None,
-    ) -> None:
-        self.dictionary, self.generator, self.ranker = dictionary, generator, ranker
-        self.options, self.normalize, self.seen = options, normalize, seen
-        self.restrictions, self.whole, table = restrictions, whole, generator.table
+    def __init__(self, linker: Linker) -> None:
+        self.dictionary, self.generator = linker.dictionary, linker.generator
+        self.ranker, self.restrictions = linker.ranker, linker.restrictions
+        self.options, self.normalize, self.seen = linker.options, linker.normalize, linker.seen
+        self.whole = linker.whole.engine if linker.whole else None  # that this is a part of
+        table, words = self.generator.table, linker.words if self.ranker else None
         self.matches = None
-        if ranker and words is not None:  # without a ranker nothing looks at the words
-            weight = getattr(generator, "sparse_weight", 1.0)
-            self.matches = Matches(dictionary, table, words, weight)
-        self._texts = lru_cache(_REMEMBERED)(partial(_texts, dictionary))
+        if words is not None:  # without a ranker nothing looks at the words
+            weight = getattr(self.generator, "sparse_weight", 1.0)
+            self.matches = Matches(self.dictionary, table, words, weight)
+        dictionary = self.dictionary
+
+        @lru_cache(_REMEMBERED)
+        def texts(concept: int, entry: int) -> tuple[str, str, str, str]:
+            """Id and preferred name of a concept, a name of it, and the file that lent this."""
+            name = dictionary.names[entry]
+            preferred = dictionary.preferred_name(concept)
+            return dictionary.ids[concept], preferred, name, dictionary.lender(entry)
+
+        self._texts = texts
         respelling, known = Respelling(table), (words or ()).__contains__
         names = NameForms(
-            table, normalize, lambda form: respelling.respelt(form, known, table.__contains__)
+            table, self.normalize, lambda form: respelling.respelt(form, known, table.__contains__)
         )
         # without a ranker no confidence weighs other ways to read
-        self._reader = Reader(names, options.text, short_forms, ranker is not None)
+        self._reader = Reader(names, self.options.text, linker.short_forms, self.ranker is not None)
 
     @cached_property
     def linkable(self) -> NDArray[np.int32]:
         """The rows of the concepts that can be answered with."""
         return np.unique(self.generator.table.concepts)
 
-    def link(self, answers: Sequence[Answer]) -> None:
-        """Predict the concepts of each mention; decisions of people win."""
-        divided = self.divide(answers)
-        names = [name for of_one in divided for name in of_one]
-        ranking = self.ranking(names)
-        in_full = self.in_full(names, ranking)
-        predictions = (
-            self._prediction(name, place, ranking, in_full.get(name.number))
-            for place, name in enumerate(names)
-        )
-        for answer, of_one in zip(answers, divided, strict=True):
-            request = answer.request
-            prediction = _together(answer.mention, [*islice(predictions, len(of_one))])
-            if answer.span:
-                prediction = answer.span.scaled(prediction)
-            if request.decisions:
-                prediction = request.decisions.apply(
-                    prediction,
-                    answer.ruling,
-                    self.linkable,
-                    k=request.k,
-                    threshold=request.found.threshold if request.found else request.threshold,
-                )
-            if request.also:
-                prediction = self._with_also(prediction, request.also)
-            answer.prediction = prediction
+    def link(self, answers: Sequence[Answer]) -> Ranking:
+        """Predict the concepts of each mention; decisions of people win.
 
-    def _with_also(self, prediction: Prediction, vocabularies: Sequence[str]) -> Prediction:
-        """The prediction whose candidates have the ids of other vocabularies."""
-
-        def referred(candidate: Candidate) -> Candidate:
-            row = self.dictionary.rows(candidate.concept_id)[0]
-            return replace(candidate, also=self.dictionary.also(row, vocabularies))
-
-        parts = (
-            replace(
-                part,
-                candidates=tuple(map(referred, part.candidates)),
-                rejected=part.rejected and referred(part.rejected),
-            )
-            for part in prediction.parts
-        )
-        return replace(prediction, parts=tuple(parts))
-
-    def ranking(self, answers: Sequence[Answer]) -> Ranking:
-        """Read some mentions of a batch, and rank their candidates."""
-        self.read(answers)
-        ranking = self._ranked(answers)
+        Returns:
+            The ranking of the names in the mentions, see `Answer.names`.
+        """
+        self._divide(answers)
+        names = [name for answer in answers for name in answer.names]
+        self.read(names)
+        ranking = self._ranked(names)
         if self.ranker:
-            outside = np.array([float(answer.is_empty) for answer in answers])
-            if self.whole:
-                outside = np.maximum(outside, self._outside(self.whole, answers))
-            ranking = ranking.less(outside)
-        return self._deepened(answers, ranking)
+            ranking = ranking.less(self._outside(names))
+        ranking = replace(
+            ranking, deeper=self._deeper(names, ranking), in_full=self._in_full(names, ranking)
+        )
+        for answer in answers:
+            predictions = [self._prediction(name, ranking) for name in answer.names]
+            answer.prediction = self._decided(answer, predictions)
+        return ranking
 
-    def _outside(self, whole: Engine, answers: Sequence[Answer]) -> NDArray[np.float64]:
-        """How probable it is that a concept outside of the part is meant, (mentions,).
+    def _divide(self, answers: Sequence[Answer]) -> None:
+        """Find the names in each mention; most have one."""
+        known: dict[tuple[int, str], list[CellPart]] = {}  # documents repeat their mentions
+        for answer in answers:
+            key = answer.number, answer.text
+            if (names := known.get(key)) is None:
+                names = known[key] = self._reader.divide(answer.text, _definitions(answer))
+            answer.names = [answer]
+            if len(names) > 1:
+                answer.names = [
+                    replace(answer, mention=Mention(n.text), name=n, names=(), span=None)
+                    for n in names
+                ]
+            else:
+                answer.name = names[0] if names else None
+
+    def read(self, answers: Sequence[Answer]) -> None:
+        """Find the ways to read each mention."""
+        known: dict[tuple[int, str, CellPart | None], list[Wording]] = {}
+        for place, answer in enumerate(answers):
+            cancelling.check()
+            key = answer.number, answer.text, answer.name
+            if (readings := known.get(key)) is None:
+                given = _definitions(answer)
+                names = [answer.name] if answer.name else self._reader.divide(answer.text, given)
+                readings = known[key] = self._reader.of_names(names, given)
+            answer.place, answer.is_empty = place, not readings
+            answer.readings = readings or [self._as_written(answer.text)]
+            form = answer.readings[0].forms[0]
+            answer.nil_evidence = math.log1p(self.seen.without_concept.get(form, 0))
+
+    def _as_written(self, text: str) -> Wording:
+        """A text looked up as it is."""
+        return Wording("whole", (PartWording(text, None, self.normalize(text)),))
+
+    def _ranked(self, answers: Sequence[Answer]) -> Ranking:
+        """Put the candidates of mentions that were read in order."""
+        batch = batch_of(answers, self.generator, self.matches)
+        if self.ranker is None:
+            return by_score(batch)
+        return by_probability(batch, self.ranker.probabilities(batch.lists))
+
+    def _outside(self, answers: Sequence[Answer]) -> NDArray[np.float64]:
+        """How probable it is that nothing, or a concept outside of the part, is meant, (mentions,).
 
         Of each text those count that the whole dictionary finds more probable than all of the part.
         One that the part has, too, does not: by the name that is matched, or by a cross-reference.
         """
-        outside, table = np.zeros(len(answers)), self.generator.table
+        outside = np.array([float(answer.is_empty) for answer in answers])
+        table, whole = self.generator.table, self.whole
         asked = [  # what is a name of the part is in the part
             place
             for place, answer in enumerate(answers)
-            if not all(form in table for form in answer.readings[0].forms)
+            if whole and not all(form in table for form in answer.readings[0].forms)
         ]
-        if not asked:
+        if not asked or whole is None:
             return outside
         again = [replace(answers[place], name=None) for place in asked]
         whole.read(again)
@@ -188,7 +179,7 @@ class Engine:
         of_text = np.repeat(np.arange(len(sizes)), sizes)[is_before]
         better = np.bincount(of_text, ranking.confidence[order][is_before], len(sizes))
         left = np.multiply.reduceat(np.maximum(0, 1 - better), lists.lookups[:-1])
-        outside[asked] = 1 - left[ranking.best]
+        outside[asked] = np.maximum(outside[asked], 1 - left[ranking.best])
         return outside
 
     @cached_property
@@ -198,74 +189,134 @@ class Engine:
         A concept counts, too, that refers to one of the part, or is referred to: it is the same in
         another vocabulary.
         """
-        whole = self.whole or self
-        table, own = whole.generator.table, np.zeros(len(self.dictionary), bool)
+        table = (self.whole or self).generator.table
+        own, names = np.zeros(len(self.dictionary), bool), np.zeros(len(table), bool)
         own[self.linkable] = True
-        concepts, names = own.copy(), np.zeros(len(table), bool)
+        concepts = own.copy()
         first, second = self.dictionary.references_within.T
         concepts[first[own[second]]] = True
         concepts[second[own[first]]] = True
         names[table.naming(own)] = True
         return concepts, names
 
-    def is_name(self, text: str) -> bool:
-        """Whether a text, however it is written, is a name of the dictionary."""
-        return self._reader.names.is_name(text)
-
-    def divide(self, answers: Sequence[Answer]) -> list[list[Answer]]:
-        """The names of each mention as mentions of their own; those of most have one."""
-        known: dict[tuple[int, str], list[CellPart]] = {}  # documents repeat their mentions
-        divided = []
-        for answer in answers:
-            key = answer.number, answer.text
-            if (names := known.get(key)) is None:
-                names = known[key] = self._reader.divide(answer.text, _definitions(answer))
-            if len(names) < 2:
-                answer.name = names[0] if names else None
-                divided.append([answer])
-            else:
-                divided.append(
-                    [replace(answer, mention=Mention(n.text), name=n, span=None) for n in names]
-                )
-        return divided
-
-    def read(self, answers: Sequence[Answer]) -> None:
-        """Find the ways to read each mention."""
-        known: dict[tuple[int, str, CellPart | None], list[Wording]] = {}
-        for answer in answers:
-            cancelling.check()
-            key = answer.number, answer.text, answer.name
-            if (readings := known.get(key)) is None:
-                given = _definitions(answer)
-                names = [answer.name] if answer.name else self._reader.divide(answer.text, given)
-                readings = known[key] = self._reader.of_names(names, given)
-            answer.is_empty = not readings
-            answer.readings = readings or [self._as_written(answer.text)]
-            form = answer.readings[0].forms[0]
-            answer.without = math.log1p(self.seen.without_concept.get(form, 0))
-
-    def _as_written(self, text: str) -> Wording:
-        """A text looked up as it is."""
-        return Wording("whole", (PartWording(text, None, self.normalize(text)),))
-
-    def _ranked(self, answers: Sequence[Answer]) -> Ranking:
-        """Put the candidates of mentions that were read in order."""
-        batch = batch_of(answers, self.generator, self.matches)
-        if self.ranker is None:
-            return by_score(batch)
-        return by_probability(batch, self.ranker.probabilities(batch.lists))
-
-    def _deepened(self, answers: Sequence[Answer], ranking: Ranking) -> Ranking:
-        """Add further candidates of the readings that won, where more are wanted."""
-        starts = ranking.batch.lists.readings.tolist()
+    def _deeper(self, answers: Sequence[Answer], ranking: Ranking) -> dict[str, Candidates]:
+        """Further candidates of the readings that won, where more are wanted."""
         wanted: dict[int, dict[str, None]] = defaultdict(dict)  # by how many candidates
-        for answer, best, start in zip(answers, ranking.best.tolist(), starts, strict=False):
+        for answer in answers:
             if answer.k > DEPTH:
-                wanted[answer.k] |= dict.fromkeys(answer.readings[best - start].forms)
+                won = int(ranking.best[answer.place]) - ranking.readings_of(answer).start
+                wanted[answer.k] |= dict.fromkeys(answer.readings[won].forms)
         deeper: dict[str, Candidates] = {}
         for k, forms in sorted(wanted.items()):
             deeper |= zip(forms, self.generator.rank(list(forms), k, "concepts"), strict=True)
-        return replace(ranking, deeper=deeper)
+        return deeper
+
+    def _in_full(self, answers: Sequence[Answer], ranking: Ranking) -> dict[int, set[int]]:
+        """For each document of a batch the concepts that a mention names without a short form."""
+        concepts: dict[int, set[int]] = defaultdict(set)
+        for answer in answers:
+            if answer.number < 0:
+                continue
+            named = concepts[answer.number]
+            lookup = ranking.lookup(ranking.readings_of(answer).start)
+            for place, text in enumerate(answer.readings[0].texts, lookup):
+                concept = ranking.first(place)
+                if concept is None or concept in named:
+                    continue
+                if not doubt(self.dictionary, text, concept):
+                    named.add(concept)
+        return concepts
+
+    def _prediction(self, answer: Answer, ranking: Ranking) -> Prediction:
+        """The prediction of the model for a mention of the batch."""
+        readings, best = ranking.readings_of(answer), int(ranking.best[answer.place])
+        kind = answer.readings[best - readings.start].kind
+        is_none = ranking.names_no_concept(answer)
+        parts = self._parts(answer, ranking, best, answer.k, is_none)
+        if len(readings) == 1:
+            return Prediction(answer.mention, parts, kind)
+        second = max((row for row in readings if row != best), key=ranking.readings.__getitem__)
+        of_second = self._parts(answer, ranking, second, 1, False)
+        known = [part.confidence for part in of_second if part.confidence is not None]
+        confidence = round(math.prod(known), 6) if len(known) == len(of_second) else 0.0
+        rival = Reading(answer.readings[second - readings.start].kind, of_second, confidence)
+        return Prediction(answer.mention, parts, kind, (rival,))
+
+    def _parts(
+        self, answer: Answer, ranking: Ranking, reading: int, k: int, is_none: bool
+    ) -> tuple[Part, ...]:
+        """The parts of a mention in one of its readings, given its number in the batch."""
+        way, parts = answer.readings[reading - ranking.readings_of(answer).start], []
+        spans = answer.mention.spans if len(way.parts) == 1 else ()
+        for lookup, part in enumerate(way.parts, ranking.lookup(reading)):
+            why = self.doubt(part, ranking, lookup, answer)
+            limit, candidates = LIMITS[why] if why else 1.0, []
+            for concept, entry, score, sparse, dense, sure in ranking.cells_of(
+                lookup, part.form, k
+            ):
+                identifier, name, matched, lender = self._texts(concept, entry)
+                if sure is not None and sure > limit:
+                    sure = limit
+                candidates.append(
+                    Candidate(identifier, name, matched, score, sparse, dense, lender, sure)
+                )
+            said = stronger(part.assertion, answer.assertion)
+            of_part = Part(part.text, part.expanded, spans, tuple(candidates), assertion=said)
+            parts.append(_answered(answer.request, of_part, is_none))
+        return tuple(parts)
+
+    def doubt(
+        self, part: PartWording, ranking: Ranking, lookup: int, answer: Answer
+    ) -> Doubt | None:
+        """Why nobody can be sure of the first concept of a text; None where nothing is open.
+
+        A short form is explained where the document defines it, or another mention names the
+        concept in full.
+        """
+        if part.is_listed:
+            return "listed short form"
+        concept = ranking.first(lookup)
+        if part.expanded is not None or concept is None:
+            return None
+        reason = doubt(self.dictionary, part.text, concept)
+        if reason is None or reason == "other case":
+            return reason
+        if answer.number in ranking.in_full:
+            is_in_full = concept in ranking.in_full[answer.number]
+            return None if is_in_full else "unexplained short form"
+        table = self.generator.table
+        long = self.normalize(self._reader.short_forms.expand(part.text))
+        is_listed = long in table and concept in table.concepts_of(table.row(long))
+        return "listed short form" if is_listed and long != part.form else reason
+
+    def _decided(self, answer: Answer, names: Sequence[Prediction]) -> Prediction:
+        """The prediction of a mention, given those of its names, as people decided it."""
+        prediction, request = names[0], answer.request
+        if len(names) > 1:
+            parts = tuple(part for name in names for part in name.parts)
+            prediction = Prediction(answer.mention, parts, "split")
+        if answer.span:
+            prediction = answer.span.scaled(prediction)
+        if request.decisions:
+            prediction = request.decisions.apply(
+                prediction,
+                answer.ruling,
+                self.linkable,
+                k=request.k,
+                threshold=request.found.threshold if request.found else request.threshold,
+            )
+        if not request.also:
+            return prediction
+
+        def with_also(candidate: Candidate) -> Candidate:
+            row = self.dictionary.rows(candidate.concept_id)[0]
+            return replace(candidate, also=self.dictionary.also(row, request.also))
+
+        return replace(prediction, parts=with_candidates(prediction.parts, with_also))
+
+    def is_name(self, text: str) -> bool:
+        """Whether a text, however it is written, is a name of the dictionary."""
+        return self._reader.names.is_name(text)
 
     def names(self, texts: Sequence[str], names: int) -> list[Candidates]:
         """The best names of each text, by the order of their concepts.
@@ -301,178 +352,20 @@ class Engine:
             result.append(of_one.only(np.array([place for *_, place in sorted(places)], np.int64)))
         return result
 
-    def _prediction(
-        self, answer: Answer, place: int, ranking: Ranking, in_full: frozenset[int] | None
-    ) -> Prediction:
-        """The prediction of the model for the mention at a place of the batch.
-
-        Args:
-            answer: the mention.
-            place: of it.
-            ranking: of the batch.
-            in_full: the concepts that its document names in full; None: it has no document.
-        """
-        start, end = ranking.batch.lists.readings[place : place + 2].tolist()
-        best = int(ranking.best[place])
-        kind = answer.readings[best - start].kind
-        is_none = names_no_concept(answer, ranking, place)
-        parts = self._parts(answer, ranking, best - start, best, in_full, answer.k)
-        parts = tuple(_answered(answer.request, part, is_none) for part in parts)
-        if end - start == 1:
-            return Prediction(answer.mention, parts, kind)
-        others = (row for row in range(start, end) if row != best)
-        second = max(others, key=lambda row: ranking.readings[row])
-        of_second = self._parts(answer, ranking, second - start, second, in_full, 1)
-        of_second = tuple(_answered(answer.request, part, False) for part in of_second)
-        known = [part.confidence for part in of_second if part.confidence is not None]
-        confidence = round(math.prod(known), 6) if len(known) == len(of_second) else 0.0
-        rival = Reading(answer.readings[second - start].kind, of_second, confidence)
-        return Prediction(answer.mention, parts, kind, (rival,))
-
-    def _parts(
-        self,
-        answer: Answer,
-        ranking: Ranking,
-        number: int,
-        reading: int,
-        in_full: frozenset[int] | None,
-        k: int,
-    ) -> tuple[Part, ...]:
-        """The parts of a mention in one of its readings, with all candidates.
-
-        Args:
-            answer: the mention.
-            ranking: of the batch.
-            number: of the reading among those of the mention.
-            reading: its number among those of the batch.
-            in_full: as in `_prediction`.
-            k: candidates of each part.
-        """
-        way, parts = answer.readings[number], []
-        lookup = int(ranking.batch.lists.lookups[reading])
-        spans = answer.mention.spans if len(way.parts) == 1 else ()
-        for i, part in enumerate(way.parts, lookup):
-            why = self.doubt(part, ranking, ranking.rows(i), in_full)
-            candidates = self._candidates(ranking, i, part.form, k, LIMITS[why] if why else 1.0)
-            said = stronger(part.assertion, answer.assertion)
-            parts.append(Part(part.text, part.expanded, spans, tuple(candidates), assertion=said))
-        return tuple(parts)
-
-    def doubt(
-        self,
-        part: PartWording,
-        ranking: Ranking,
-        rows: Rows,
-        in_full: frozenset[int] | None,
-    ) -> Doubt | None:
-        """Why nobody can be sure of the first concept of a text; None where nothing is open.
-
-        A short form is explained where the document defines it, or another mention names the
-        concept in full.
-        """
-        if part.is_listed:
-            return "listed short form"
-        if part.expanded is not None or not len(rows):
-            return None
-        concept = int(ranking.batch.found.concepts[rows[0]])
-        reason = doubt(self.dictionary, part.text, concept)
-        if reason is None or reason == "other case":
-            return reason
-        if in_full is not None:
-            return None if concept in in_full else "unexplained short form"
-        table = self.generator.table
-        long = self.normalize(self._reader.short_forms.expand(part.text))
-        is_listed = long in table and concept in table.concepts_of(table.row(long))
-        return "listed short form" if is_listed and long != part.form else reason
-
-    def in_full(self, answers: Sequence[Answer], ranking: Ranking) -> Mapping[int, frozenset[int]]:
-        """For each document of a batch the concepts that a mention names without a short form."""
-        concepts: dict[int, set[int]] = defaultdict(set)
-        lists = ranking.batch.lists
-        for answer, reading in zip(answers, lists.readings.tolist(), strict=False):
-            if answer.number < 0:
-                continue
-            of_document = concepts[answer.number]
-            for place, text in enumerate(answer.readings[0].texts):
-                rows = ranking.rows(int(lists.lookups[reading]) + place)
-                if len(rows):
-                    concept = int(ranking.batch.found.concepts[rows[0]])
-                    if concept not in of_document and not doubt(self.dictionary, text, concept):
-                        of_document.add(concept)
-        return {document: frozenset(of_one) for document, of_one in concepts.items()}
-
-    def candidates_of(self, ranking: Ranking, rows: Rows, form: str) -> Candidates:
-        """The candidates of a text; those that the ranker did not see come last."""
-        ranked = ranking.batch.found.only(rows)
-        return ranked.followed_by(ranking.deeper[form]) if form in ranking.deeper else ranked
-
-    def _candidates(
-        self, ranking: Ranking, lookup: int, form: str, k: int, limit: float
-    ) -> list[Candidate]:
-        """The k best candidates of a text; no confidence is above the limit."""
-        start = int(ranking.batch.lists.rows[lookup])
-        rows = ranking.columns[
-            start : start + min(k, int(ranking.batch.lists.rows[lookup + 1]) - start)
-        ]
-        if len(rows) < k and form in ranking.deeper:
-            best = self.candidates_of(ranking, ranking.rows(lookup), form)
-            behind = np.arange(len(rows), min(k, len(best)))
-            unseen = np.zeros(len(best)) if ranking.probabilities else None
-            rows = rows + cells(best, unseen, behind)
-        candidates = []
-        for concept, entry, score, sparse, dense, confidence in rows:
-            identifier, name, matched, lender = self._texts(concept, entry)
-            if confidence is not None and confidence > limit:
-                confidence = limit
-            candidates.append(
-                Candidate(identifier, name, matched, score, sparse, dense, lender, confidence)
-            )
-        return candidates
-
-
-def names_no_concept(answer: Answer, ranking: Ranking, place: int) -> bool:
-    """Whether nothing was entered, or, where no threshold is asked for, "no concept" is likely."""
-    if answer.is_empty or answer.request.threshold is not None or ranking.probabilities is None:
-        return answer.is_empty
-    return bool(ranking.probabilities.none[place] > NONE)
-
 
 def _definitions(answer: Answer) -> Definitions | None:
     """The short forms of the document of a mention; None: it has no document."""
     return answer.definitions if answer.document else None
 
 
-def _together(mention: Mention, names: Sequence[Prediction]) -> Prediction:
-    """The prediction of a mention, given those of its names."""
-    if len(names) == 1:
-        return names[0]
-    return Prediction(mention, tuple(part for name in names for part in name.parts), "split")
-
-
 def _answered(request: Request, part: Part, is_none: bool) -> Part:
     """A part with its candidates; one that is `nil` keeps them, and the best one is `rejected`."""
-    kept = tuple(
-        candidate
-        for candidate in part.candidates
-        if request.min_score is None or candidate.score >= request.min_score
-    )
-    best, least = (*kept, *part.candidates, None)[0], request.threshold
-    if least is None:
-        least = FLOOR
+    least = FLOOR if request.threshold is None else request.threshold
+    kept = part.candidates
+    if request.min_score is not None:
+        kept = tuple(c for c in kept if c.score >= request.min_score)
     is_unsure = bool(kept) and kept[0].confidence is not None and kept[0].confidence < least
     if kept and not is_none and not is_unsure:
-        return part if len(kept) == len(part.candidates) else replace(part, candidates=kept)
+        return part if kept is part.candidates else replace(part, candidates=kept)
+    best = (*kept, *part.candidates, None)[0]
     return replace(part, candidates=kept, nil=True, rejected=best)
-
-
-def _texts(dictionary: Dictionary, concept: int, entry: int) -> tuple[str, str, str, str]:
-    """The id of a concept, its preferred name, a name as it is written, and the file that lent it.
-
-    The file is empty for a name of the dictionary's own.
-    """
-    return (
-        dictionary.ids[concept],
-        dictionary.preferred_name(concept),
-        dictionary.names[entry],
-        dictionary.lender(entry),
-    )

@@ -20,15 +20,14 @@ from linker.dictionary import Dictionary, selection
 from linker.dictionary.finding import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
-from linker.linking import explaining
 from linker.linking import folder as model_folder
 from linker.linking.engine import Engine
-from linker.linking.explanation import Explanation
 from linker.linking.folder import Seen
 from linker.linking.predictions import Predictions
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
     Answer,
+    Decisions,
     Limits,
     Linked,
     Request,
@@ -36,7 +35,6 @@ from linker.linking.requests import (
     Task,
     batches,
     linked,
-    opened,
 )
 from linker.linking.spans import SpanModel
 from linker.options import LinkerOptions, as_saved
@@ -49,6 +47,8 @@ from linker.types import Document, Mention, Prediction, Selection
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from linker.linking.explain import Explanation
 
 
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
@@ -281,6 +281,7 @@ class Linker:
         document: Document | None = None,
         k: int = 5,
         within: Selection | None = None,
+        decisions: Decisions | None = None,
     ) -> Explanation:
         """Say why a mention is answered as it is, and why a concept is not the answer.
 
@@ -289,19 +290,20 @@ class Linker:
             concept: the id of a concept that was expected.
             document: the document of the mention, which need not be marked in it.
             k: how many concepts to explain for each part.
-            within: as for `link`.
+            within, decisions: as for `link`.
 
         Raises:
             LinkerError: the mention is blank, or the dictionary does not have the id.
         """
-        marked, item = explaining.marked(mention, document)
-        request = Request(item, k, within=within)
-        ((_, _, answers),) = opened(request, 0, self.options.text)
-        place = [answer.mention for answer in answers].index(marked)
-        restrictions, answer = answers[place].restrictions, answers[place]
-        together = [answer for answer in answers if answer.restrictions == restrictions]
-        engine = self._part(restrictions).engine
-        return explaining.explanation(engine, together, together.index(answer), concept)
+        from linker.linking import explain  # nothing that is linked needs it
+
+        mention, item = explain.marked(mention, document)
+        request = Request(item, k, within=within, decisions=decisions)
+        ((_, _, answers),) = next(batches([request], self.options.text, 1))
+        answer = next(answer for answer in answers if answer.mention == mention)
+        together = [a for a in answers if a.restrictions == answer.restrictions]
+        engine = self._part(answer.restrictions).engine
+        return explain.explain(engine, answer, engine.link(together), concept)
 
     def restricted(self, within: Selection | None) -> Linker:
         """The linker that answers with a part of the dictionary only; the rest is shared.
@@ -346,18 +348,7 @@ class Linker:
     @cached_property
     def engine(self) -> Engine:
         """What links the mentions that it answers; it does not hold the linker."""
-        return Engine(
-            self.dictionary,
-            self.generator,
-            self.options,
-            normalize=self.normalize,
-            seen=self.seen,
-            short_forms=self.short_forms,
-            ranker=self.ranker,
-            words=self.words if self.ranker else None,
-            restrictions=self.restrictions,
-            whole=self.whole.engine if self.whole else None,
-        )
+        return Engine(self)
 
     @property
     def words(self) -> Words:

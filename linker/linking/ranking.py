@@ -18,10 +18,12 @@ from linker.candidates.base import Generator
 from linker.candidates.concepts import Candidates, ends, looked_up, ranges
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
-from linker.ranker.ranker import MatchLists, Probabilities, Rows
+from linker.ranker.ranker import MatchLists, Probabilities, Rows, owners
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees
+NONE = 0.5
+"""How probable "no concept" must be to be the answer, where no threshold is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,9 @@ def batch_of(
     pairs = (pair for way in ways for pair in zip(way.forms, way.texts, strict=True))
     text = np.array([number.setdefault(pair, len(number)) for pair in pairs], np.int64)
     texts = list(number)
-    forms = list(dict.fromkeys(form for form, _ in texts))
-    candidates = generator.candidates(forms, DEPTH)
-    if len(forms) < len(texts):  # some are written in several ways
-        place = {form: place for place, form in enumerate(forms)}
+    place = {form: place for place, form in enumerate(dict.fromkeys(form for form, _ in texts))}
+    candidates = generator.candidates(list(place), DEPTH)
+    if len(place) < len(texts):  # some are written in several ways
         candidates = candidates.take(np.array([place[form] for form, _ in texts], np.int64))
     found = candidates.take(text)
     lists = MatchLists(
@@ -58,7 +59,7 @@ def batch_of(
         ends(np.array([len(way.texts) for way in ways], np.int64)),
         found.indptr,
         np.zeros((len(found), 2 * len(COLUMNS) if matches else 0), np.float32),
-        np.array([answer.without for answer in answers], np.float32),
+        np.array([answer.nil_evidence for answer in answers], np.float32),
     )
     if matches:
         rows = ranges(candidates.indptr[text], np.diff(found.indptr))
@@ -83,7 +84,6 @@ def _describe_readings(
         ways: the readings.
         weight: (lookups,) of the words of each text that is looked up.
     """
-    parts = np.diff(lists.lookups)
     weights = np.add.reduceat(weight, lists.lookups[:-1])
     fullest = np.maximum.reduceat(weights, lists.readings[:-1])
     kinds, is_list = np.array([way.kind for way in ways]), np.array([way.is_list for way in ways])
@@ -95,10 +95,10 @@ def _describe_readings(
         "extra_out": np.array([way.parts[0].aside == "extra" for way in ways]),
         "tail_out": np.array([way.parts[0].aside == "tail" for way in ways]),
         "errors": np.array([sum(part.errors for part in way.parts) for way in ways]),
-        "parts": np.where(is_list, 1, parts),
+        "parts": np.where(is_list, 1, np.diff(lists.lookups)),
         "dropped": np.repeat(fullest, np.diff(lists.readings)) - weights,
     }
-    reading = np.repeat(np.repeat(np.arange(len(ways)), parts), np.diff(lists.rows))
+    reading = owners(lists.lookups)[owners(lists.rows)]
     for name, of_readings in columns.items():
         lists.values[:, PLACE[name]] = of_readings[reading]
 
@@ -115,19 +115,20 @@ def _describe_documents(lists: MatchLists, found: Candidates, text: Rows, docume
         document: (mentions,) the number of the document of each; -1: it has none.
     """
     readings, lookups, rows = lists.readings, lists.lookups, lists.rows
-    of_lookup = np.repeat(np.repeat(document, np.diff(readings)), np.diff(lookups))
+    of_lookup = document[owners(readings)][owners(lookups)]
     usual = ranges(lookups[readings[:-1]], np.diff(lookups)[readings[:-1]])
     usual = usual[(of_lookup[usual] >= 0) & (np.diff(rows)[usual] > 0)]
     size, wide = np.int64(found.concepts.max(initial=0)) + 1, np.int64(text.max(initial=0)) + 1
     first = of_lookup[usual] * size + found.concepts[rows[usual]]
     spelt = np.unique(first * wide + text[usual])
     concepts, counts = np.unique(spelt // wide, return_counts=True)
-    row_lookup = np.repeat(np.arange(len(text)), np.diff(rows))
+    row_lookup = owners(rows)
     is_in = of_lookup[row_lookup] >= 0
     wanted = of_lookup[row_lookup[is_in]] * size + found.concepts[is_in]
     times = looked_up(concepts, counts, wanted)
-    own = wanted * wide + text[row_lookup[is_in]]
-    times -= looked_up(spelt, np.ones(len(spelt), np.int64), own)
+    times -= looked_up(
+        spelt, np.ones(len(spelt), np.int64), wanted * wide + text[row_lookup[is_in]]
+    )
     lists.values[is_in, PLACE["agreement"]] = np.log1p(times)
 
 
@@ -145,6 +146,8 @@ class Ranking:
         best: (mentions,) the reading that wins.
         probabilities: what the ranker gave; None without a ranker, where confidences mean nothing.
         deeper: more candidates of some normalised texts, in the order of their scores.
+        in_full: of each document, by its number, the concepts that a mention names without a short
+            form.
     """
 
     batch: DescribedBatch
@@ -153,42 +156,74 @@ class Ranking:
     readings: NDArray[np.float64]
     best: Rows
     probabilities: Probabilities | None
-    deeper: Mapping[str, Candidates] = field(
-        default_factory=dict
-    )  # of texts whose candidates are more
+    deeper: Mapping[str, Candidates] = field(default_factory=dict)
+    in_full: Mapping[int, set[int]] = field(default_factory=dict)
+
+    def readings_of(self, answer: Answer) -> range:
+        """The numbers of the readings of a mention."""
+        return range(*self.batch.lists.readings[answer.place : answer.place + 2].tolist())
+
+    def lookup(self, reading: int) -> int:
+        """The number of the first text that a reading looks up."""
+        return int(self.batch.lists.lookups[reading])
 
     def rows(self, lookup: int) -> Rows:
         """The rows of the candidates of a text, the most probable first."""
         start, end = self.batch.lists.rows[lookup : lookup + 2]
         return self.order[start:end]
 
+    def first(self, lookup: int) -> int | None:
+        """The row of the first concept of a text; None where it has no candidate."""
+        rows = self.rows(lookup)
+        return int(self.batch.found.concepts[rows[0]]) if len(rows) else None
+
+    def candidates(self, lookup: int, form: str) -> Candidates:
+        """The candidates of a text; those that the ranker did not see come last."""
+        ranked = self.batch.found.only(self.rows(lookup))
+        return ranked.followed_by(self.deeper[form]) if form in self.deeper else ranked
+
+    def cells_of(self, lookup: int, form: str, k: int) -> list[Cells]:
+        """What the k best candidates of a text are made of."""
+        start, end = self.batch.lists.rows[lookup : lookup + 2].tolist()
+        cells = self._cells[start : min(end, start + k)]
+        if len(cells) < k and form in self.deeper:
+            best = self.candidates(lookup, form)
+            unseen = np.zeros(len(best)) if self.probabilities else None
+            cells = cells + _cells(best, unseen, np.arange(len(cells), min(k, len(best))))
+        return cells
+
+    @cached_property
+    def _cells(self) -> list[Cells]:
+        return _cells(self.batch.found, self.confidence if self.probabilities else None, self.order)
+
+    def names_no_concept(self, answer: Answer) -> bool:
+        """Whether nothing was entered, or, where no threshold is asked for, "none" is likely."""
+        if answer.is_empty or answer.request.threshold is not None or not self.probabilities:
+            return answer.is_empty
+        return bool(self.probabilities.none[answer.place] > NONE)
+
     def less(self, outside: NDArray[np.float64]) -> Ranking:
         """The same candidates, given how probable it is that others are meant, (mentions,)."""
         if (probabilities := self.probabilities) is None:
             return self
         lists, left = self.batch.lists, 1 - outside
-        of_reading = np.repeat(left, np.diff(lists.readings))
-        parts = np.repeat(np.diff(lists.lookups), np.diff(lists.lookups))
-        of_lookup = np.repeat(of_reading, np.diff(lists.lookups)) ** (1 / np.maximum(1, parts))
+        of_reading = left[owners(lists.readings)]
+        parts, reading = np.maximum(1, np.diff(lists.lookups)), owners(lists.lookups)
+        of_lookup = of_reading[reading] ** (1 / parts[reading])
         none, missed = probabilities.none * left + outside, probabilities.missed * left
         return replace(
             self,
-            confidence=self.confidence * np.repeat(of_lookup, np.diff(lists.rows)),
+            confidence=self.confidence * of_lookup[owners(lists.rows)],
             readings=self.readings * of_reading,
             probabilities=replace(probabilities, none=none, missed=missed),
         )
 
-    @cached_property
-    def columns(self) -> list[Cells]:
-        """What candidates are made of, in order: rows of concept and name, scores, confidence."""
-        confidence = self.confidence if self.probabilities else None
-        return cells(self.batch.found, confidence, self.order)
-
 
 Cells = tuple[int, int, float, float | None, float | None, float | None]
+"""What a candidate is made of: rows of concept and name, scores, confidence."""
 
 
-def cells(found: Candidates, confidence: NDArray[Any] | None, order: Rows) -> list[Cells]:
+def _cells(found: Candidates, confidence: NDArray[Any] | None, order: Rows) -> list[Cells]:
     """Candidates in an order, with numbers of six decimals: float32 holds no more."""
     numbers = (
         [None] * len(order) if of is None else np.round(of[order].astype(np.float64), 6).tolist()
@@ -202,9 +237,8 @@ def by_probability(batch: DescribedBatch, probabilities: Probabilities) -> Ranki
     """Put the candidates in order, and choose the reading of each mention."""
     lists = batch.lists
     sizes, parts = np.diff(lists.rows), np.diff(lists.lookups)
-    lookup = np.repeat(np.arange(len(sizes)), sizes)
-    reading = np.repeat(np.arange(len(parts)), parts)[lookup]
-    mention = np.repeat(np.arange(len(lists.without)), np.diff(lists.readings))
+    lookup, mention = owners(lists.rows), owners(lists.readings)
+    reading = owners(lists.lookups)[lookup]
     single = np.flatnonzero(parts[reading] == 1)
     joint = probabilities.readings[reading] ** (1 / np.maximum(1, parts[reading]))
     joint *= probabilities.rows

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypedDict
 
 from numpy.typing import NDArray
 
 from linker.errors import LinkerError
 from linker.text.cells import CellPart
-from linker.text.mentions import Definitions, Item, TextOptions, assertions, grouped
+from linker.text.mentions import (
+    Definitions,
+    DocumentMentions,
+    Item,
+    TextOptions,
+    assertions,
+    grouped,
+)
 from linker.text.readings import Wording
 from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
 
@@ -60,25 +66,33 @@ class FoundSpan:
                 return confidence
             return self.probability * (1.0 if confidence is None else confidence)
 
-        def of_candidate(candidate: Candidate) -> Candidate:
-            return dataclasses.replace(candidate, confidence=product(candidate.confidence))
+        def scale(candidate: Candidate) -> Candidate:
+            return replace(candidate, confidence=product(candidate.confidence))
 
         def of_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
-            return tuple(
-                dataclasses.replace(
-                    part,
-                    text=prediction.mention.text if part.text == self.name else part.text,
-                    candidates=tuple(map(of_candidate, part.candidates)),
-                    rejected=part.rejected and of_candidate(part.rejected),
-                )
-                for part in parts
-            )
+            text = prediction.mention.text
+            named = (replace(p, text=text) if p.text == self.name else p for p in parts)
+            return with_candidates(tuple(named), scale)
 
         rivals = tuple(
-            dataclasses.replace(r, parts=of_parts(r.parts), confidence=product(r.confidence))
-            for r in prediction.rivals
+            replace(rival, parts=of_parts(rival.parts), confidence=product(rival.confidence))
+            for rival in prediction.rivals
         )
-        return dataclasses.replace(prediction, parts=of_parts(prediction.parts), rivals=rivals)
+        return replace(prediction, parts=of_parts(prediction.parts), rivals=rivals)
+
+
+def with_candidates(
+    parts: Sequence[Part], change: Callable[[Candidate], Candidate]
+) -> tuple[Part, ...]:
+    """Parts, each of whose candidates is changed, the rejected one, too."""
+    return tuple(
+        replace(
+            part,
+            candidates=tuple(map(change, part.candidates)),
+            rejected=part.rejected and change(part.rejected),
+        )
+        for part in parts
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +180,16 @@ class Answer:
     ruling: Any = None  # what decisions say of it; None: there are none
     document: Document | None = None
     number: int = -1  # of the document in the batch; -1: a loose mention
-    definitions: Definitions = dataclasses.field(default_factory=Definitions)  # of the document
+    definitions: Definitions = field(default_factory=Definitions)  # of the document
     restrictions: Restrictions = ()  # on the concepts that may be answered
     span: FoundSpan | None = None  # where it was found; None: it was given
     assertion: Assertion = "present"  # what its document says of it
-    name: CellPart | None = None  # the name in it, without what stands around; None: not looked for
+    names: Sequence[Answer] = ()  # the names in it, each as a mention of its own; one: itself
+    name: CellPart | None = None  # its text without what stands around; None: not looked for
     readings: Sequence[Wording] = ()  # the ways to read it, the most usual first
     is_empty: bool = False  # it says that nothing was entered, or is marks alone
-    without: float = 0.0  # log(1 + how often it was annotated as having no concept)
+    nil_evidence: float = 0.0  # log(1 + how often it was annotated as having no concept)
+    place: int = 0  # in the ranking
     prediction: Prediction | None = None
 
     @property
@@ -191,60 +207,55 @@ Task = tuple[Request, Document | None, list[Answer]]
 """A request, and its mentions."""
 
 
-def opened(
-    request: Request,
-    number: int,
-    options: TextOptions,
-    wanted: Callable[[Mention], bool] | None = None,
-) -> Iterator[Task]:
-    """Open a request: which mentions it is about, and what their document says of them.
-
-    Args:
-        request: with one item.
-        number: of the item in its batch.
-        options: which short forms of documents to look for.
-        wanted: which mentions are linked; None: all. A loose mention that is not wanted is no task.
-    """
-    spans = request.found.spans if request.found else {}
-    decisions = request.decisions
-    for document, mentions, definitions in grouped([request.item], options, wanted):
-        shared = tuple(filter(None, (request.within, document.within if document else None)))
-        said = assertions(document, mentions, options) if document else {}
-        answers = [
-            Answer(
-                request,
-                mention,
-                decisions.on_mention(mention, document, definitions) if decisions else None,
-                document,
-                number if document else -1,
-                definitions,
-                tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared,
-                spans.get(mention.spans),
-                said.get(mention.spans, "present"),
-            )
-            for mention in mentions
-        ]
-        yield request, document, answers
-
-
 def batches(
     requests: Iterable[Request],
     options: TextOptions,
     size: int,
     wanted: Callable[[Mention], bool] | None = None,
 ) -> Iterator[list[Task]]:
-    """Open requests in batches, each of at least `size` mentions; the last one may be smaller."""
+    """Find the mentions of requests, and what their documents say of them, in batches.
+
+    Args:
+        requests: each with one item.
+        options: which short forms of documents to look for.
+        size: mentions of a batch, at least; the last one may be smaller.
+        wanted: which mentions are linked; None: all. A loose mention that is not wanted is no task.
+    """
     batch: list[Task] = []
     mentions = 0
     for request in requests:
-        for task in opened(request, len(batch), options, wanted):
-            batch.append(task)
-            mentions += max(1, len(task[2]))  # documents without mentions take memory too
+        for of_item in grouped([request.item], options, wanted):
+            answers = list(_answers(request, len(batch), of_item, options))
+            batch.append((request, of_item[0], answers))
+            mentions += max(1, len(answers))  # documents without mentions take memory too
         if mentions >= size:
             yield batch
             batch, mentions = [], 0
     if batch:
         yield batch
+
+
+def _answers(
+    request: Request, number: int, of_item: DocumentMentions, options: TextOptions
+) -> Iterator[Answer]:
+    """The mentions of a request, given the number of its item in the batch."""
+    document, mentions, definitions = of_item
+    spans = request.found.spans if request.found else {}
+    shared = tuple(filter(None, (request.within, document.within if document else None)))
+    said = assertions(document, mentions, options) if document else {}
+    decisions = request.decisions
+    for mention in mentions:
+        yield Answer(
+            request,
+            mention,
+            decisions.on_mention(mention, document, definitions) if decisions else None,
+            document,
+            number if document else -1,
+            definitions,
+            tuple(dict.fromkeys((*shared, mention.within))) if mention.within else shared,
+            spans.get(mention.spans),
+            said.get(mention.spans, "present"),
+        )
 
 
 def linked(task: Task) -> Linked:
@@ -256,4 +267,4 @@ def linked(task: Task) -> Linked:
     kept = [prediction for prediction in predictions if request.found.is_kept(prediction)]
     dropped = {p.mention.spans for p in predictions} - {p.mention.spans for p in kept}
     mentions = tuple(m for m in document.mentions if m.spans not in dropped)
-    return dataclasses.replace(document, mentions=mentions), kept
+    return replace(document, mentions=mentions), kept

@@ -53,14 +53,14 @@ class MatchLists:
         rows: (lookups + 1,) where the candidates of each text begin.
         inputs: (rows, 2 columns) of `matches.COLUMNS`; then the same, less the largest of the
             candidates of the same text.
-        without: (mentions,) log(1 + how often the mention was annotated as having no concept).
+        nil_evidence: (mentions,) log(1 + how often the mention was annotated as having no concept).
     """
 
     readings: Rows
     lookups: Rows
     rows: Rows
     inputs: Floats
-    without: Floats
+    nil_evidence: Floats
 
     @property
     def values(self) -> Floats:
@@ -87,7 +87,7 @@ class MatchLists:
             ends(np.diff(self.lookups)[readings]),
             ends(np.diff(self.rows)[lookups]),
             self.inputs[rows],
-            self.without[mentions],
+            self.nil_evidence[mentions],
         )
         return some, rows
 
@@ -125,7 +125,7 @@ class Judged:
                 counted("lookups"),
                 counted("rows"),
                 np.concatenate([of_one.inputs for of_one in lists]),
-                np.concatenate([of_one.without for of_one in lists]),
+                np.concatenate([of_one.nil_evidence for of_one in lists]),
             ),
             np.concatenate([part.right for part in parts]),
             np.concatenate([part.is_known for part in parts]),
@@ -253,7 +253,7 @@ class Ranker:
 
 def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Probabilities:
     """Make probabilities of the scores of candidates, (rows,), and of both slots, (mentions, 2)."""
-    lookup, reading, mention = (_owners(of) for of in (lists.rows, lists.lookups, lists.readings))
+    lookup, reading, mention = (owners(of) for of in (lists.rows, lists.lookups, lists.readings))
     highest = _highest(scores, lists.rows)
     raised = np.exp(scores - highest[lookup], dtype=np.float64)
     total = np.bincount(lookup, raised, len(highest))
@@ -268,7 +268,7 @@ def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Pro
     return Probabilities(raised / total[lookup], of_reading / whole[mention], none, missed)
 
 
-def _owners(indptr: Rows) -> Rows:
+def owners(indptr: Rows) -> Rows:
     """The number of the list that each item is of."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
@@ -380,7 +380,7 @@ def _gradients_of_scores(probability: Probabilities, judged: Judged) -> tuple[Fl
     candidate of a reading of m parts is (p - q) π / m + q (π - t).
     """
     lists, right = judged.lists, judged.right
-    lookup, reading, mention = (_owners(of) for of in (lists.rows, lists.lookups, lists.readings))
+    lookup, reading, mention = (owners(of) for of in (lists.rows, lists.lookups, lists.readings))
     of_lookup = np.bincount(lookup, probability.rows * right, len(lists.rows) - 1)
     parts = np.diff(lists.lookups)
     with np.errstate(divide="ignore"):
@@ -414,11 +414,11 @@ def _summary(inputs: Floats, lists: MatchLists) -> Floats:
     first row), and how often the mention was annotated without a concept.
     """
     count, starts = inputs.shape[1], lists.starts
-    summary = np.zeros((len(lists.without), 2 * count + 1), np.float32)
+    summary = np.zeros((len(lists.nil_evidence), 2 * count + 1), np.float32)
     summary[:, :count] = largest(inputs, starts)
     is_filled = np.diff(starts) > 0
     summary[is_filled, count : 2 * count] = inputs[starts[:-1][is_filled]]
-    summary[:, -1] = lists.without
+    summary[:, -1] = lists.nil_evidence
     return summary
 
 

@@ -95,9 +95,14 @@ def router(service: Service) -> APIRouter:
         decided, linker = await service.decided(), service.linker
 
         def explained() -> str:
-            explain, within = (decided or linker).explain, body.within
-            explained = explain(
-                body.mention, concept=body.concept, document=document, k=body.k, within=within
+            asked, within = body.mention, body.within
+            explained = linker.explain(
+                asked,
+                concept=body.concept,
+                document=document,
+                k=body.k,
+                within=within,
+                decisions=decided,
             )
             return explained.to_json()
 

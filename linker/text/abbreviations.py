@@ -1,7 +1,7 @@
 """Short forms that a text defines ("ataxia telangiectasia (AT)"), and their expansion in mentions.
 
 A definition is found around brackets, as by Schwartz and Hearst (2003). But the letters of the
-short form are matched with the words of the long form at the minimum cost (see `layout`), instead
+short form are matched with the words of the long form at the minimum cost (see `letters`), instead
 of greedily from the right.
 """
 
@@ -14,10 +14,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from linker import cancelling
-from linker.text import layout
+from linker.text import letters
 from linker.text.languages import Language, without_accents
-from linker.text.layout import PIECE, QUOTES, STOP, is_balanced
-from linker.types import Document, Span
+from linker.text.letters import PIECE, QUOTES, STOP, is_balanced
+from linker.types import Span
 
 _REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
 _PERMUTED = 0.9  # cost of the initials in another order
@@ -59,8 +59,8 @@ def find(
     Returns:
         The definitions in the order of the text.
     """
-    stop = layout.STOP.union(*(language.stops for language in languages))
-    plain = text if stop == layout.STOP else without_accents(text)
+    stop = letters.STOP.union(*(language.stops for language in languages))
+    plain = text if stop == letters.STOP else without_accents(text)
     starts = [0, *(m.end() for m in _SENTENCE.finditer(text))]
     definitions = []
     for opening, closing in sorted(_brackets(text)):
@@ -102,7 +102,7 @@ def compounds(definitions: Mapping[str, str]) -> dict[str, str]:
 def _is_part(short: str, long: str) -> bool:
     """Whether a part of a compound short form stands for a part of the long form by itself."""
     capitals = len(short) > 1 and short.isalpha() and short.isupper()
-    return capitals and _is_pair(short, long) and layout.cost(long, short) <= layout.limit(short)
+    return capitals and _is_pair(short, long) and letters.cost(long, short) <= letters.limit(short)
 
 
 def _brackets(text: str) -> Iterator[Span]:
@@ -159,14 +159,14 @@ def _forward(
     if not _is_short(short) or start == end:
         return []
     attached = end == bracket and text[end] in "(["
-    cost, place = layout.best_start(text[start:end], short, stop)
-    other = layout.permuted_start(text[start:end], short)
+    cost, place = letters.best_start(text[start:end], short, stop)
+    other = letters.permuted_start(text[start:end], short)
     if other is not None and cost > _PERMUTED:
         if not permuted:
             return []
         cost, place = _PERMUTED, other
     span = (start + place, end)
-    limit = layout.limit(short) * (0.5 if attached else 1)
+    limit = letters.limit(short) * (0.5 if attached else 1)
     if cost > limit or (attached and len(short) < 3) or not _is_pair(short, text[slice(*span)]):
         return []
     return [Definition(short, text[slice(*span)], short_span, span)]
@@ -192,7 +192,7 @@ def _reversed(
             or long.lower().startswith(short.lower())
         ):
             continue
-        is_near = layout.cost(long, short, stop) <= layout.limit(short) * _REVERSED
+        is_near = letters.cost(long, short, stop) <= letters.limit(short) * _REVERSED
         if is_near and _is_pair(short, long):
             return [Definition(short, long, short_span, span)]
     return []
@@ -229,31 +229,36 @@ def _is_pair(short: str, long: str) -> bool:
 def expand(mention: str, definitions: Mapping[str, str]) -> str:
     """Replace the short forms in a mention by their long forms.
 
-    Short forms are recognised as the document writes them (case matters), alone, in the plural, or
-    between hyphens, slashes and other signs. A short form that the mention itself defines is
-    dropped. Short forms in what was put in are replaced too, each short form at most once.
-
     >>> expand("AT/FRDA patients", {"AT": "ataxia telangiectasia", "FRDA": "Friedreich ataxia"})
     'ataxia telangiectasia/Friedreich ataxia patients'
     """
+    return expansion(mention, definitions)[0]
+
+
+def expansion(mention: str, definitions: Mapping[str, str]) -> tuple[str, tuple[Pair, ...]]:
+    """A mention with its short forms replaced by their long forms, and those that were.
+
+    Short forms are recognised as the document writes them (case matters), alone, in the plural, or
+    between hyphens, slashes and other signs. A short form that the mention itself defines is
+    dropped. Short forms in what was put in are replaced too, each short form at most once.
+    """
     mention = _drop_defined(mention, definitions)
-    used: set[str] = set()
+    used: dict[str, str] = {}
     while shorts := [
         s for s in definitions if s in mention and s not in used and (len(s) > 1 or s == mention)
     ]:
         pattern = "|".join(map(re.escape, sorted(shorts, key=len, reverse=True)))
-        replaced: set[str] = set()
+        replaced: dict[str, str] = {}
 
-        def replace(match: re.Match[str], replaced: set[str] = replaced) -> str:
-            replaced.add(match.group(1))
-            long = definitions[match.group(1)]
-            return long if long.endswith("s") else long + match.group(2)
+        def replace(match: re.Match[str], replaced: dict[str, str] = replaced) -> str:
+            long = replaced[match[1]] = definitions[match[1]]
+            return long if long.endswith("s") else long + match[2]
 
         mention = re.sub(rf"(?<![^\W_])({pattern})(s?)(?![^\W_])", replace, mention)
         used |= replaced
         if not replaced or len(mention) > _LONGEST:
             break
-    return mention
+    return mention, tuple(used.items())
 
 
 def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
@@ -273,44 +278,3 @@ def _drop_defined(mention: str, definitions: Mapping[str, str]) -> str:
                 kept = match.group()[start : start + len(long)]
                 mention = mention[: match.start()] + kept + mention[match.end() :]
     return mention
-
-
-def used(
-    mention: str, expanded: str, first: Mapping[str, str], definitions: Iterable[Pair]
-) -> dict[str, str]:
-    """The short forms that were replaced in a mention, each with its long form.
-
-    Args:
-        mention: as it is written.
-        expanded: what the definitions of its document made of it.
-        first: the long forms by the first definition of each short form.
-        definitions: all of the document, of which one may have taken the place of the first.
-    """
-    others = ({**first, short: long} for short, long in definitions if short in mention)
-    for long_forms in (first, *others):
-        if expand(mention, long_forms) == expanded:
-            return {
-                short: long
-                for short, long in long_forms.items()
-                if (short in mention or short in expanded)
-                and expand(mention, _without(short, long_forms)) != expanded
-            }
-    return {}
-
-
-def _without(short: str, long_forms: Mapping[str, str]) -> dict[str, str]:
-    return {other: long for other, long in long_forms.items() if other != short}
-
-
-def spans(
-    document: Document, *, permuted: bool, languages: Iterable[Language] = ()
-) -> dict[Pair, Span]:
-    """Where a document defines each pair of a short and a long form: the span of the long form.
-
-    Args:
-        document: the document.
-        permuted: as for `find`.
-        languages: as for `find`.
-    """
-    definitions = find(document.text, permuted=permuted, languages=languages)
-    return {(d.short, d.long): d.long_span for d in reversed(definitions)}  # the first counts

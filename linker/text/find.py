@@ -16,7 +16,7 @@ from ahocorasick_rs import AhoCorasick
 from ahocorasick_rs import MatchKind as Kind
 
 from linker.text.abbreviations import Definition
-from linker.text.layout import is_balanced
+from linker.text.letters import is_balanced
 from linker.text.normalize import BROKEN, normalize
 from linker.types import Document, Span
 

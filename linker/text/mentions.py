@@ -25,6 +25,7 @@ class Definitions:
 
     first: Mapping[str, str] = field(default_factory=dict)  # by the first definition of each
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)  # further ones of some
+    spans: Mapping[abbreviations.Pair, Span] = field(default_factory=dict)  # of the long forms
 
 
 DocumentMentions = tuple[Document | None, Sequence[Mention], Definitions]
@@ -115,7 +116,9 @@ def definitions_of(document: Document | None, options: TextOptions) -> Definitio
     for definition in definitions:
         if (form := definition.long.lower()) != long_forms[definition.short].lower():
             others[definition.short].setdefault(form, definition.long)
-    return Definitions(long_forms, {short: [*longs.values()] for short, longs in others.items()})
+    spans = {(d.short, d.long): d.long_span for d in reversed(definitions)}  # the first counts
+    further = {short: [*longs.values()] for short, longs in others.items()}
+    return Definitions(long_forms, further, spans)
 
 
 def assertions(

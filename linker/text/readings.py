@@ -63,6 +63,7 @@ class PartWording:
     is_listed: bool = False  # a list of short forms gave the long form, no document did
     errors: int = 0  # letters that differ, of what was respelt
     aside: Aside | None = None  # what was left out
+    used: tuple[abbreviations.Pair, ...] = ()  # the short forms that were expanded
 
     @property
     def looked_up(self) -> str:
@@ -222,32 +223,34 @@ class Reader:
             yield from self._as_written(unbroken, definitions)
             if not is_name(mention):  # whose hyphen is its own: "non-Hodgkin lymphoma"
                 return
-        text = abbreviations.expand(mention, definitions.first)
+        text, used = abbreviations.expansion(mention, definitions.first)
         parts = composites.split(text, is_name, spoken) if self.options.composites else [text]
         if len(parts) > 1:
-            yield "split", _as_they_are(parts)
+            yield "split", _as_they_are(parts, used)
         if text == mention:
             yield "whole", _as_they_are([mention])
         else:
-            yield "expanded", [PartWording(mention, text)]
+            yield "expanded", [PartWording(mention, text, used=used)]
         for short, longs in definitions.others.items():
             for long in longs[:_MOST_DEFINITIONS] if short in mention else ():
-                other = abbreviations.expand(mention, {**definitions.first, short: long})
+                other, by = abbreviations.expansion(mention, {**definitions.first, short: long})
                 if other != text:
-                    yield "expanded", [PartWording(mention, other)]
+                    yield "expanded", [PartWording(mention, other, used=by)]
         if text != mention and is_name(mention):
             yield "whole", _as_they_are([mention])
         bold = self.options.composites and composites.bold_split(text, is_name, spoken)
         if bold and len(bold) > 1:
-            yield "split", _as_they_are(bold)
+            yield "split", _as_they_are(bold, used)
         if len(parts) > 1 and all(map(is_name, parts)):
             return  # a part of a composite is not all of it
         for kind, texts in _around_names(text, is_name, self.options.composites):
-            yield kind, _as_they_are(texts)
+            yield kind, _as_they_are(texts, used)
 
 
-def _as_they_are(texts: Iterable[str]) -> list[PartWording]:
-    return [PartWording(text, None) for text in texts]
+def _as_they_are(
+    texts: Iterable[str], used: tuple[abbreviations.Pair, ...] = ()
+) -> list[PartWording]:
+    return [PartWording(text, None, used=used) for text in texts]
 
 
 def _around_names(

@@ -367,10 +367,12 @@ def test_explanations_say_what_was_decided(
     linker: Linker, decisions: list[Decision], state: str | None, concepts: list[str | None] | None
 ) -> None:
     document = Document("7", (Passage("She has breast cancer."),))
-    by = Decided(decisions, linker).explain("breast cancer", None, document, 2).by_decision
+    by = linker.explain(
+        "breast cancer", document=document, decisions=Decided(decisions, linker)
+    ).by_decision
     assert (by.state if by else None) == state
-    assert ([part.best and part.best.concept_id for part in by.parts] if by else None) == concepts
-    assert list(by.decisions if by else decisions) == decisions
+    assert ([best and best.concept_id for best in by.answer] if by else None) == concepts
+    assert (by.decisions if by else None) == (by and [d.to_dict() for d in decisions])
 
 
 MDS = "Patients with {} (MDS) were seen. MDS is rare."
@@ -402,7 +404,9 @@ def test_a_decision_on_a_long_form_reaches_its_short_form(linker: Linker) -> Non
     nearer = in_text(linker, "myelodysplastic syndrome", long_form, short)
     assert ids(nearer)[0][0] == ATAXIA
     document = Document("7", (Passage(MDS.format("myelodysplastic syndrome")),))
-    assert Decided([long_form], linker).explain("MDS", None, document, 2).by_decision is not None
+    assert linker.explain(
+        "MDS", document=document, decisions=Decided([long_form], linker)
+    ).by_decision
 
 
 def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:

@@ -6,7 +6,6 @@ import configparser
 import dataclasses
 import gc
 import importlib
-import logging
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterable
@@ -162,12 +161,9 @@ def test_ids_are_those_of_link_in_any_process(
     assert list(map(answers, others)) == list(map(answers, docs))
 
 
-def test_names_of_the_dictionary_are_found(model: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_names_of_the_dictionary_are_found(model: str) -> None:
     nlp = pipeline(model, find="FOUND", ent_labels=["DISEASE"])
-    with caplog.at_level(logging.WARNING):
-        doc = nlp(
-            "Hereditary breast and ovarian cancer or gout, gout_asthma, (A-T)-like leukaemia."
-        )
+    doc = nlp("Hereditary breast and ovarian cancer or gout, gout_asthma, (A-T)-like leukaemia.")
     nested = ("breast and ovarian cancer", COMPOSITE)  # by the ruler; nothing is found on it
     assert ids(doc.spans["linker"]) == [
         nested,
@@ -180,19 +176,9 @@ def test_names_of_the_dictionary_are_found(model: str, caplog: pytest.LogCapture
         ("gout_asthma", "FOUND"),
         ("leukaemia", "FOUND"),
     ]
-    assert caplog.messages == [
-        "'asthma' is no whole token, and is widened to 'gout_asthma'",
-        "'gout' is no whole token, and is left out, as another one is found in 'gout_asthma'",
-    ]
-
     doc = pipeline(model, rules=False, find="FOUND")("Hereditary breast and ovarian cancer")
     assert ids(doc.ents) == [("Hereditary breast and ovarian cancer", "MESH:D061325")]
     assert ids(doc.spans["linker"]) == [*ids(doc.ents), nested, ("ovarian cancer", "MESH:D010051")]
-    caplog.clear()
-    assert ids(pipeline(model, rules=False)("gout").ents) == []
-    assert [message.partition(";")[0] for message in caplog.messages] == [
-        "no component before 'linker' finds entities"
-    ]
 
 
 def test_a_pipeline_holds_its_model(linker: Linker, tmp_path: Path) -> None:
@@ -237,11 +223,8 @@ def test_errors_can_be_mended(model: str) -> None:
         pipeline(model, under=["MESH:D0"])(TEXT)
     with pytest.raises(LinkerError, match="k is 0"):
         pipeline(model, k=0)(TEXT)
-    failed: list[tuple[str, int]] = []
-    nlp = pipeline(model, threshold=2.0)
-    nlp.set_error_handler(lambda name, _, docs, error: failed.append((name, len(docs))))
-    assert list(nlp.pipe([TEXT, "gout"])) == []
-    assert failed == [("linker", 2)]
+    with pytest.raises(LinkerError):
+        list(pipeline(model, threshold=2.0).pipe([TEXT, "gout"]))
 
 
 def test_spacy_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ class Fixed:
     def probabilities(self, lists: MatchLists) -> Probabilities:
         with np.errstate(divide="ignore"):
             odds = np.where(lists.values[:, PLACE["place"]] == 0, self.first, 0)
-            slots = np.tile(np.log(self.slots), (len(lists.without), 1))
+            slots = np.tile(np.log(self.slots), (len(lists.nil_evidence), 1))
             return rankers.softmax(np.log(odds), slots, lists)
 
 

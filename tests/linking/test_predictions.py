@@ -103,10 +103,3 @@ def test_a_dictionary_and_a_linker_say_what_they_hold(linker: Linker) -> None:
     assert said.startswith("<Dictionary: 346 concepts, 1,530 names")
     assert said.endswith(", of sample_medic.tsv (medic)>")
     assert repr(linker) == f"<Linker tfidf of {said}>"
-
-
-def test_an_explanation_is_a_line_and_a_text(linker: Linker) -> None:
-    explained = linker.explain("podagra <b>", k=2)
-    assert repr(explained) == "<Explanation 'podagra <b>': MESH:D006073 Gout>"
-    assert str(explained).startswith("Mention: podagra <b>\nAnswer: MESH:D006073 Gout\n")
-    assert explained.to_dict()["schema"] == 1

@@ -45,7 +45,7 @@ def way(linker: Linker, kind: ReadingKind, *texts: str) -> Wording:
 def mention(text: str, readings: list[Wording], number: int, without: float = 0.0) -> Answer:
     """A mention that is read in these ways, of the document with this number."""
     own = Mention(text)
-    return Answer(Request(own), own, number=number, readings=readings, without=without)
+    return Answer(Request(own), own, number=number, readings=readings, nil_evidence=without)
 
 
 def describe(linker: Linker, *answers: Answer) -> DescribedBatch:
@@ -113,7 +113,7 @@ def test_an_expanded_reading_is_not_the_usual_one_where_it_is_second(linker: Lin
     batch = describe(linker, mention("ALL", readings, -1, 0.5), mention("cancer", readings[:1], -1))
     assert [set(column(batch, "expanded", lookup)) for lookup in range(3)] == [{0}, {1}, {0}]
     assert [set(column(batch, "usual", lookup)) for lookup in range(3)] == [{1}, {0}, {1}]
-    assert batch.lists.without.tolist() == [0.5, 0]
+    assert batch.lists.nil_evidence.tolist() == [0.5, 0]
 
 
 # ---------------------------------------------------------------------------- texts

@@ -65,7 +65,7 @@ def judged(mentions: int = 300, seed: int = 0) -> Judged:
                 start += size
             known[place] |= is_right and all(reading)
     lists.values[:, PLACE["of_mention"]] = np.where(right, 1, -1)
-    lists.without[:] = random.random(mentions)
+    lists.nil_evidence[:] = random.random(mentions)
     return Judged(lists, right, known, np.ones(mentions, np.float32))
 
 
@@ -171,7 +171,7 @@ def test_scores_by_hand() -> None:
     ranker = Ranker(centre, scale, {k: v.astype(np.float32) for k, v in weights.items()})
     lists = laid_out([[[2], [1]], [[0]]])
     lists.values[:, 0] = [4, 7, 1000]  # 0.5, 2 and far off: 3
-    lists.without[:] = [0, 0.125]
+    lists.nil_evidence[:] = [0, 0.125]
     scores, slots = ranker.scores(lists)
     assert scores.tolist() == [15, 30, 40]
     assert slots.tolist() == [[2 * 53 + 0.5, -2 * 53 + 0.25], [2 * 125 + 0.5, -2 * 125 + 0.25]]
@@ -294,7 +294,7 @@ def test_fitting_again_stays_near_the_start() -> None:
 
 
 def equal(first: Judged, second: Judged) -> bool:
-    names = ("readings", "lookups", "rows", "values", "behind", "without")
+    names = ("readings", "lookups", "rows", "values", "behind", "nil_evidence")
     return all(
         np.array_equal(getattr(first.lists, n), getattr(second.lists, n)) for n in names
     ) and all(
@@ -307,7 +307,7 @@ def test_only_some_mentions() -> None:
     """Of mentions with 2 + 1, with 1 + (0, 3) and with 2 candidates the last and the second."""
     values = np.repeat(np.arange(9, dtype=np.float32)[:, None], WIDTH, axis=1)
     lists = laid_out([[[2], [1]], [[1], [0, 3]], [[2]]], values)
-    lists.without[:] = [0, 1, 2]
+    lists.nil_evidence[:] = [0, 1, 2]
     some, rows = lists.only(np.array([2, 1]))
     assert rows.tolist() == [7, 8, 3, 4, 5, 6]
     assert some.values[:, 0].tolist() == rows.tolist()
@@ -315,7 +315,7 @@ def test_only_some_mentions() -> None:
     assert some.lookups.tolist() == [0, 1, 2, 4]
     assert some.rows.tolist() == [0, 2, 3, 3, 6]
     assert some.starts.tolist() == [0, 2, 6]
-    assert some.without.tolist() == [2, 1]
+    assert some.nil_evidence.tolist() == [2, 1]
 
 
 def test_parts_are_joined_again() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.text.abbreviations import compounds, expand, find, spans, table, used
+from linker.text.abbreviations import compounds, expand, expansion, find, table
 from linker.text.biosyn import expand_tokens
 from linker.text.mentions import TextOptions, definitions_of
 from linker.types import Document, Passage
@@ -204,25 +204,11 @@ DOCUMENT = Document("1", (Passage(TEXT),))
 COLI, CELLS, AT = "Adenomatous polyposis coli", "antigen presenting cells", TABLE["AT"]
 
 
-@pytest.mark.parametrize(
-    ("mention", "expanded", "forms"),
-    [
-        ("APC", COLI, {"APC": COLI}),
-        ("APC", CELLS, {"APC": CELLS}),
-        ("AT and APC", f"{AT} and {COLI}", {"AT": AT, "APC": COLI}),
-        ("JT", "jaw tumor", {"JT": "jaw tumor"}),
-        ("fever", "fever", {}),
-        ("APC", "something else", {}),
-    ],
-)
-def test_used(mention: str, expanded: str, forms: dict[str, str]) -> None:
-    first = definitions_of(DOCUMENT, TextOptions()).first
-    assert used(mention, expanded, first, spans(DOCUMENT, permuted=True)) == forms
-
-
-def test_spans_are_those_of_the_long_forms() -> None:
-    places = spans(DOCUMENT, permuted=True)
+def test_the_short_forms_that_are_expanded() -> None:
+    definitions = definitions_of(DOCUMENT, TextOptions())
+    assert expansion("AT and JT", definitions.first)[1] == (("AT", AT), ("JT", "jaw tumor"))
+    assert expansion("fever", definitions.first)[1] == ()
     jaw = "hyperparathyroidism-jaw tumor"
-    assert {*places} == {("APC", COLI), ("AT", AT), ("HPT-JT", jaw), ("APC", CELLS)}
-    assert all(TEXT[slice(*span)] == long for (_, long), span in places.items())
-    assert places["APC", COLI][0] == 0  # the first of equal definitions counts
+    assert {*definitions.spans} == {("APC", COLI), ("AT", AT), ("HPT-JT", jaw), ("APC", CELLS)}
+    assert all(TEXT[slice(*span)] == long for (_, long), span in definitions.spans.items())
+    assert definitions.spans["APC", COLI][0] == 0  # the first of equal definitions counts

@@ -19,7 +19,7 @@ from linker.text.find import (
     longest,
     running_text,
 )
-from linker.text.layout import is_balanced
+from linker.text.letters import is_balanced
 from linker.types import Document, Passage
 
 NAMES = (

@@ -103,7 +103,8 @@ def test_without_rivals_there_is_one_way() -> None:
 def test_the_parts_of_a_reading() -> None:
     expanded, whole = read(Reader(NAMES, OPTIONS), "ATM", DEFINITIONS)
     long_form = "Ataxia telangiectasia"
-    assert expanded.parts == (PartWording("ATM", long_form, "ataxia telangiectasia"),)
+    used = (("ATM", long_form),)
+    assert expanded.parts == (PartWording("ATM", long_form, "ataxia telangiectasia", used=used),)
     assert whole.parts == (PartWording("ATM", None, "atm"),)
     assert (expanded.texts, expanded.forms) == ((long_form,), ("ataxia telangiectasia",))
 

@@ -19,7 +19,6 @@ _COST = {  # of one step; what is matched at its first letter is free (a word) o
     "unopened": 1.35,  # the first letter of a word passed over, a later one used
     "number": 0.31,  # a digit for a word: "two-dimensional" for 2D
     "digit": 1.6,  # a digit without counterpart
-    "lone_digit": 2.4,  # the same in a short form of one letter: "enzyme" is no E1
     "tail": 0.65,  # a final s or p of the short form without counterpart
     "skip": 1.0,  # a word without a letter of the short form
     "stop": 0.15,  # the same for "of", "the", …
@@ -27,7 +26,6 @@ _COST = {  # of one step; what is matched at its first letter is free (a word) o
     "skip_piece": 0.19,  # a piece without a letter
     "end": 0.66,  # a last word without a letter
     "end_stop": 1.5,  # the same, a word such as "of"
-    "comma": 0.7,  # a word before a comma
     "start_piece": 0.38,  # the long form starts inside a hyphenated word
     "prefix": 0.51,  # the short form leaves out a prefix of the long one: "7,12-dimethyl…"
     "start_stop": 1.3,  # the long form starts with a stop word
@@ -74,17 +72,6 @@ def limit(short: str) -> float:
     return _LIMIT_BASE + _LIMIT_LETTER * letters if letters > 1 else _SINGLE
 
 
-def _forms(short: str) -> Iterator[tuple[str, float]]:
-    """The letters and digits of a short form, and those without a final s or p, with their cost.
-
-    An s at the end may be a plural, and a p behind a digit a protein.
-    """
-    letters = "".join(PIECE.findall(short.lower()))
-    yield letters, 0.0
-    if re.search(r"\w([A-Z]s|\d[ps])$", short):
-        yield letters[:-1], _COST["tail"]
-
-
 def is_balanced(text: str) -> bool:
     """Whether a text closes as many brackets as it opens."""
     return text.count("(") == text.count(")") and text.count("[") == text.count("]")
@@ -92,7 +79,7 @@ def is_balanced(text: str) -> bool:
 
 def cost(long: str, short: str, stop: AbstractSet[str] = STOP) -> float:
     """The minimum cost of matching a short form with all words of a long form."""
-    return min(_layout(_words(long.split()), form, stop) + extra for form, extra in _forms(short))
+    return min(_matched(_words(long.split()), form, stop) + extra for form, extra in _forms(short))
 
 
 def best_start(before: str, short: str, stop: AbstractSet[str] = STOP) -> tuple[float, int]:
@@ -112,11 +99,9 @@ def best_start(before: str, short: str, stop: AbstractSet[str] = STOP) -> tuple[
     for form, extra in _forms(short):
         first = max(0, len(tokens) - min(len(form) + 7, 2 * len(form) + 2))
         for i in range(len(tokens) - 1, first - 1, -1):
-            starts = (
-                (price, tokens[i].start() + at)
-                for price, at in _starts(tokens[i].group(), words[i + 1 :], form, stop)
-            )
-            for price, place in (*starts, *_numbered(tokens, words, i, form, stop)):
+            starts = _starts(tokens[i].group(), words[i + 1 :], form, stop)
+            places = [(price, tokens[i].start() + at) for price, at in starts]
+            for price, place in (*places, *_numbered(tokens, words, i, form, stop)):
                 if price + extra < best[0] - 1e-9 and is_balanced(before[place:]):
                     best = (price + extra, place)
     locants = _LOCANTS.search(before[: best[1]]) if before[best[1] :][:1].isdigit() else None
@@ -140,15 +125,29 @@ def permuted_start(before: str, short: str) -> int | None:
     return last[0].start() if initials == sorted(short) else None
 
 
+def _forms(short: str) -> Iterator[tuple[str, float]]:
+    """The letters and digits of a short form, and those without a final s or p, with their cost.
+
+    An s at the end may be a plural, and a p behind a digit a protein.
+    """
+    letters = "".join(PIECE.findall(short.lower()))
+    yield letters, 0.0
+    if re.search(r"\w([A-Z]s|\d[ps])$", short):
+        yield letters[:-1], _COST["tail"]
+
+
 def _words(tokens: list[str]) -> list[str]:
-    """Lower-case words; a comma behind a word stays."""
-    return [token.lower().strip("\"'“”") for token in tokens]
+    """Lower-case words without quotation marks and commas."""
+    return [token.lower().strip("\"'“”").rstrip(",") for token in tokens]
 
 
 def _starts(
     token: str, rest: list[str], form: str, stop: AbstractSet[str]
 ) -> Iterator[tuple[float, int]]:
     """Yield the cost of each long form that starts in a word, and where in the word it starts.
+
+    It starts with the word, unless what stands before the matched piece denies it ("non-"), splits
+    the word, or names another gene.
 
     Args:
         token: the word.
@@ -159,64 +158,39 @@ def _starts(
     for piece in PIECE.finditer(token, 0, _LONGEST_WORD):
         if piece.group()[0].lower() != form[0] and form[0] not in _NUMBERS:
             continue
-        opened = token[piece.start() :].lower()
-        price = _start_cost(token, piece.start()) + _layout([opened, *rest], form, stop)
+        at, before = piece.start(), token[: piece.start()]
+        is_apart = "/" in before or "--" in before or _DENIAL.fullmatch(before)
+        start = at
+        if not is_apart and not _NAME.fullmatch(before):
+            start = len(token) - len(token.lstrip(QUOTES + "(["))
+        opened = token[at:].lower().rstrip(",")
+        price = _matched([opened, *rest], form, stop)
         price += _COST["start_stop"] * (opened in stop) + _COST["start_letter"] * (len(opened) == 1)
-        yield price, _long_start(token, piece.start())
+        if start < at:
+            price += _COST["prefix"]
+        elif before.strip(QUOTES + "(["):
+            price += _COST["start_piece"]
+        yield price, start
 
 
 def _numbered(
     tokens: list[re.Match[str]], words: list[str], i: int, form: str, stop: AbstractSet[str]
 ) -> Iterator[tuple[float, int]]:
-    """Yield the cost of a long form that starts with the last digits of its short form.
+    """Yield the cost and place of a long form that starts with the last digits of its short form.
 
-    "Type 1 protein phosphatase" is such a long form, of PP1.
-
-    Args:
-        tokens: the words before the short form.
-        words: the same in lower case.
-        i: the word behind the number.
-        form: letters and digits of the short form.
-        stop: words that need no letter.
-
-    Yields:
-        The cost, and where in the text the long form starts.
+    "Type 1 protein phosphatase" is such a long form, of PP1; the word behind the number is `i`.
     """
     letters = form.rstrip("0123456789")
     digits = form[len(letters) :]
-    if not (i and digits and letters and words[i][:1] == letters[0]):
-        return
-    number = words[i - 1]
-    if re.match(rf"{digits}(?!\d)", number) or (len(digits) == 1 and _is_number(number, 0, digits)):
-        start = i - 2 if i > 1 and words[i - 2] == "type" else i - 1
-        yield _layout(words[i:], letters, stop) + _COST["number"], tokens[start].start()
+    if i and digits and letters and words[i][:1] == letters[0]:
+        number = words[i - 1]
+        is_word = len(digits) == 1 and _is_number(number, 0, digits)
+        if is_word or re.match(rf"{digits}(?!\d)", number):
+            start = i - 2 if i > 1 and words[i - 2] == "type" else i - 1
+            yield _matched(words[i:], letters, stop) + _COST["number"], tokens[start].start()
 
 
-def _long_start(token: str, at: int) -> int:
-    """Where in its first word a long form starts.
-
-    It starts with the word, unless what stands before the matched piece denies it ("non-"), splits
-    the word, or names another gene.
-
-    Args:
-        token: the word.
-        at: where its piece starts that the first letter is matched with.
-    """
-    before = token[:at]
-    if "/" in before or "--" in before or _DENIAL.fullmatch(before) or _NAME.fullmatch(before):
-        return at
-    return len(token) - len(token.lstrip(QUOTES + "(["))
-
-
-def _start_cost(token: str, at: int) -> float:
-    """The cost of starting in a word at a piece that is not its first."""
-    start = _long_start(token, at)
-    if start == at and token[:at].strip(QUOTES + "(["):
-        return _COST["start_piece"]
-    return _COST["prefix"] * (start < at)
-
-
-def _layout(words: list[str], form: str, stop: AbstractSet[str]) -> float:
+def _matched(words: list[str], form: str, stop: AbstractSet[str]) -> float:
     """The minimum cost of matching a short form with words, its first letter with the first word.
 
     Args:
@@ -224,32 +198,22 @@ def _layout(words: list[str], form: str, stop: AbstractSet[str]) -> float:
         form: letters and digits of the short form.
         stop: words that need no letter.
     """
-    lone = sum(c.isalpha() for c in form) == 1
     costs = [0.0] + [_NEVER] * len(form)  # by letters used up
     for index, word in enumerate(words):
-        comma = _COST["comma"] if index and word.endswith(",") else 0.0
-        spelled = _spell(word.rstrip(","), form)
-        skip = (
-            _COST["and"]
-            if word in ("and", "or")
-            else _COST["stop"]
-            if word in stop or len(word) == 1
-            else _COST["skip"]
-        )
-        last = _COST["end_stop" if word in stop else "end"]
+        skip = _COST["stop" if word in stop or len(word) == 1 else "skip"]
+        skip = _COST["and"] if word in ("and", "or") else skip
+        last, spelled = _COST["end_stop" if word in stop else "end"], _spell(word, form)
         new = [_NEVER] * (len(form) + 1)
         for used, cost in enumerate(costs):
             if cost >= _NEVER:
                 continue
             if index:
-                new[used] = min(new[used], cost + comma + (skip if used < len(form) else last))
+                new[used] = min(new[used], cost + (skip if used < len(form) else last))
             for end, price in spelled.get(used, ()):
-                new[end] = min(new[end], cost + comma + price)
+                new[end] = min(new[end], cost + price)
         for used in range(1, len(form)):
             if form[used].isdigit():
-                new[used + 1] = min(
-                    new[used + 1], new[used] + _COST["lone_digit" if lone else "digit"]
-                )
+                new[used + 1] = min(new[used + 1], new[used] + _COST["digit"])
         costs = new
     return costs[-1]
 
@@ -262,17 +226,16 @@ def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
         For each position in the short form where the word may begin: the positions behind its last
         letter that the word can reach, each with the minimum cost.
     """
-    word = word[:_LONGEST_WORD]
-    starts = [m.start() for m in PIECE.finditer(word)]
+    word, skipped = word[:_LONGEST_WORD], _COST["skip_piece"]
+    starts = [m.start() for m in PIECE.finditer(word)]  # of its pieces
     stems = {m.start() for m in _STEM.finditer(word)}
     result = {}
     for begin in range(len(form)):
-        layer = _open(word, form[begin], starts)
+        layer = _open(word, form[begin], starts)  # positions of the last letter, with their costs
         ends = []
         for end in range(begin + 1, len(form) + 1):
             if not layer:
                 break
-            skipped = _COST["skip_piece"]
             price = min(c + skipped * sum(s > at for s in starts) for at, c in layer.items())
             ends.append((end, price))
             if end < len(form):
@@ -283,23 +246,15 @@ def _spell(word: str, form: str) -> dict[int, list[tuple[int, float]]]:
 
 
 def _open(word: str, sign: str, starts: list[int]) -> dict[int, float]:
-    """The positions in a word that its first matched letter may have, with their costs.
-
-    Args:
-        word: the word, in lower case.
-        sign: the letter or digit of the short form.
-        starts: where the pieces of the word start.
-    """
+    """The positions in a word that its first matched letter may have, with their costs."""
     layer = {}
     for at, letter in enumerate(word):
-        if letter == sign and at == starts[0]:
-            layer[at] = 0.0
-        elif letter == sign and at in starts:
-            layer[at] = _COST["piece"] + _COST["start_piece"]
-        elif letter == sign:
-            layer[at] = _COST["unopened"]
-        elif at in starts and _is_number(word, at, sign):
-            layer[at] = _COST["number"] + (_COST["piece"] if at != starts[0] else 0.0)
+        is_first, is_start = starts[:1] == [at], at in starts
+        if letter == sign:
+            inner = _COST["piece"] + _COST["start_piece"] if is_start else _COST["unopened"]
+            layer[at] = 0.0 if is_first else inner
+        elif is_start and _is_number(word, at, sign):
+            layer[at] = _COST["number"] + (0.0 if is_first else _COST["piece"])
     return layer
 
 
@@ -317,20 +272,16 @@ def _step(
     """
     new: dict[int, float] = {}
     for at, letter in enumerate(word):
-        number = letter != sign and at in starts and _is_number(word, at, sign)
-        if letter != sign and not number:
+        is_start, is_letter = at in starts, letter == sign
+        if not is_letter and not (is_start and _is_number(word, at, sign)):
             continue
         for last, cost in layer.items():
             if last >= at:
                 break
-            price = _COST["inner"]
-            if at in starts:
-                price = _COST["piece"] + (_COST["number"] if number else 0.0)
-            elif at == last + 1 or at in stems:
-                price = min(
-                    _COST["stem"] if at in stems else _NEVER,
-                    _COST["next"] if at == last + 1 else _NEVER,
-                )
+            price = _COST["piece"] + (0.0 if is_letter else _COST["number"])
+            if not is_start:
+                price = _COST["next" if at == last + 1 else "inner"]
+                price = _COST["stem"] if at in stems else price
             price += cost + _COST["skip_piece"] * sum(last < s < at for s in starts)
             new[at] = min(new.get(at, _NEVER), price)
     return new
