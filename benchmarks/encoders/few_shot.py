@@ -34,7 +34,7 @@ from linker.encoders.base import Encoder
 from linker.encoders.bne import BneEncoder
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.fewshot import FewShotEncoder
-from linker.encoders.grounded import TrainableFewShot
+from linker.encoders.trainable import TrainableFewShot
 from linker.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground

@@ -35,7 +35,7 @@ from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
-from linker.encoders.grounded import TrainableDan
+from linker.encoders.trainable import TrainableDan
 from linker.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground

@@ -52,7 +52,7 @@ from linker.dictionary.classes import Classes
 from linker.encoders.base import EncoderContext
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder
-from linker.encoders.grounded import GroundedEncoder, TrainableDan
+from linker.encoders.trainable import GroundedEncoder, TrainableDan
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
 from linker.training import ground

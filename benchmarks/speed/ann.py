@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from benchmarks.lib.data import medic
 from benchmarks.lib.measure import Figures
 from benchmarks.lib.recombined import concepts, perturbed
-from linker.candidates.ann import K, build
-from linker.candidates.index import Floats, Hits, IndexOptions, VectorIndex, recall
+from linker.candidates.ann import K, build, recall
+from linker.candidates.index import Floats, Hits, IndexOptions, VectorIndex
 from linker.encoders.base import EncoderContext
 from linker.options import preset
 from linker.registry import load

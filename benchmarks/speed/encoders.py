@@ -21,7 +21,7 @@ from linker import registry
 from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
 from linker.encoders.dan import DanEncoder
-from linker.encoders.grounded import TrainableDan
+from linker.encoders.trainable import TrainableDan, in_training
 from linker.options import LinkerOptions, preset
 from linker.text.normalize import normalize
 from linker.training.ground import Grounding
@@ -61,7 +61,7 @@ def encoding(rounds: int = ROUNDS, count: int = SAMPLE) -> Figures:
     encoders: dict[str, Any] = {}
     for name in ENCODERS:
         context = EncoderContext(preset("default", name).encoder, table, words, 0)
-        encoders[name] = registry.load(name).create(context).trainable().eval()
+        encoders[name] = in_training(registry.load(name).create(context)).eval()
     speeds: dict[str, list[float]] = {name: [] for name in encoders}
     sampled = random.Random(0).sample(names, rounds * count)  # none twice: encoders keep tokens
     for i in range(rounds):

@@ -9,7 +9,7 @@ faiss objects are made anew; the lists stay memory-mapped.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import importlib
 import logging
 import math
 import shutil
@@ -23,23 +23,14 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.candidates.index import (
-    LARGE,
-    QUERIES,
-    Floats,
-    Hits,
-    IndexOptions,
-    VectorIndex,
-    is_finite,
-    recall,
-)
+from linker.candidates.index import LARGE, Floats, Hits, IndexOptions, VectorIndex, is_finite
 from linker.errors import LinkerError
 
 K = 20  # the recall is that of so many best names
-ROW = 8  # bytes of the row of a name in a list
 _FEW = 200_000  # a search among so many names, or fewer, scores all of them
 _BLOCK = 32  # codes that faiss interleaves
-_RECORD = "index.json"
+_ROW = 8  # bytes of the row of a name in a list
+_RECORD, _LISTS = "index.json", "lists.npy"
 _FEWEST = 16  # names, by which codes of 4 bits can be learnt
 _QUERIES = 500  # by which the recall is measured
 _SEED = 1
@@ -48,6 +39,7 @@ _CODEBOOK = 65_536  # names, at least, by which codes are learnt
 _ROUNDS = 8  # of k-means
 _ADDED = 65_536  # names that are added together, 32 MB with 128 components
 _PARTS = 96  # of a vector, at most
+_EQUAL = 1e-5  # scores that differ by less are equal
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +54,12 @@ class IndexRecord:
     recall: float  # share of the K best names by exact search that it finds
     queries: int  # by which the recall was measured
     options: Mapping[str, Any]  # the index options that asked for it
+
+    @classmethod
+    def load(cls, folder: Path) -> IndexRecord | None:
+        """Read the JSON file of an index; None where there is no index."""
+        path = folder / _RECORD
+        return cls(**persistence.load_json(path)) if path.exists() else None
 
     @property
     def summary(self) -> str:
@@ -106,13 +104,8 @@ class IvfIndex(VectorIndex):
     def search(self, queries: Floats, k: int, among: NDArray[np.int64] | None = None) -> Hits:
         if among is not None and len(among) <= _FEW:
             return super().search(queries, k, among)
-        parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
-        return Hits.joined([self._search_batch(part, k, among) for part in parts])
-
-    def _search_batch(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
-        """As `search`, for at most `QUERIES` queries."""
-        queries = np.ascontiguousarray(queries, np.float32)
         proposed = min(2 * k + 160, len(self))  # by their codes
+        queries = np.ascontiguousarray(queries, np.float32)
         _, rows = self._faiss.search(queries, proposed, params=self._parameters(among))
         rows.sort(axis=1)
         query, place = np.nonzero(rows >= 0)
@@ -123,7 +116,7 @@ class IvfIndex(VectorIndex):
 
     def _parameters(self, among: NDArray[np.int64] | None) -> Any:
         """The lists to read, the more the fewer names may be found, and which names those are."""
-        faiss, probes = load_faiss(), self.record.probes
+        faiss, probes = _faiss(), self.record.probes
         if among is None:
             return faiss.SearchParametersIVF(nprobe=probes)
         is_among = np.zeros(len(self), bool)
@@ -135,7 +128,7 @@ class IvfIndex(VectorIndex):
     def save(self, folder: Path) -> None:
         """Write the arrays and the record."""
         persistence.save_arrays(folder, self.arrays)
-        save_record(folder, self.record)
+        persistence.save_json(folder / _RECORD, dataclasses.asdict(self.record))
 
     @classmethod
     def load(cls, folder: Path, vectors: NDArray[Any], checksum: str) -> IvfIndex:
@@ -152,42 +145,24 @@ class IvfIndex(VectorIndex):
         record = IndexRecord(**persistence.load_json(folder / _RECORD))
         if record.vectors != checksum:
             raise ValueError("the index is of other names or of another encoder")
-        return cls(vectors, persistence.load_arrays(folder), record, folder / "lists.npy")
+        return cls(vectors, persistence.load_arrays(folder), record, folder / _LISTS)
 
 
-def save_record(folder: Path, record: IndexRecord) -> None:
-    """Write the JSON file of an index."""
-    persistence.save_json(folder / _RECORD, dataclasses.asdict(record))
-
-
-def load_record(folder: Path) -> IndexRecord | None:
-    """Read the JSON file of an index; None where there is no index."""
-    path = folder / _RECORD
-    return IndexRecord(**persistence.load_json(path)) if path.exists() else None
-
-
-def load_faiss() -> Any:
+def _faiss() -> Any:
     """Import faiss where it is needed, which takes a quarter of a second; its types are wrong."""
     return importlib.import_module("faiss")
 
 
-def new_index(lists: int, dim: int, parts: int) -> Any:
-    """An index of faiss that knows nothing yet.
-
-    Args:
-        lists: their number.
-        dim: of the vectors.
-        parts: of a vector, each of which becomes 4 bits of its code.
-    """
-    faiss = load_faiss()
-    quantizer = faiss.IndexFlatIP(dim)
-    metric = faiss.METRIC_INNER_PRODUCT
+def _new(lists: int, dim: int, parts: int) -> Any:
+    """An index of faiss that knows nothing yet; of each part of a vector 4 bits are kept."""
+    faiss = _faiss()
+    quantizer, metric = faiss.IndexFlatIP(dim), faiss.METRIC_INNER_PRODUCT
     index = faiss.IndexIVFPQFastScan(quantizer, dim, lists, parts, 4, metric, _BLOCK)
     index.by_residual = True
     return index
 
 
-def room(sizes: Any) -> Any:
+def _room(sizes: Any) -> Any:
     """How many codes lists have room for, given how many they hold: blocks are whole."""
     return -(-sizes // _BLOCK) * _BLOCK
 
@@ -198,34 +173,29 @@ def _check(vectors: NDArray[Any], arrays: Mapping[str, NDArray[Any]], record: In
     Rows in lists are checked when a search finds them.
     """
     dim, parts, sizes = vectors.shape[1], len(arrays["codebooks"]), arrays["sizes"]
-    if not parts or dim % parts:
-        raise ValueError(f"its codebooks have {parts} parts, and vectors {dim} components")
-    _check_array(arrays, "centroids", np.float32, (record.lists, dim))
-    _check_array(arrays, "codebooks", np.float32, (parts, 16, dim // parts))
-    if not (is_finite(arrays["centroids"]) and is_finite(arrays["codebooks"])):
-        raise ValueError("its centroids or codebooks are not finite numbers")
-    _check_array(arrays, "sizes", np.int64, (record.lists,))
-    if not 0 <= sizes.min(initial=0) <= sizes.max(initial=0) <= len(vectors) == sizes.sum():
-        raise ValueError("its lists do not hold each name once")
-    size = int(room(sizes).sum()) * ((parts + 1) // 2 + ROW)
-    _check_array(arrays, "lists", np.uint8, (size,))
-    if not 0 <= record.probes <= record.lists:
-        raise ValueError(f"it reads {record.probes} of {record.lists} lists")
-
-
-def _check_array(
-    arrays: Mapping[str, NDArray[Any]], name: str, dtype: Any, shape: tuple[int, ...]
-) -> None:
-    array = arrays[name]
-    if array.dtype != dtype or array.shape != shape:
-        expected = f"{np.dtype(dtype)} {shape}"
-        raise ValueError(f"its {name} are {array.dtype} {array.shape}, expected: {expected}")
+    length = int(_room(sizes).sum()) * ((parts + 1) // 2 + _ROW)
+    expected = {
+        "centroids": (np.float32, (record.lists, dim)),
+        "codebooks": (np.float32, (parts, 16, dim // max(1, parts))),
+        "sizes": (np.int64, (record.lists,)),
+        "lists": (np.uint8, (length,)),
+    }
+    fits = [arrays[n].dtype == kind and arrays[n].shape == s for n, (kind, s) in expected.items()]
+    if (
+        not all(fits)
+        or not parts
+        or dim % parts
+        or not (is_finite(arrays["centroids"]) and is_finite(arrays["codebooks"]))
+        or not 0 <= sizes.min(initial=0) <= sizes.max(initial=0) <= len(vectors) == sizes.sum()
+        or not 0 <= record.probes <= record.lists
+    ):
+        raise ValueError("the arrays of the index do not fit together, or the names")
 
 
 def _restored(arrays: Mapping[str, NDArray[Any]], path: Path | None) -> Any:
     """The index of faiss that arrays, which were checked, stand for."""
-    faiss, centroids, codebooks = load_faiss(), arrays["centroids"], arrays["codebooks"]
-    index = new_index(len(centroids), centroids.shape[1], len(codebooks))
+    faiss, centroids, codebooks = _faiss(), arrays["centroids"], arrays["codebooks"]
+    index = _new(len(centroids), centroids.shape[1], len(codebooks))
     index.quantizer.add(np.ascontiguousarray(centroids))
     faiss.copy_array_to_vector(np.ravel(codebooks), index.pq.centroids)
     sizes = arrays["sizes"].tolist()
@@ -234,33 +204,22 @@ def _restored(arrays: Mapping[str, NDArray[Any]], path: Path | None) -> Any:
         lists = _mapped(path, sizes, index.code_size, arrays["lists"].nbytes)
         lists.this.disown()  # the index frees them
         index.replace_invlists(lists, True)
-    else:
-        _copy(arrays["lists"], sizes, index)
+        return index
+    start = 0
+    for number, size in enumerate(sizes):
+        middle = start + _room(size) * index.code_size
+        end = middle + _room(size) * _ROW
+        codes, rows = (np.array(arrays["lists"][a:b]) for a, b in ((start, middle), (middle, end)))
+        if size:
+            ids, pointer = rows.view(np.int64), faiss.swig_ptr
+            index.invlists.add_entries(number, size, pointer(ids), pointer(codes))
+        start = end
     return index
 
 
-def _copy(lists: NDArray[np.uint8], sizes: Sequence[int], index: Any) -> None:
-    """Add the codes and rows of lists to an index of faiss."""
-    pointer, start = load_faiss().swig_ptr, 0
-    for number, size in enumerate(sizes):
-        middle = start + room(size) * index.code_size
-        end = middle + room(size) * ROW
-        codes, rows = np.array(lists[start:middle]), np.array(lists[middle:end]).view(np.int64)
-        if size:
-            index.invlists.add_entries(number, size, pointer(rows), pointer(codes))
-        start = end
-
-
 def _mapped(path: Path, sizes: Sequence[int], code_size: int, length: int) -> Any:
-    """The lists in a file, of which faiss reads what a search needs.
-
-    Args:
-        path: of an npy file.
-        sizes: of the lists.
-        code_size: bytes of a code.
-        length: of the array in the file, in bytes.
-    """
-    faiss = load_faiss()
+    """The lists in an npy file, whose array is so many bytes long; a search reads what it needs."""
+    faiss = _faiss()
     lists = faiss.OnDiskInvertedLists()
     lists.nlist, lists.code_size = len(sizes), code_size
     lists.filename, lists.read_only, lists.prefetch_nthread = str(path), True, 0
@@ -268,9 +227,9 @@ def _mapped(path: Path, sizes: Sequence[int], code_size: int, length: int) -> An
     start = lists.totsize - length  # behind the header
     for size in sizes:
         one = faiss.OnDiskOneList()
-        one.size, one.capacity, one.offset = size, room(size), start
+        one.size, one.capacity, one.offset = size, _room(size), start
         lists.lists.push_back(one)
-        start += room(size) * (code_size + ROW)
+        start += _room(size) * (code_size + _ROW)
     lists.do_mmap()
     return lists
 
@@ -339,14 +298,14 @@ def build(
     folder.mkdir(parents=True)
     _write_lists(folder, vectors, lists)
     record = IndexRecord(checksum, lists, lists, 0.0, len(queries), dataclasses.asdict(options))
-    index = IvfIndex(vectors, persistence.load_arrays(folder), record, folder / "lists.npy")
-    index.record = _measured(index, queries, options)
+    index = IvfIndex(vectors, persistence.load_arrays(folder), record, folder / _LISTS)
+    _measure(index, queries, options.recall)
     if index.record.recall < options.recall:
         raise LinkerError(
             f"the index finds {index.record.recall:.4f} of the {K} best names, and index.recall "
             f"is {options.recall}; ask for less (index.recall), or take index.kind=exact"
         )
-    save_record(folder, index.record)
+    persistence.save_json(folder / _RECORD, dataclasses.asdict(index.record))
     return index
 
 
@@ -369,12 +328,23 @@ def changed_names(names: Sequence[str]) -> list[str]:
     return changed
 
 
-def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IndexRecord:
-    """Measure the recall of reading as few lists as reach the aim.
+def recall(hits: Hits, exact: Hits) -> float:
+    """The share of the best names, by exact search, that were found.
+
+    Of names with equal scores any will do.
+    """
+    worst = np.full(len(exact.indptr) - 1, np.inf, np.float32)
+    np.minimum.at(worst, exact.queries, exact.scores)
+    is_right = hits.scores >= worst[hits.queries] - _EQUAL
+    return float(is_right.sum() / max(1, len(exact.rows)))
+
+
+def _measure(index: IvfIndex, queries: Floats, wanted: float) -> None:
+    """Let an index read as few lists as have the recall that is wanted, and note it.
 
     The number is doubled until the aim is reached, and then looked for between the last two.
     """
-    exact, lists = VectorIndex(index.vectors).search(queries, K), index.record.lists
+    exact = VectorIndex(index.vectors).search(queries, K)
 
     def measured(probes: int) -> IndexRecord:
         index.record = dataclasses.replace(index.record, probes=probes)
@@ -382,20 +352,22 @@ def _measured(index: IvfIndex, queries: Floats, options: IndexOptions) -> IndexR
         return dataclasses.replace(index.record, recall=round(share, 4))
 
     low, best = 0, measured(1)
-    while best.recall < options.recall and best.probes < lists:
-        low, best = best.probes, measured(min(lists, 2 * best.probes))
+    while best.recall < wanted and best.probes < best.lists:
+        low, best = best.probes, measured(min(best.lists, 2 * best.probes))
     while best.probes - low > max(1, best.probes // 8):
         middle = measured((low + best.probes) // 2)
-        if middle.recall >= options.recall:
+        if middle.recall >= wanted:
             best = middle
         else:
             low = middle.probes
-    return best
+    index.record = best
 
 
 def _write_lists(folder: Path, vectors: NDArray[Any], lists: int) -> None:
     """Find centroids and codes by a sample of the vectors, and write the lists of all names."""
-    index = new_index(lists, vectors.shape[1], _parts(vectors.shape[1]))
+    dim = vectors.shape[1]
+    parts = max(parts for parts in range(1, min(dim, _PARTS) + 1) if dim % parts == 0)
+    index = _new(lists, dim, parts)
     index.cp.seed, index.pq.cp.seed = _SEED, _SEED
     index.cp.niter, index.cp.spherical = _ROUNDS, True
     index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1  # else it warns
@@ -405,31 +377,21 @@ def _write_lists(folder: Path, vectors: NDArray[Any], lists: int) -> None:
     for start in range(0, len(vectors), _ADDED):
         index.add(persistence.from_storage(vectors[start : start + _ADDED]))
     sizes = np.array([index.invlists.list_size(i) for i in range(lists)], np.int64)
-    codebooks = load_faiss().vector_to_array(index.pq.centroids)
+    codebooks = _faiss().vector_to_array(index.pq.centroids)
     arrays = {
         "centroids": index.quantizer.reconstruct_n(0, lists),
         "codebooks": codebooks.reshape(index.pq.M, index.pq.ksub, index.pq.dsub),
         "sizes": sizes,
     }
     persistence.save_arrays(folder, arrays)
-    _write_codes(folder / "lists.npy", index, sizes)
-
-
-def _write_codes(path: Path, index: Any, sizes: NDArray[np.int64]) -> None:
-    """Write the codes and the rows of each list, with room for whole blocks."""
-    view, lists = load_faiss().rev_swig_ptr, index.invlists
-    length = int(room(sizes).sum()) * (index.code_size + ROW)
-    with open(path, "wb") as file:  # a memory map would crash where no space is left
+    view, length = _faiss().rev_swig_ptr, int(_room(sizes).sum()) * (index.code_size + _ROW)
+    with open(folder / _LISTS, "wb") as file:  # a memory map would crash where no space is left
         header = {"descr": "|u1", "fortran_order": False, "shape": (length,)}
         npy.write_array_header_1_0(file, header)
         for number, size in enumerate(sizes.tolist()):
-            rows = np.zeros(room(size), np.int64)
+            rows = np.zeros(_room(size), np.int64)
             if size:
-                file.write(view(lists.get_codes(number), room(size) * index.code_size).tobytes())
-                rows[:size] = view(lists.get_ids(number), size)
+                codes = view(index.invlists.get_codes(number), _room(size) * index.code_size)
+                file.write(codes.tobytes())
+                rows[:size] = view(index.invlists.get_ids(number), size)
             file.write(rows.tobytes())
-
-
-def _parts(dim: int) -> int:
-    """The parts of a vector that codes stand for: as many of one size as there may be."""
-    return max(parts for parts in range(1, min(dim, _PARTS) + 1) if dim % parts == 0)

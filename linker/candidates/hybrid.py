@@ -6,6 +6,7 @@ The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -120,7 +121,8 @@ class HybridGenerator(Generator):
         dense = self.products(vectors, query, rows)
         sparse = self.sparse.products(weights, query, rows)
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
-        return Hits.best(len(queries), k, query, rows, scores, sparse, dense, own)
+        hits, order = Hits.chosen(len(queries), k, query, rows, scores)
+        return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
 
     def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""

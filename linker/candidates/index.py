@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -15,16 +15,13 @@ from linker import persistence
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, ZeroToOne
 
-QUERIES = 1024  # queries that are scored together; more would not speed up the product
+QUERIES = 1024  # queries that are scored together where scores are adjusted
 _CELLS = 4_000_000  # scores in memory at once, 16 MB
-_NAMES = 100_000  # names that are scored together, however few the queries
 _COMPONENTS = 4_000_000  # components of vectors that become float32 at once, 16 MB
 _PAIRS = 5_000  # pairs of vectors that are multiplied at once, 8 MB a side with 384 components
 _RANKED = 64  # queries whose scores of all names are sorted together
-_FLAT = 32  # queries from which on faiss searches: one mention does not pay for its import
-_MOST_FLAT = 100_000_000  # components of vectors that it holds, 400 MB
-_SIGN_AND_REST, _EXPONENT = np.int32(-0x70000001), np.float32(2.0**112)  # see `to_fp32`
-_MANY = 4  # the best names are sorted again with a quarter of new ones
+_MANY = 32  # queries from which on faiss searches: one mention does not pay for its import
+_HELD = 100_000_000  # components of vectors that are held as float32 then, 400 MB
 _CROWD = 4  # a block that would add more than 4 · k names to a query is first cut to its own k best
 _SPARE = 16  # names found beyond the k best, whose order rounding in a batch may change
 _EQUAL = 1e-5  # scores that differ by less are equal
@@ -47,7 +44,6 @@ class IndexOptions(OptionGroup):
 
 
 AUTO = IndexOptions()
-
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -79,15 +75,7 @@ class Hits:
 
     @classmethod
     def best(
-        cls,
-        queries: int,
-        k: int,
-        query: NDArray[Any],
-        rows: NDArray[Any],
-        scores: Floats,
-        sparse: Floats | None = None,
-        dense: Floats | None = None,
-        own: Floats | None = None,
+        cls, queries: int, k: int, query: NDArray[Any], rows: NDArray[Any], scores: Floats
     ) -> Hits:
         """The k best names of each query, best first; equal scores stay in their order.
 
@@ -97,20 +85,24 @@ class Hits:
             query: the number of the query that each name was found for.
             rows: of the names, rising for each query.
             scores: of the names.
-            sparse: as in `Hits`.
-            dense: as in `Hits`.
-            own: as in `Hits`.
         """
+        return cls.chosen(queries, k, query, rows, scores)[0]
+
+    @classmethod
+    def chosen(
+        cls, queries: int, k: int, query: NDArray[Any], rows: NDArray[Any], scores: Floats
+    ) -> tuple[Hits, NDArray[np.int64]]:
+        """As `best`, and the places of the hits in the arrays that were given."""
         order = np.lexsort((-scores, query))  # stable
         order = order[is_first(query[order], k)]
-        return cls(
-            np.searchsorted(query[order], np.arange(queries + 1)),
-            rows[order].astype(np.int32),
-            scores[order],
-            None if sparse is None else sparse[order],
-            None if dense is None else dense[order],
-            own,
-        )
+        indptr = np.searchsorted(query[order], np.arange(queries + 1))
+        return cls(indptr, rows[order].astype(np.int32), scores[order]), order
+
+    @classmethod
+    def equally_many(cls, rows: NDArray[Any], scores: Floats) -> Hits:
+        """The hits of queries that have k each, (queries, k)."""
+        indptr = np.arange(len(rows) + 1) * rows.shape[1]
+        return cls(indptr, rows.ravel().astype(np.int32), scores.ravel())
 
     @classmethod
     def joined(cls, parts: Sequence[Hits]) -> Hits:
@@ -127,27 +119,16 @@ def is_first(groups: NDArray[Any], k: int) -> NDArray[np.bool_]:
     return places < k
 
 
-def recall(hits: Hits, exact: Hits) -> float:
-    """The share of the best names, by exact search, that were found.
-
-    Of names with equal scores any will do.
-    """
-    worst = np.full(len(exact.indptr) - 1, np.inf, np.float32)
-    np.minimum.at(worst, exact.queries, exact.scores)
-    is_right = hits.scores >= worst[hits.queries] - _EQUAL
-    return float(is_right.sum() / max(1, len(exact.rows)))
-
-
 class VectorIndex:
     """Compares each query with every name, block by block.
 
-    No matrix of queries by names is held, and no float32 copy of all vectors. Other ways to search
-    are subclasses. An approximate one may miss some of the best: a caller must not take the score
-    of its last hit as a bound on the scores of the names that it did not return.
+    No matrix of queries by names is held. Other ways to search are subclasses. An approximate one
+    may miss some of the best: a caller must not take the score of its last hit as a bound on the
+    scores of the names that it did not return.
 
     Args:
         vectors: of the names, (names, dim), float32 or float16, as they are stored: an array that
-            is memory-mapped stays so. Blocks of float16 become float32 when they are used.
+            is memory-mapped stays so.
 
     Raises:
         ValueError: the vectors are of another type, or no matrix.
@@ -159,7 +140,6 @@ class VectorIndex:
                 f"they are {vectors.dtype} {vectors.shape}, expected: float32 or float16 (n, dim)"
             )
         self.vectors = vectors
-        self._is_checked = np.zeros(len(vectors), bool)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -196,34 +176,32 @@ class VectorIndex:
                 products = self.products(queries, np.full(len(some), i), some)
                 best = np.argsort(-products, kind="stable")[:k]
                 rows[i, :k], scores[i, :k] = some[best], products[best]
-        indptr = np.arange(len(queries) + 1) * k
-        return Hits(indptr, rows[:, :k].ravel(), scores[:, :k].ravel())
+        return Hits.equally_many(rows[:, :k], scores[:, :k])
 
     def _nearest(self, queries: Floats, k: int, among: NDArray[np.int64] | None) -> Hits:
         """As `search`, fast: sums are rounded as the batch has it, and of equals any are found."""
-        if among is None and len(queries) >= _FLAT and self._flat is not None:
-            scores, rows = self._flat.search(np.ascontiguousarray(queries), k)
-            indptr = np.arange(len(queries) + 1) * k
-            return Hits(indptr, rows.ravel().astype(np.int32), scores.ravel())
-        parts = (queries[i : i + QUERIES] for i in range(0, len(queries), QUERIES))
-        return Hits.joined([self.search_batch(part, k, among) for part in parts])
-
-    @cached_property
-    def _flat(self) -> Any:
-        """The vectors in faiss, which compares four times as many; None for many."""
-        if self.vectors.size > _MOST_FLAT:
-            return None
+        if len(queries) < _MANY:
+            return self.search_batch(queries, k, among)
         import faiss
 
         # else up to a thousand queries are compared one by one, which takes five times as long; it
         # holds for all that uses faiss in this process
         faiss.cvar.distance_compute_blas_threshold = 1
-        index = faiss.IndexFlatIP(self.vectors.shape[1])
-        index.add(self._checked(slice(None)))
-        return index
-
-    def __getstate__(self) -> dict[str, Any]:  # what another process makes for itself
-        return {name: value for name, value in self.__dict__.items() if name != "_flat"}
+        queries, metric = np.ascontiguousarray(queries), faiss.METRIC_INNER_PRODUCT
+        if among is None and self.vectors.size <= _HELD:
+            scores, rows = faiss.knn(queries, self._held, k, metric)
+            return Hits.equally_many(rows, scores)
+        every = np.arange(len(self)) if among is None else among
+        step = max(k, _COMPONENTS // max(1, self.vectors.shape[1]))
+        rows, scores = (np.empty((len(queries), 0), kind) for kind in (np.int64, np.float32))
+        for start in range(0, len(every), step):
+            part = every[start : start + step]
+            more, places = faiss.knn(queries, self._floats(part), min(k, len(part)), metric)
+            rows = np.concatenate([rows, part[places]], axis=1)
+            scores = np.concatenate([scores, more], axis=1)
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            rows, scores = (np.take_along_axis(a, order, axis=1) for a in (rows, scores))
+        return Hits.equally_many(rows, scores)
 
     def search_batch(
         self,
@@ -241,111 +219,64 @@ class VectorIndex:
             adjust: is given each block of scores with its range of names, counted among those
                 that may be found. A name that it sets to minus infinity is not found.
         """
-        count = len(self) if among is None else len(among)
-        step = max(1, min(_NAMES, _CELLS // max(1, len(queries))))
-        best = _BestNames(len(queries), k)
+        count, (number, dim) = len(self) if among is None else len(among), queries.shape
+        step = max(1, min(_COMPONENTS // max(1, dim), _CELLS // max(1, number)))
+        floor = np.full(number, -np.inf, np.float32)  # the k-th best score, if there is one
+        best = Hits(np.zeros(number + 1, np.int64), np.empty(0, np.int32), floor[:0])
         for start in range(0, count, step):
-            names = slice(start, min(start + step, count))
-            block = self._block(queries, names, among)
+            part = slice(start, min(start + step, count))
+            block = self._floats(part if among is None else among[part]) @ queries.T
             if adjust:
-                adjust(names, block)
-            best.add(block, start)
-        hits = best.hits()
-        return hits if among is None else replace(hits, rows=among[hits.rows].astype(np.int32))
-
-    def _block(self, queries: Floats, names: slice, among: NDArray[np.int64] | None) -> Floats:
-        """The dot products of a range of names with all queries, (names, queries).
-
-        Args:
-            queries: (queries, dim), finite.
-            names: a range of names, counted among those that may be found.
-            among: as in `search`.
-        """
-        block = np.empty((names.stop - names.start, len(queries)), np.float32)
-        step = max(1, _COMPONENTS // max(1, self.vectors.shape[1]))
-        for start in range(0, len(block), step):
-            part = slice(names.start + start, min(names.start + start + step, names.stop))
-            vectors = self._checked(part if among is None else among[part])
-            np.matmul(vectors, queries.T, out=block[start : start + step])
-        return block
+                adjust(part, block)
+            is_near = block > floor
+            if len(block) > k and np.count_nonzero(is_near) > _CROWD * k * number:
+                is_near &= block >= np.partition(block.T, -k, axis=1)[:, -k]  # equal ones stay
+            row, query = np.nonzero(is_near)
+            query = np.concatenate([best.queries, query])
+            scores = np.concatenate([best.scores, block[is_near]])
+            best = Hits.best(number, k, query, np.concatenate([best.rows, row + start]), scores)
+            is_full = np.diff(best.indptr) == k
+            floor[is_full] = best.scores[best.indptr[1:][is_full] - 1]
+        if among is None:
+            return best
+        return Hits(best.indptr, among[best.rows].astype(np.int32), best.scores)
 
     def products(self, queries: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
         """Multiply pairs: `queries[query[i]]` by the vector of the name `rows[i]`, for each i."""
         scores = np.empty(len(rows), np.float32)
         for i in range(0, len(rows), _PAIRS):
             pairs = slice(i, i + _PAIRS)
-            names = self._checked(rows[pairs])
+            names = self._floats(rows[pairs])
             np.einsum("ij,ij->i", queries[query[pairs]], names, out=scores[pairs])
         return scores
 
-    def _checked(self, rows: slice | NDArray[Any]) -> Floats:
-        """The vectors of some names as float32; they are checked when they are first used.
+    @cached_property
+    def _held(self) -> Floats:
+        """All vectors as float32, from the first search of many queries on."""
+        return self._floats(slice(None))
+
+    def __getstate__(self) -> dict[str, Any]:  # what another process makes for itself
+        return {name: value for name, value in self.__dict__.items() if name != "_held"}
+
+    def _floats(self, rows: slice | NDArray[Any]) -> Floats:
+        """The vectors of some names as float32.
 
         Raises:
             LinkerError: a vector is not finite.
         """
-        vectors = self.vectors[rows]
-        if self._is_checked[rows].all():
-            return to_fp32(vectors)
-        vectors = persistence.from_storage(vectors)
+        if "_held" in self.__dict__:
+            return self._held[rows]
+        vectors: Floats = persistence.from_storage(self.vectors[rows])
         if not is_finite(vectors):
             raise LinkerError(
                 "the vectors of the names are not finite; the model is damaged, train again"
             )
-        self._is_checked[rows] = True
         return vectors
-
-
-def to_fp32(vectors: NDArray[Any]) -> Floats:
-    """Finite float16 numbers as float32, twice as fast as numpy's own way; float32 as it is."""
-    if vectors.dtype == np.float32:
-        return vectors
-    bits = vectors.view(np.int16).astype(np.int32)
-    bits <<= 13  # the fraction has 10 bits in float16, 23 in float32
-    bits &= _SIGN_AND_REST  # of the sign, which was copied, the first bit only
-    numbers = bits.view(np.float32)
-    numbers *= _EXPONENT  # the exponent counts from -15 in float16, from -127 in float32
-    return numbers
 
 
 def is_finite(vectors: NDArray[Any]) -> bool:
     """Whether all numbers are finite, without an array of answers."""
     return bool(np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all())
-
-
-class _BestNames:
-    """The k best names of each query, of blocks of scores that are added one after another.
-
-    Blocks come in the order of rows. Where k names are known, a block adds only what is above the
-    last of them, so that one comparison passes over most of it.
-    """
-
-    def __init__(self, queries: int, k: int) -> None:
-        self._k, self._new = k, []  # type: ignore[var-annotated]
-        self._floor = np.full(queries, -np.inf, np.float32)  # the k-th best score, if there is one
-        self._best = Hits(np.zeros(queries + 1, np.int64), np.empty(0, np.int32), self._floor[:0])
-
-    def add(self, block: Floats, start: int) -> None:
-        """Add the scores of the names from a row on, (names, queries); -inf for one left out."""
-        is_near = block > self._floor
-        if np.count_nonzero(is_near) > _CROWD * self._k * len(self._floor):
-            by_query = block.T.copy()
-            by_query.partition(len(block) - self._k, axis=1)
-            is_near &= block >= by_query[:, len(block) - self._k]  # equal scores stay
-        row, query = np.divmod(np.flatnonzero(is_near), block.shape[1])
-        self._new.append((query, row + start, block[row, query]))
-        if _MANY * sum(len(rows) for _, rows, _ in self._new) > len(self._best.rows):
-            self.hits()
-
-    def hits(self) -> Hits:
-        """The best names so far."""
-        if self._new:
-            old = self._best.queries, self._best.rows, self._best.scores
-            columns = map(np.concatenate, zip(old, *self._new, strict=True))
-            self._best, self._new = Hits.best(len(self._floor), self._k, *columns), []
-            is_full = np.diff(self._best.indptr) == self._k
-            self._floor[is_full] = self._best.scores[self._best.indptr[1:][is_full] - 1]
-        return self._best
 
 
 def ranks(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,8 @@ class Postings:
         found.sort_indices()
         query = np.repeat(np.arange(queries.shape[0]), np.diff(found.indptr))
         scores = pair_products(queries, query, self.vectors, found.indices)
-        return Hits.best(queries.shape[0], k, query, found.indices, scores, sparse=scores)
+        hits = Hits.best(queries.shape[0], k, query, found.indices, scores)
+        return replace(hits, sparse=hits.scores)
 
     def _found(self, queries: csr_matrix, k: int, of_part: int) -> csr_matrix:
         """The k best names of each query, of as many of each part, csr_matrix (queries, names)."""

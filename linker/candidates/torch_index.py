@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,10 +9,10 @@ from torch import Tensor
 
 from linker.candidates.index import Floats, Hits, VectorIndex
 from linker.encoders import trainable
-from linker.errors import LinkerError
 
 _CELLS = 2**27  # scores on the device at once, 512 MB
 _NAMES = 100_000  # vectors that go to the device at once
+_VECTORS = "the vectors of the names and a search among them"
 
 
 class TorchIndex(VectorIndex):
@@ -35,11 +32,11 @@ class TorchIndex(VectorIndex):
     def __init__(self, index: VectorIndex, device: torch.device) -> None:
         super().__init__(index.vectors)
         self._on_cpu = index
-        with _in_memory():
+        with trainable.in_memory(_VECTORS):
             self._names = torch.empty(self.vectors.shape, dtype=torch.float32, device=device)
             for start in range(0, len(self), _NAMES):
                 some = slice(start, start + _NAMES)
-                self._names[some] = torch.tensor(self._checked(some))
+                self._names[some] = torch.tensor(self._floats(some))
 
     @property
     def on_cpu(self) -> VectorIndex:
@@ -49,7 +46,11 @@ class TorchIndex(VectorIndex):
         step = max(1, _CELLS // max(1, len(self)))
         parts = (queries[i : i + step] for i in range(0, len(queries), step))
         device = self._names.device
-        with _in_memory(), torch.inference_mode(), trainable.autocast(device, "fp32"):
+        with (
+            trainable.in_memory(_VECTORS),
+            torch.inference_mode(),
+            trainable.autocast(device, "fp32"),
+        ):
             rows = None if among is None else torch.tensor(among, device=device)
             names = self._names if rows is None else self._names[rows]
             return Hits.joined([self._search_batch(part, k, names, rows) for part in parts])
@@ -61,10 +62,11 @@ class TorchIndex(VectorIndex):
         best, names = products.topk(k)
         if among is not None:
             names = among[names]
-        query = np.repeat(np.arange(len(queries)), k)
-        rows, scores = (found.flatten().cpu().numpy() for found in (names, best))
-        order = np.lexsort((rows, -scores, query))
-        return Hits(np.arange(len(queries) + 1) * k, rows[order].astype(np.int32), scores[order])
+        rows, scores = (found.cpu().numpy() for found in (names, best))
+        order = np.lexsort((rows, -scores), axis=1)
+        return Hits.equally_many(
+            *(np.take_along_axis(found, order, axis=1) for found in (rows, scores))
+        )
 
 
 def on_gpu(index: VectorIndex) -> TorchIndex:
@@ -74,15 +76,3 @@ def on_gpu(index: VectorIndex) -> TorchIndex:
         LinkerError: there is no GPU that torch can use, or as `TorchIndex` says.
     """
     return TorchIndex(index, trainable.pick_device("cuda"))
-
-
-@contextlib.contextmanager
-def _in_memory() -> Iterator[None]:
-    """Say in a sentence that the memory of the GPU is too small."""
-    try:
-        yield
-    except torch.OutOfMemoryError:
-        raise LinkerError(
-            "the memory of the GPU does not hold the vectors of the names and a search among them; "
-            "free some of it, or take the device cpu"
-        ) from None

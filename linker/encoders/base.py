@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -134,8 +133,6 @@ class Encoder(ABC):
         is_grounded: whether the grounding phase trains it, since it starts from vectors of names.
         trained_as: the name in the registry under which gradients train an encoder that is
             otherwise used as `create` makes it; empty: there is none.
-        trainer: "module:Class" of the encoder of torch that gradients train in place of this one,
-            which it is made from; empty: this one itself.
         covers_characters: whether names that are alike by characters are alike by its vectors, so
             that characters need not be searched, too, where vectors find something near.
         presets: settings by name. The one that is called as the encoder is in the registry holds
@@ -150,7 +147,6 @@ class Encoder(ABC):
     has_weights: ClassVar[bool] = False
     is_grounded: ClassVar[bool] = False
     trained_as: ClassVar[str] = ""
-    trainer: ClassVar[str] = ""
     covers_characters: ClassVar[bool] = False
     presets: ClassVar[Mapping[str, Preset]] = {}
     options: Any = None
@@ -168,14 +164,6 @@ class Encoder(ABC):
         Raises:
             LinkerError: it cannot.
         """
-
-    def trainable(self) -> Encoder:
-        """The `TrainableEncoder` that gradients train, which starts from this encoder."""
-        if not self.trainer:
-            return self
-        module, _, name = self.trainer.partition(":")
-        encoder: Encoder = getattr(importlib.import_module(module), name)(self)
-        return encoder
 
     @classmethod
     def needs_words(cls, options: Any) -> bool:

@@ -24,9 +24,8 @@ from linker.encoders.dan import (
     read_weights,
     write_weights,
 )
-from linker.encoders.grounded import GroundedEncoder, to_arrays
-from linker.encoders.trainable import Batch, Tokens, pick_device
-from linker.encoders.words import CONCEPT, Pieces, WordVectors, joined, tokens
+from linker.encoders.trainable import Batch, GroundedEncoder, Tokens, pick_device, to_arrays
+from linker.encoders.words import CONCEPT, WordVectors, joined, tokens
 from linker.errors import LinkerError
 from linker.fields import OptionGroup
 
@@ -34,7 +33,6 @@ _WORDS = "words"
 # numbers of characters; those of the alphabet begin at _FIRST
 _PAD, _UNKNOWN, _BEGIN, _END, _FIRST = range(5)
 _ALPHABET = 200  # the most frequent characters have a vector each
-_REMEMBERED = 50_000  # words whose pieces are cached
 _MAX_WITH_CHARACTERS = 2000  # units of networks that also read characters: half a gigabyte
 _DIM = 50  # components of a character's vector
 _MAX_CHARACTERS, _MAX_WORDS = 32, 32  # of a word, and of a name; the rest is not read
@@ -120,7 +118,6 @@ class BneEncoder(GroundedEncoder):
         super().__init__()
         self.words, self.alphabet, self.options = words, alphabet, options
         self._number = {character: i for i, character in enumerate(alphabet, _FIRST)}
-        self._pieces_of: dict[str, Pieces] = {}
         # saved with the words, not with the weights
         self.table = nn.Buffer(torch.from_numpy(np.asarray(words.vectors)), persistent=False)
         both = {"batch_first": True, "bidirectional": True}
@@ -171,7 +168,7 @@ class BneEncoder(GroundedEncoder):
         for name in tokens:
             for word in name:
                 place.setdefault(word, len(place))
-        rows, weights, ends = joined(map(self._pieces, place))
+        rows, weights, ends = joined(map(self.words.pieces, place))
         arrays: dict[str, Any] = {
             "rows": rows,
             "weights": weights,
@@ -187,17 +184,9 @@ class BneEncoder(GroundedEncoder):
             }
         else:
             arrays["known"] = np.array(
-                [[any(len(self._pieces(word)[0]) for word in name)] for name in tokens]
+                [[any(len(self.words.pieces(word)[0]) for word in name)] for name in tokens]
             )
         return {name: torch.from_numpy(values) for name, values in arrays.items()}
-
-    def _pieces(self, word: str) -> Pieces:
-        pieces = self._pieces_of.get(word)
-        if pieces is None:
-            pieces = self.words.pieces(word)
-            if len(self._pieces_of) < _REMEMBERED:
-                self._pieces_of[word] = pieces
-        return pieces
 
     def _spelled(self, word: str) -> list[int]:
         read = word[:_MAX_CHARACTERS]

@@ -1,6 +1,6 @@
 """The Deep Averaging Network: the mean of a name's word vectors, through one hidden layer.
 
-Fivez et al. 2021a, and 2021b for higher levels. Linking needs no torch; `grounded.py` trains.
+Fivez et al. 2021a, and 2021b for higher levels. Linking needs no torch; `trainable.py` trains.
 """
 
 from __future__ import annotations
@@ -78,15 +78,6 @@ class NumpyEncoder(Encoder):
     def transform(self, names: Sequence[str]) -> Floats:
         """Encode names at once to float32 (len(names), dim)."""
 
-    @abstractmethod
-    def _write(self, folder: Path) -> object:
-        """Write all but the weights; return the values for `_read`, which go into a JSON file."""
-
-    @classmethod
-    @abstractmethod
-    def _read(cls, folder: Path, saved: Any) -> Self:
-        """Make the encoder from what `_write` wrote and returned; its weights are set later."""
-
     def encode(self, names: Sequence[str]) -> Floats:
         step = max(1, min(_NAMES, _CELLS // max(1, self.options.hidden)))
         vectors = np.empty((len(names), self.dim), np.float32)
@@ -109,20 +100,15 @@ class NumpyEncoder(Encoder):
         first = {"layers.0.weight": (hidden, dim), "layers.0.bias": (hidden,)}
         return first | {"layers.3.weight": (dim, hidden), "layers.3.bias": (dim,)}
 
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_weights(folder, self._write(folder), self.weights)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read a saved encoder, with its base encoder if it has one."""
-        encoder = cls._read(folder, read_options(folder))
-        encoder.weights = read_weights(folder, encoder.shapes())
-        return encoder
+    def with_weights(self, folder: Path) -> Self:
+        """This encoder with the weights that `write_weights` wrote."""
+        self.weights = read_weights(folder, self.shapes())
+        return self
 
 
 def write_weights(folder: Path, saved: object, weights: Mapping[str, Floats]) -> None:
     """Write the weights of an encoder, and values that JSON can hold."""
+    folder.mkdir(parents=True, exist_ok=True)
     arrays = {name: np.ascontiguousarray(values) for name, values in weights.items()}
     save_file(arrays, folder / _WEIGHTS)
     persistence.save_json(folder / _OPTIONS, saved)
@@ -181,7 +167,6 @@ class DanEncoder(NumpyEncoder):
     """
 
     Options = DanOptions
-    trainer = "linker.encoders.grounded:TrainableDan"
     presets: ClassVar[Mapping[str, Preset]] = {
         "dan": Preset(
             "Dense: the mean of a name's word vectors through one hidden layer (DAN), small and "
@@ -302,13 +287,14 @@ class DanEncoder(NumpyEncoder):
         projection = {"cca_mean": (dim,), "cca_weights": (dim, dim)} if self.options.cca else {}
         return projection | (super().shapes() if self.options.hidden else {})
 
-    def _write(self, folder: Path) -> object:
+    def save(self, folder: Path) -> None:
         self.words.write(folder / _WORDS)
-        return dataclasses.asdict(self.options)
+        write_weights(folder, dataclasses.asdict(self.options), self.weights)
 
     @classmethod
-    def _read(cls, folder: Path, saved: Any) -> DanEncoder:
-        return cls(WordVectors.open(folder / _WORDS), DanOptions(**saved))
+    def load(cls, folder: Path) -> DanEncoder:
+        words, saved = WordVectors.open(folder / _WORDS), read_options(folder)
+        return cls(words, DanOptions(**saved)).with_weights(folder)
 
 
 Projection = tuple[Floats, Floats]

@@ -1,6 +1,6 @@
-"""The few-shot encoder: a small network on top of another encoder (Fivez et al. 2021c).
+"""The few-shot encoder: a small network on top of mean word vectors (Fivez et al. 2021c).
 
-Linking needs no torch, unless the encoder below does; `grounded.py` trains.
+Linking needs no torch; `trainable.py` trains.
 """
 
 from __future__ import annotations
@@ -9,14 +9,23 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from linker import files, persistence, registry
+from linker import files, persistence
 from linker.dictionary.classes import Floats, of_concepts
-from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, SparseEncoder, merged
-from linker.encoders.dan import FIVEZ, LARGE_CLASSES, OF_WORDS, DanEncoder, DanOptions, NumpyEncoder
+from linker.encoders.base import Changes, EncoderContext, Preset, merged
+from linker.encoders.dan import (
+    FIVEZ,
+    LARGE_CLASSES,
+    OF_WORDS,
+    DanEncoder,
+    DanOptions,
+    NumpyEncoder,
+    read_options,
+    write_weights,
+)
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.fields import OptionGroup, Units
@@ -35,36 +44,28 @@ class FewShotOptions(OptionGroup):
 
     group: ClassVar[str] = "fewshot"
 
-    # cca: mean word vectors, projected; words: as they are; transformer[:PATH_OR_HUB_ID];
-    # or the folder of a dense model
+    # cca: mean word vectors, projected; words: as they are;
+    # or the folder of a model of the encoder dan or fewshot
     base: str = "cca"
     hidden: Units = 2400  # units of the hidden layer; 9,600 in the paper
     normalize: ClassVar[bool] = True  # unit vectors, so that the dense score is a cosine
 
-    def __post_init__(self) -> None:
-        if not self.base:
-            raise LinkerError(
-                "fewshot.base is empty; expected: cca, words, transformer, or the folder of a model"
-            )
-
 
 class FewShotEncoder(NumpyEncoder):
-    """Dense: any encoder's vectors, moved by a network that a few names of each large class train.
+    """Dense: mean word vectors, moved by a network that a few names of each large class train.
 
     `f(n) = (enc(u_n) + u_n) / 2`, u_n the vector of the encoder below, brought to length 1 (Fivez
     et al. 2021c, eq. 1). That encoder is not trained. Make one with `create` or `load`.
 
     Args:
-        base: the encoder below.
-        kind: its name in the registry.
+        base: the encoder below: a DAN, of which mean word vectors are one, or a few-shot encoder.
         options: of the network.
     """
 
     Options = FewShotOptions
-    trainer = "linker.encoders.grounded:TrainableFewShot"
     presets: ClassVar[Mapping[str, Preset]] = {
         "fewshot": Preset(
-            "Dense: any encoder's vectors, moved by a network that a few names of each large class "
+            "Dense: mean word vectors, moved by a network that a few names of each large class "
             "train; may stand on another one.",
             merged(
                 OF_WORDS,
@@ -80,18 +81,31 @@ class FewShotEncoder(NumpyEncoder):
         ),
     }
 
-    def __init__(self, base: Encoder, kind: str, options: FewShotOptions) -> None:
-        self.base, self.kind, self.options, self.weights = base, kind, options, {}
+    def __init__(self, base: NumpyEncoder, options: FewShotOptions) -> None:
+        self.base, self.options, self.weights = base, options, {}
 
     @classmethod
     def create(cls, context: EncoderContext) -> FewShotEncoder:
         """Make or load the encoder below; the network is to be trained.
 
         Raises:
-            LinkerError: there is no such encoder, or no such model, or its encoder is not dense.
+            LinkerError: there is no such model, or its encoder is another one.
         """
-        base, kind, label, provenance = _base(context)
-        encoder = cls(base, kind, dataclasses.replace(context.options, base=label))
+        options, name = context.options, context.options.base
+        if name in _OF_WORD_VECTORS:
+            means = DanOptions(cca=name == "cca", hidden=0)
+            base: NumpyEncoder
+            base = DanEncoder.fitted(of_concepts(context.table), means, context.words)
+            provenance = ""  # word vectors have a fingerprint already
+        elif Path(name).is_dir():
+            base, provenance = persistence.load(name, "model", partial(_of_model, name))
+            # the saved options hold no path of this machine
+            options = dataclasses.replace(options, base=Path(name).resolve().name)
+        else:
+            raise LinkerError(
+                f"fewshot.base is {name!r}; expected: cca, words, or the folder of a model"
+            )
+        encoder = cls(base, options)
         encoder.seed, encoder.provenance = context.seed, provenance
         return encoder
 
@@ -103,9 +117,6 @@ class FewShotEncoder(NumpyEncoder):
     def dim(self) -> int:
         return self.base.dim
 
-    def move(self, device: Literal["cpu", "cuda"]) -> None:
-        self.base.move(device)
-
     def transform(self, names: Sequence[str]) -> Floats:
         start = unit(self.base.encode(names))
         vectors = self.network(start)
@@ -114,55 +125,31 @@ class FewShotEncoder(NumpyEncoder):
         vectors[~start.any(axis=1)] = 0  # names that the encoder below does not know
         return unit(vectors)
 
-    def _write(self, folder: Path) -> object:
+    def save(self, folder: Path) -> None:
         self.base.save(folder / _BASE)
-        return {"base": self.kind, "options": dataclasses.asdict(self.options)}
+        kind = "dan" if isinstance(self.base, DanEncoder) else "fewshot"
+        saved = {"base": kind, "options": dataclasses.asdict(self.options)}
+        write_weights(folder, saved, self.weights)
 
     @classmethod
-    def _read(cls, folder: Path, saved: Any) -> FewShotEncoder:
-        base = registry.load(saved["base"]).load(folder / _BASE)
-        return cls(base, saved["base"], FewShotOptions(**saved["options"]))
+    def load(cls, folder: Path) -> FewShotEncoder:
+        saved = read_options(folder)
+        base = _kind(saved["base"], folder).load(folder / _BASE)
+        return cls(base, FewShotOptions(**saved["options"])).with_weights(folder)
 
 
-def _base(context: EncoderContext) -> tuple[Encoder, str, str, str]:
-    """Make or load the encoder that the options ask for.
-
-    Returns:
-        The encoder, its name in the registry, the value of the option `base` that is saved, which
-        holds no path of this machine, and a fingerprint of the encoder's weights; this is empty
-        for word vectors, which have one already.
-    """
-    name = context.options.base
-    if name in _OF_WORD_VECTORS:
-        options = DanOptions(cca=name == "cca", hidden=0)
-        means = DanEncoder.fitted(of_concepts(context.table), options, context.words)
-        return means, "dan", name, ""
-    kind, _, model = name.partition(":")
-    if kind == "transformer":
-        # importing these takes seconds
-        from linker.encoders.trainable import checksum
-        from linker.encoders.transformer import TransformerEncoder, TransformerOptions
-
-        encoder = TransformerEncoder.pretrained(TransformerOptions(model=model)).eval()
-        label = f"{kind}:{encoder.options.model}".removesuffix(":")
-        return encoder, kind, label, checksum(encoder)
-    if not Path(name).is_dir():
+def _kind(name: object, folder: object) -> type[NumpyEncoder]:
+    """The class of an encoder that may stand below, by its name in the registry."""
+    kinds = {"dan": DanEncoder, "dan-higher": DanEncoder, "fewshot": FewShotEncoder}
+    if name not in kinds:
         raise LinkerError(
-            f"fewshot.base is {name!r}; "
-            "expected: cca, words, transformer, transformer:ID, or the folder of a model"
+            f"{folder}: is of the encoder {name}, and fewshot stands on dan or fewshot; "
+            "train a model of one of these"
         )
-    label = Path(name).resolve().name
-    return persistence.load(name, "model", partial(_of_model, label))
+    return kinds[str(name)]
 
 
-def _of_model(label: str, folder: Path, config: Mapping[str, Any]) -> tuple[Encoder, str, str, str]:
-    """The dense encoder of a model, with what `_base` gives beside it."""
-    name = config["encoder"]
-    kind = registry.load(name)
-    if issubclass(kind, SparseEncoder):
-        raise LinkerError(
-            f"{folder}: is a model of the encoder {name}, which is sparse; "
-            "expected: one of a dense encoder"
-        )
-    provenance = files.sha256(folder / persistence.MANIFEST)
-    return kind.load(folder / "dense"), name, label, provenance
+def _of_model(name: str, folder: Path, config: Mapping[str, Any]) -> tuple[NumpyEncoder, str]:
+    """The encoder of a model, and a fingerprint of its weights."""
+    encoder = _kind(config["encoder"], name).load(folder / "dense")
+    return encoder, files.sha256(folder / persistence.MANIFEST)

@@ -231,7 +231,6 @@ class StaticEncoder(Encoder):
         ),
     }
     trained_as = "static-tuned"
-    trainer = "linker.encoders.grounded:TrainableStatic"
     covers_characters = True
 
     def __init__(self, table: WordPieces, options: StaticOptions) -> None:

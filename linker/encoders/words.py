@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
-import mmap
 import struct
 from array import array
 from collections import Counter
@@ -49,10 +48,8 @@ _WINDOW = 6  # words on either side of a word that it is to foretell, at most
 _NEGATIVE = 5  # wrong words that are sampled for each right one
 _MIN_N = 3  # characters of the shortest n-gram
 _FASTTEXT = (793712314).to_bytes(4, "little")  # what a fastText .bin begins with
-# version; dim and other options; sizes: all entries, words, labels, tokens, pruned n-grams
-_FASTTEXT_HEAD = struct.Struct("<4xi12id3i2q")
-_FASTTEXT_COUNT = 9  # bytes behind a word: how often it occurs, and its kind
-_FASTTEXT_MATRIX = struct.Struct("<?2q")  # whether it is quantised, rows, columns
+# its version; 12 options, the first of which is dim, the ninth the number of buckets; words
+_FASTTEXT_HEAD = struct.Struct("<4xi12id4xi")
 _GZIP_RATIO = 1032  # the most that gzip compresses by
 
 
@@ -316,7 +313,8 @@ class WordVectors:
                 "save it in the word2vec format"
             )
         try:
-            return _of_fasttext_file(path) if start[:4] == _FASTTEXT else _of_word2vec(path, start)
+            read = _of_fasttext_file if start[:4] == _FASTTEXT else _of_word2vec
+            return read(path, start)
         except LinkerError:
             raise
         except Exception as error:  # gensim raises many kinds for damaged files
@@ -394,24 +392,20 @@ def train(
         "seed": 0,
         "workers": 1,  # the same result every time
     }
-    gensim = _gensim()
-    callback: Any = gensim.callbacks.CallbackAny2Vec
+    models, epochs = _gensim(), itertools.count()
 
-    class Told(callback):  # type: ignore[misc]
-        """Reports each epoch."""
+    def report(_: object) -> None:
+        at = next(epochs)
+        share, text = at / options.epochs, f"epoch {at + 1} of {options.epochs}"
+        on_activity(Activity("training word vectors", share, text))
 
-        done = 0
-
-        def on_epoch_begin(self, _: object) -> None:
-            at = f"epoch {self.done + 1} of {options.epochs}"
-            on_activity(Activity("training word vectors", self.done / options.epochs, at))
-            self.done += 1
-
-    settings["callbacks"] = [Told()]
+    callback = models.callbacks.CallbackAny2Vec()
+    callback.on_epoch_begin = report
+    settings["callbacks"] = [callback]
     if not options.buckets or options.tokens != "words":
-        return _of_gensim(gensim.Word2Vec(sentences, **settings).wv)
+        return _of_gensim(models.Word2Vec(sentences, **settings).wv)
     settings |= {"min_n": _MIN_N, "max_n": options.max_n, "bucket": options.buckets}
-    return _of_fasttext(gensim.FastText(sentences, **settings).wv)
+    return _of_fasttext(models.FastText(sentences, **settings).wv)
 
 
 def _gensim() -> Any:
@@ -501,33 +495,12 @@ def marked(
             yield [*right, *words[at:]]
 
 
-def _check_fasttext(path: files.Pathlike) -> None:
-    """Check that a fastText .bin holds as many numbers as it says.
-
-    Otherwise gensim would allocate memory for all of them, or read for ever.
-
-    Raises:
-        ValueError: it holds fewer.
-    """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        try:
-            numbers = _FASTTEXT_HEAD.unpack_from(data)
-            (dim, *_), (words, _, _, _, pruned), at = numbers[1:], numbers[-5:], _FASTTEXT_HEAD.size
-            for _ in range(words):
-                at = (end := data.find(b"\0", at)) + 1 + _FASTTEXT_COUNT
-                if end < 0:
-                    raise ValueError
-            _, rows, columns = _FASTTEXT_MATRIX.unpack_from(data, at + 8 * max(0, pruned))
-        except (struct.error, ValueError):
-            raise ValueError("its vocabulary is broken off") from None
-        if columns != dim or not 0 <= 4 * rows * columns <= len(data) - at:
-            raise ValueError(f"it does not hold {rows:,} vectors of {columns:,} components")
-
-
-def _of_fasttext_file(path: files.Pathlike) -> WordVectors:
+def _of_fasttext_file(path: files.Pathlike, start: bytes) -> WordVectors:
+    """Read a fastText .bin, given its first bytes; gensim would read a broken one for ever."""
     if files.is_packed(path):
         raise LinkerError(f"{path}: is a fastText .bin packed by gzip; unpack it first: gunzip")
-    _check_fasttext(path)
+    _, dim, *numbers, words = _FASTTEXT_HEAD.unpack_from(start)
+    _check_size(path, words + numbers[7], dim, 4)
     return _of_fasttext(_gensim().fasttext.load_facebook_vectors(str(path)))
 
 
@@ -536,10 +509,15 @@ def _of_word2vec(path: files.Pathlike, start: bytes) -> WordVectors:
     header, _, rest = start.partition(b"\n")
     count, dim = map(int, header.split())
     is_binary = any(byte < 32 and byte not in b"\t\r\n" for byte in rest)
-    largest = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
-    if not 0 < (4 if is_binary else 2) * count * dim <= largest:
-        raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")
+    _check_size(path, count, dim, 4 if is_binary else 2)
     vectors = _gensim().KeyedVectors.load_word2vec_format(
         str(path), binary=is_binary, unicode_errors="replace"
     )
     return _of_gensim(vectors)
+
+
+def _check_size(path: files.Pathlike, count: int, dim: int, size: int) -> None:
+    """Raise ValueError where a file cannot hold as many numbers of so many bytes as it says."""
+    largest = Path(path).stat().st_size * (_GZIP_RATIO if files.is_packed(path) else 1)
+    if count < 1 or dim < 1 or size * count * dim > largest:
+        raise ValueError(f"it does not hold {count:,} vectors of {dim:,} components")

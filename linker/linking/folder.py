@@ -98,7 +98,7 @@ def _write_index(folder: Path, generator: Generator, options: IndexOptions) -> N
 
 def described_index(folder: Path) -> str:
     """A line on the index of a model folder; empty where there is none."""
-    record = ann.load_record(folder / hybrid.INDEX)
+    record = ann.IndexRecord.load(folder / hybrid.INDEX)
     return record.summary if record else ""
 
 

@@ -38,7 +38,13 @@ from linker import persistence
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats
 from linker.encoders.base import PROBE, Encoder, Precision, is_unit
-from linker.encoders.trainable import TrainableEncoder, checksum, pick_device, resolve_precision
+from linker.encoders.trainable import (
+    TrainableEncoder,
+    checksum,
+    in_training,
+    pick_device,
+    resolve_precision,
+)
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.training import align, ground, listwise
@@ -239,8 +245,7 @@ def train(
         What ranks all names, those of training mentions among them, and a record for each epoch of
         each phase.
     """
-    encoder = created.trainable()
-    assert isinstance(encoder, TrainableEncoder)  # noqa: S101 - what `is_trained` says
+    encoder = in_training(created)
     accelerator, options = _placed(encoder, _without_hierarchy(plan.options, data))
     if settings.checkpoints and not settings.resume and accelerator.is_main_process:
         for name in PHASES:  # a later --resume must not find them; what trainings share stays

@@ -22,7 +22,7 @@ from linker import metrics
 from linker.candidates.index import QUERIES, Floats, VectorIndex, ranks
 from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.base import Recipe
-from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.trainable import GroundedEncoder
 from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.options import LinkerOptions

@@ -21,7 +21,7 @@ from linker.candidates.index import Floats, Integers, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.hierarchy import Hierarchy
-from linker.encoders.grounded import GroundedEncoder
+from linker.encoders.trainable import GroundedEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.options import TrainingOptions

