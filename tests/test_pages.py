@@ -42,7 +42,7 @@ BLOCK = re.compile(
     r"(?:<!-- not run: (?P<reason>.+?) -->\n\n?)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-COMMAND = re.compile(r"(.*\| |accelerate launch -m )?linker(\.cli)? [a-z]")
+COMMAND = re.compile(r"(.*\| )?linker(\.cli)? [a-z]")
 NEEDED = {  # packages that a page needs beside the bare installation, by what it says of them
     "docs/formats.md": {"rdflib": "skos"},
     "docs/frames.md": {

@@ -224,7 +224,11 @@ def beside(pairs: Sequence[tuple[Prediction, Prediction]]) -> dict[str, Share]:
 
 def no_disease(asked: Asked) -> list[Row]:
     """What is no disease by kind, and the total; not what the ranker was fitted to."""
-    fitted, rows, every = {text.casefold() for text in fit_ranker.table()}, [], []
+    fitted, rows, every = (
+        {text.casefold() for text in [row[0] for row in fit_ranker.table("no_disease.tsv")[1:]]},
+        [],
+        [],
+    )
     for kind, texts in NO_DISEASE.items():
         cells = asked.link(text for text in texts if text.casefold() not in fitted)
         rows.append({"kind": kind} | answered(cells))

@@ -75,7 +75,6 @@ LEVERS: Mapping[str, Change] = {  # after one epoch of the list-wise phase
     "scale 40": {"constants": {f"{_RECIPE}.scale": lambda *_: 40.0}},
     "all candidates dense": {"training": {"dense_ratio": 1}},
     "40 candidates": {"training": {"top_k": 40}},
-    "ancestors up to 3": {"constants": {"linker.training.listwise._HEIGHT": 3}},
     "batch 32": {"training": {"batch_size": 32}},
     "learning rate 5e-5": {"training": {"learning_rate": 5e-5}},
     "starting at λ 2": {"recipe": {"sparse_weight": 2}},

@@ -34,7 +34,7 @@ from linker.evaluation.report import rounded
 from linker.linking.ranking import DescribedBatch, by_probability
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, MatchLists, Probabilities
-from linker.training import fit_ranker
+from linker.training import fit_ranker, release
 from linker.types import Mention
 
 SEEDS = range(3)
@@ -235,7 +235,7 @@ def rows() -> Iterator[dict[str, Any]]:
     for corpus, learnt in itertools.product(TITLES, (False, True)):
         linker = of_names("static")
         if learnt:
-            linker = fit_ranker.over(linker, with_lent(), documents(corpus, "train"))
+            linker = release.with_dictionary(linker, with_lent(), documents(corpus, "train"))
         asked[corpus, learnt] = [
             (batch, levels(linker, mentions, batch)[0])
             for mentions, batch in linker.lists(documents(corpus, "devel"))

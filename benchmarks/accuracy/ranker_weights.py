@@ -38,7 +38,7 @@ from linker.options import changed, preset
 from linker.ranker import ranker as rankers
 from linker.ranker.ranker import Judged, Ranker
 from linker.readers import mentions as corpora
-from linker.training import fit_ranker
+from linker.training import fit_ranker, release
 from linker.training.plan import RunSettings
 from linker.types import Document, GoldGroup, Mention
 
@@ -67,7 +67,7 @@ def judged(corpus: str, encoder: str) -> Iterator[Judged]:
     """The lists of a corpus."""
     train, devel = documents(corpus, "train"), documents(corpus, "devel")
     names, whole = of_names(encoder), with_lent()
-    learnt = fit_ranker.over(names, whole, train)
+    learnt = release.with_dictionary(names, whole, train)
     yield fit_ranker.judged(names, [*train, *devel])
     yield fit_ranker.folds(names, whole, train, SEED)
     yield fit_ranker.judged(learnt, devel)

@@ -172,8 +172,7 @@ def read(option: str, value: str) -> list[str]:
 
 def options_of(changes: Iterable[str], encoder: str) -> LinkerOptions:
     """The options that --set gives."""
-    given = [setting for change in changes for setting in settings.settings_of(change)]
-    return settings.read("default", given, encoder)
+    return settings.read("default", settings.values_of(changes), encoder)
 
 
 def _said(get: Callable[[], object]) -> str:
@@ -265,7 +264,7 @@ def _train(option: str, value: str, encoder: str) -> str | None:
 
 
 if __name__ == "__main__":
-    for module in ("torch", "accelerate", "transformers", "gensim.models"):
+    for module in ("torch", "transformers", "gensim.models"):
         importlib.import_module(module)
     _data()
     for line in sys.stdin:

@@ -106,7 +106,7 @@ def _spelling(path: Path, on_error: OnError, rng: random.Random) -> None:
 
 
 def _config(path: Path, on_error: OnError, rng: random.Random) -> None:
-    settings.read("default", list(settings.settings_of(str(path))))
+    settings.read("default", settings.values_of([str(path)]))
 
 
 def _words(path: Path, on_error: OnError, rng: random.Random) -> None:

@@ -49,7 +49,7 @@ class Configuration:
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"
     text: bool = True  # False: the word vectors are from the names of the dictionary alone
-    # other constants of the program than it has: "linker.training.listwise._HEIGHT" -> value
+    # other constants of the program than it has: "linker.training.ground._RULES" -> value
     constants: Mapping[str, Any] = field(default_factory=dict)
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
@@ -175,10 +175,9 @@ def _accuracy(linker: Linker, items: list[Any]) -> dict[str, float]:
     return {"dev_acc1": acc["1"], "dev_acc5": acc["5"], "candidate_recall": acc["20"]}
 
 
-def _print(event: Any) -> None:
-    """Print an epoch, and every fiftieth step."""
-    if isinstance(event, dict) or event.step % 50 == 0:
-        print(" ", event, flush=True)
+def _print(record: Any) -> None:
+    """Print an epoch."""
+    print(" ", record, flush=True)
 
 
 def norms(model: Linker) -> dict[str, float] | None:

@@ -39,7 +39,6 @@ def by_score(
     plan = make(
         encoder,
         options=(lambda _: options) if options else None,
-        has_mentions=bool(mentions),
         words=words,
     )
     return without_ranker(plan, dictionary, mentions, settings or RunSettings(), validate)

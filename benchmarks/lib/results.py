@@ -21,7 +21,7 @@ PLOTS = RESULTS / "plots"
 WORK = ROOT / "benchmarks" / "work"  # checkpoints and word vectors, not in version control
 _PACKAGES = (
     *("concept-linker", "numpy", "scipy", "scikit-learn", "sparse-dot-topn", "pyab3p"),
-    *("torch", "transformers", "tokenizers", "accelerate"),
+    *("torch", "transformers", "tokenizers"),
 )
 
 

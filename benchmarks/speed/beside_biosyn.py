@@ -337,12 +337,14 @@ def one_epoch(namespaces: Sequence[str]) -> Figures:
     options = preset("paper-biosyn", "transformer")
     options = replace(options, training=replace(options.training, epochs=1))
     dictionary, items = Dictionary.read(locate(MEDIC["2012"]), namespaces=namespaces), known()
-    times, start = list[float](), time.perf_counter()
-    settings = RunSettings(on_event=lambda event: times.append(time.perf_counter() - start))
+    times, steps, start = list[float](), list[Any](), time.perf_counter()
+    settings = RunSettings(
+        on_event=lambda _: times.append(time.perf_counter() - start),
+        on_activity=lambda part: steps.append(part) if "loss" in part.at else None,
+    )
     about: Any = {"mentions": items, "options": options, "settings": settings}
     train(dictionary, encoder="transformer", **about)
-    # the last event is the epoch's
-    return {"steps": len(times) - 1, "seconds": times[-1], "peak_mb": peak()}
+    return {"steps": len(steps), "seconds": times[-1], "peak_mb": peak()}
 
 
 def compared(unit: str, theirs: Sequence[float], ours: Sequence[float]) -> Figures:

@@ -42,7 +42,7 @@ start = time.perf_counter()
 Linker.load(sys.argv[1])
 milliseconds = 1000 * (time.perf_counter() - start)
 linker.link("breast cancer")
-heavy = ("torch", "transformers", "accelerate", "sklearn")
+heavy = ("torch", "transformers", "sklearn")
 print(json.dumps([milliseconds, [name for name in heavy if name in sys.modules]]))
 """
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from tqdm import tqdm
@@ -15,78 +12,44 @@ from tqdm import tqdm
 from linker.cli import common
 from linker.types import Activity
 
-_EVERY = 60  # seconds after which something is said of what goes on
-_METER = "{desc}: {n_fmt} of {total_fmt} [{elapsed}<{remaining}]{postfix}"
-
-
-@contextlib.contextmanager
-def reported(checkpoints: Path) -> Iterator[TrainingReporter]:
-    """Report what a training does; if it is interrupted, say how to go on."""
-    reporter = TrainingReporter()
-    try:
-        yield reporter
-    except (KeyboardInterrupt, SystemExit):  # of SIGTERM
-        reporter.close()
-        if checkpoints.is_dir():
-            common.say(
-                f"{checkpoints} holds the training up to its last checkpoint; go on with --resume"
-            )
-        raise
-    finally:
-        reporter.close()
+_EVERY = 60  # seconds after which something is said of what goes on, without a terminal
 
 
 class TrainingReporter:
-    """Reports each epoch once, and how far it is: a bar on a terminal, else a line a minute."""
+    """Reports each epoch once, and how far long work is."""
 
     def __init__(self) -> None:
-        self._phase, self._epochs = "", 0
         self._bar: Any = None
         self._spoke = time.monotonic()
-        self._said: set[tuple[str, int]] = set()
+        self._epochs: set[tuple[str, int]] = set()  # those that were reported
 
-    def __call__(self, event: Any) -> None:
-        """Report a step, or the record of an epoch."""
-        if not isinstance(event, Mapping):
-            done = (event.epoch - 1) * event.steps + event.step
-            self._show(self._phase, done, self._epochs * event.steps, f"loss {event.loss:.4f}")
-            return
-        epoch = event["phase"], event["epoch"]
-        if epoch not in self._said:  # the epochs of an alignment come again with the refit
-            self._said.add(epoch)
-            numbers = ", ".join(
-                f"{name.replace('_', ' ')} {value:.4f}"
-                for name, value in event.items()
-                if name not in ("phase", "epoch")
-            )
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Report the record of an epoch; those of an alignment come again with the refit."""
+        epoch = record["phase"], record["epoch"]
+        if epoch not in self._epochs:
+            self._epochs.add(epoch)
             self.close()
-            common.say(f"{epoch[0]}, epoch {epoch[1]} of {self._epochs}: {numbers}")
+            numbers = [f"{n.replace('_', ' ')} {v:.4f}" for n, v in [*record.items()][2:]]
+            common.say(f"{epoch[0]}, epoch {epoch[1]}: {', '.join(numbers)}")
 
     def on_activity(self, part: Activity) -> None:
-        """Report how far a part is; a phase of the training reports its own steps."""
-        if part.epochs:
-            self._phase, self._epochs = part.what, part.epochs
-        else:
-            total = None if part.share is None else 100
-            self._show(part.what, round(100 * (part.share or 0)), total, part.at)
+        """Report how far a part is."""
+        share = None if part.share is None else round(100 * part.share)
+        if not common.has_bars():
+            if time.monotonic() - self._spoke >= _EVERY:
+                self._spoke = time.monotonic()
+                done = "" if share is None else f" {share}%"
+                common.say(f"{part.what}:{done} {part.at}")
+            return
+        if self._bar is None or self._bar.desc != part.what:
+            self.close()
+            total = None if share is None else 100
+            self._bar = tqdm(desc=part.what, total=total, leave=False, file=sys.stderr)
+        self._bar.set_postfix_str(part.at, refresh=False)
+        self._bar.update((share or 0) - self._bar.n)
 
     def close(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-
-    def _show(self, what: str, done: int, total: int | None, at: str) -> None:
-        has_bars = common.has_bars()
-        if self._bar is None or self._bar.desc != what:
-            self.close()
-            shape: Any = {"leave": False, "initial": max(0, done - 1), "file": sys.stderr}
-            if not has_bars:  # only counts
-                shape |= {"file": io.StringIO(), "mininterval": _EVERY, "bar_format": _METER}
-            self._bar = tqdm(desc=what, total=total, **shape)
-        self._bar.total = total
-        self._bar.set_postfix_str(at, refresh=False)
-        self._bar.update(done - self._bar.n)
-        if not has_bars and time.monotonic() - self._spoke >= _EVERY:
-            self._spoke = time.monotonic()
-            common.say(str(self._bar))

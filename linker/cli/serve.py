@@ -71,9 +71,8 @@ def serve(options: SimpleNamespace) -> None:
         from linker.service.state import Service
     host, port = options.host, options.port
     changes = settings.of_group(options.set, "limits")
-    values = {option.partition(".")[2]: value for _, option, value in changes}
     try:
-        limits = replaced(Limits(), "limits", values)
+        limits = replaced(Limits(), "limits", changes.get("limits", {}))
     except LinkerError as error:
         raise click.UsageError(f"--set: {error}") from None
     keys = read_keys(options.api_key_file) if options.api_key_file else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -15,8 +15,8 @@ from linker.errors import LinkerError
 from linker.files import read_text
 from linker.options import LinkerOptions, changed
 
-Setting = tuple[str, str, Any]
-"""The typed text, the option that it sets ("group.field"), and the value."""
+Values = Mapping[str, Mapping[str, Any]]
+"""Group -> field -> value."""
 
 PRESET = o.option(
     "default, or paper- and one of: biosyn, bcnh, dan, dan-higher, fewshot, bne, bne-words.",
@@ -33,12 +33,12 @@ def changes(text: str) -> Any:
 CHANGES = changes("One option, e.g. training.epochs=3, or a TOML file of options.")
 
 
-def read(preset: str, changes: Iterable[Setting], encoder: str = "") -> LinkerOptions:
+def read(preset: str, values: Values, encoder: str = "") -> LinkerOptions:
     """Read the options of a training.
 
     Args:
         preset: where to start; `default` means the defaults of the encoder.
-        changes: what changes them; of two values of an option the last counts.
+        values: what changes them.
         encoder: its name in the registry; empty where none is trained.
 
     Raises:
@@ -51,60 +51,47 @@ def read(preset: str, changes: Iterable[Setting], encoder: str = "") -> LinkerOp
         options = records.preset(preset, encoder)
     except LinkerError as error:
         raise click.UsageError(f"--preset {preset}: {error}") from None
-    return applied(options, list(changes), encoder)
+    return applied(options, values, encoder)
 
 
-def applied(options: LinkerOptions, settings: Sequence[Setting], encoder: str) -> LinkerOptions:
-    """Change options by what was typed; of two values of an option the last counts.
-
-    Raises:
-        click.UsageError: there is no such option, or a value does not fit; what was typed is named.
-    """
-    values: dict[str, dict[str, Any]] = {}
-    for _, option, value in settings:
-        group, _, field = option.partition(".")
-        values.setdefault(group, {})[field] = value
+def applied(options: LinkerOptions, values: Values, encoder: str) -> LinkerOptions:
+    """Change options by what was typed; what does not fit is a mistake of the command line."""
     try:
         return changed(options, values, encoder)
     except LinkerError as error:
-        texts = dict.fromkeys(text for text, _, _ in settings)
-        blamed = dict.fromkeys(text for text, option, _ in settings if option in str(error))
-        raise click.UsageError(f"{' '.join(blamed or texts)}: {error}") from None
+        raise click.UsageError(f"--set: {error}") from None
 
 
-def settings_of(change: str) -> Iterator[Setting]:
-    """The settings of one --set option.
+def values_of(changes: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The values of --set options; of two values of an option the last counts.
 
     Raises:
-        click.UsageError: it is neither GROUP.FIELD=VALUE nor a file.
-        LinkerError: the file cannot be read, or holds no options.
+        click.UsageError: one is neither GROUP.FIELD=VALUE nor a file.
+        LinkerError: a file cannot be read, or holds no options.
     """
-    text = f"--set {change}"
-    if change.endswith(".toml"):
-        for group, fields in _toml(change).items():
-            for field, value in fields.items():
-                yield text, f"{group}.{field}", value
-        return
-    option, equals, value = change.partition("=")
-    group, dot, field = option.partition(".")
-    if not (equals and dot):
-        raise click.UsageError(
-            f"{text}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3, or a file FILE.toml"
-        )
-    yield text, f"{group.strip()}.{field.strip()}", value.strip()
+    values: dict[str, dict[str, Any]] = {}
+    for change in changes:
+        if change.endswith(".toml"):
+            for group, fields in _toml(change).items():
+                values.setdefault(group, {}).update(fields)
+            continue
+        option, equals, value = change.partition("=")
+        group, dot, field = option.partition(".")
+        if not (equals and dot):
+            raise click.UsageError(
+                f"--set {change}: expected GROUP.FIELD=VALUE, e.g. sparse.ngram_max=3, "
+                "or a file FILE.toml"
+            )
+        values.setdefault(group.strip(), {})[field.strip()] = value.strip()
+    return values
 
 
-def of_group(changes: Iterable[str], group: str) -> list[Setting]:
-    """The settings of --set where only one group of options means something.
-
-    Raises:
-        click.UsageError: one is of another group.
-    """
-    settings = [setting for change in changes for setting in settings_of(change)]
-    for text, option, _ in settings:
-        if not option.startswith(f"{group}."):
-            raise click.UsageError(f"{text}: only the options {group}.FIELD can be set here")
-    return settings
+def of_group(changes: Iterable[str], group: str) -> Values:
+    """The values of --set where only one group of options means something."""
+    values = values_of(changes)
+    if others := [name for name in values if name != group]:
+        raise click.UsageError(f"--set {others[0]}: only options {group}.FIELD can be set here")
+    return values
 
 
 def _toml(path: str) -> dict[str, dict[str, Any]]:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-from linker import files, persistence
-from linker.cli import common, progress, reading, settings
+from linker import persistence
+from linker.cli import common, reading, settings
 from linker.cli import options as o
+from linker.cli.progress import TrainingReporter
 from linker.encoders.words import WordVectors
+from linker.errors import UsageError
 from linker.evaluation import protocols, report
 from linker.integrations import DEFAULT_MODEL
 from linker.linking.linker import Linker
 from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
-from linker.training.data import check_known
-from linker.training.plan import RunSettings, TrainingPlan, check_folder, remove_folder
+from linker.training.data import check_known, collect
+from linker.training.plan import (
+    NOT_BOTH,
+    RunSettings,
+    TrainingPlan,
+    check_folder,
+    remove_checkpoints,
+)
 from linker.types import Document, Mention
 
 
@@ -44,66 +51,69 @@ def train(options: SimpleNamespace) -> None:
     """Train a model and write its folder.
 
     Without --mentions the names of the dictionary are all there is to learn from. A dense encoder
-    writes checkpoints beside the model folder while it is trained, to go on from with --resume;
-    several GPUs: accelerate launch -m linker.cli train ...
+    writes checkpoints beside the model folder while it is trained, to go on from with --resume.
     """
-    if not (is_main := os.environ.get("RANK", "0") == "0"):  # of several processes one speaks
-        common.silence()
     output, dev = options.output, options.dev
     persistence.check_replaceable(output)  # this and what follows: before the work, not after it
     plan = _plan(options)
     checkpoints = Path(f"{Path(output).absolute()}.training")
-    if plan.is_trained and (message := check_folder(checkpoints, options.resume)):
-        common.say(message)
+    if plan.is_trained:
+        check_folder(checkpoints, options.resume)
     dictionary = reading.read_and_say(options.dicts, options)
-    if plan.device or plan.reason:
-        reason = f" ({plan.reason})" if plan.reason else ""
-        device = f", trained on {plan.device}" if plan.device else ""
-        common.say(f"encoder: {plan.encoder}{reason}{device}")
+    common.say(f"encoder: {plan.encoder}" + (plan.device and f", trained on {plan.device}"))
     examples = reading.annotated(options.mentions, options, dictionary)
     held_out = reading.annotated([dev] if dev else [], options, dictionary)
-    check_known(dictionary, held_out, dev or "")
+    check_known([*collect(held_out, plan.options)], dictionary, dev or "")
     if options.words:
         plan = dataclasses.replace(plan, words=WordVectors.read(options.words))
-    with progress.reported(checkpoints) as reporter:
-        run = RunSettings(
-            checkpoints,
-            options.resume,
-            development=files.fingerprint(dev) if dev else "",
-            on_event=reporter,
-            on_activity=reporter.on_activity,
-            on_trained=partial(_report, dev=held_out),
-            say=common.say,
-        )
+    reporter = TrainingReporter()
+    run = RunSettings(
+        checkpoints,
+        options.resume,
+        on_event=reporter,
+        on_activity=reporter.on_activity,
+        on_trained=partial(_report, dev=held_out),
+        say=common.say,
+    )
+    try:
         linker = pipeline.run(plan, dictionary, examples, held_out, run)
-        if not is_main:
-            return
-        linker.save(output)
+    except (KeyboardInterrupt, SystemExit):  # of SIGTERM
+        reporter.close()
+        if checkpoints.is_dir():
+            common.say(f"{checkpoints} holds the training so far; go on with --resume")
+        raise
+    finally:
+        reporter.close()
+    linker.save(output)
     if plan.is_trained:
-        remove_folder(checkpoints)
+        remove_checkpoints(checkpoints)
     common.say_model(linker, output)
 
 
 def _plan(options: SimpleNamespace) -> TrainingPlan:
     """What the options ask for, as far as it fits together."""
-    typed = [*options.changes, *([f"training.device={d}"] if (d := options.device) else ())]
-    changes = [setting for change in typed for setting in settings.settings_of(change)]
-    if (name := options.model_name) is not None:
-        changes.append((f"--model-name {name}", "encoder.model", name))
+    if options.refit and not (options.dev and options.mentions):
+        raise UsageError(NOT_BOTH)
+    changes = [*options.changes]
+    if options.device:
+        changes.append(f"training.device={options.device}")
+    encoder = options.encoder
+    if options.model_name is not None:
+        encoder = encoder or "transformer"
+        changes.append(f"encoder.model={options.model_name}")
     path = options.spelling
-    return plan.make(
-        options.encoder,
-        model_name=options.model_name,
+    made = plan.make(
+        encoder,
         preset_name=options.preset,
-        options=partial(settings.read, options.preset, changes),
-        changes=[change for change in typed if not change.endswith(".toml")],
-        has_mentions=bool(options.mentions),
-        has_dev=options.dev is not None,
+        options=partial(settings.read, options.preset, settings.values_of(changes)),
+        changes=[change for change in changes if not change.endswith(".toml")],
         has_words=options.words is not None,
         refit=options.refit,
-        resume=options.resume,
         corrections=read_spelling(path, options.on_error) if path else {},
     )
+    if options.resume and not made.is_trained:
+        raise UsageError(f"--resume: the encoder {made.encoder} has no checkpoints; leave it out")
+    return made
 
 
 def _report(linker: Linker, dev: list[Document | Mention]) -> None:

@@ -14,7 +14,7 @@ from linker.dictionary import NameTable
 from linker.dictionary.classes import Rows, bags
 from linker.training import losses, sampling
 from linker.training.data import name_of_each
-from linker.training.loop import Batch, Loss, Phase, Schedule
+from linker.training.loop import Batch, Losses, Phase
 from linker.training.sampling import Stream, rng
 
 if TYPE_CHECKING:
@@ -34,15 +34,17 @@ def prepare(model: ModelInTraining) -> Phase | None:
     count = len(synonym_pairs(model.data.table, seed, 1))
     if not (options.epochs and count and [*model.encoder.parameters()]):
         return None
-    steps = -(-count // _BATCH)
     return Phase(
         "align",
         model,
         model.parameter_groups(model.encoder.align_rate)[:1],
         partial(_batches, model),
-        Schedule(options.epochs, steps, warmup=_WARMUP, clip=1.0, seed=seed),
         model.check,
-        model.names_fingerprint("align"),
+        options.epochs,
+        steps=-(-count // _BATCH),
+        warmup=_WARMUP,
+        clip=1.0,
+        seed=seed,
     )
 
 
@@ -59,7 +61,7 @@ def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
     concepts = _concepts_of_names(table)
     batches = []
     for start in range(0, len(order), _BATCH):
-        batch = pairs[order[start : start + _BATCH][model.share]]
+        batch = pairs[order[start : start + _BATCH]]
         left, right = batch.T
         same = (concepts[left] @ concepts[right].T).toarray() > 0
         names = [texts[row] for row in (*left, *right)]
@@ -106,7 +108,7 @@ def _concepts_of_names(table: NameTable) -> csr_matrix:
     return csr_matrix((ones, table.concepts, table.indptr), shape=shape)
 
 
-def _loss(same: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
+def _loss(same: np.ndarray, temperature: float, vectors: Tensor) -> Losses:
     """Compute the InfoNCE of a batch.
 
     Args:
@@ -116,4 +118,4 @@ def _loss(same: np.ndarray, temperature: float, vectors: Tensor) -> Loss:
     """
     left, right = vectors[: len(same)], vectors[len(same) :]
     mask = torch.from_numpy(same).to(vectors.device)
-    return Loss(losses.info_nce(left, right, mask, temperature), len(same))
+    return {"loss": (losses.info_nce(left, right, mask, temperature), len(same))}

@@ -24,7 +24,7 @@ from linker.linking.folder import Seen
 from linker.options import LinkerOptions
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
-from linker.text.mentions import TextOptions, expanded, grouped
+from linker.text.mentions import expanded, grouped
 from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
@@ -117,14 +117,6 @@ class TrainingData:
         """
         return queries(self.mentions, self.dictionary, self.normalize)
 
-    def check(self) -> None:
-        """Refuse mentions that give no query, before any work is done.
-
-        Raises:
-            LinkerError: see `queries`.
-        """
-        _ = self.queries
-
     @cached_property
     def frequency(self) -> Floats:
         """log(1 + how often the concept of an indexed name is annotated), (indexed names,).
@@ -140,7 +132,8 @@ class TrainingData:
         encoder: Encoder,
         sparse_weight: float,
         recipe: Recipe,
-        vectors: Floats | None = None,
+        vectors: NDArray[Any] | None = None,
+        frequency: Floats | None = None,
     ) -> HybridGenerator:
         """Make what ranks the indexed names by an encoder and λ.
 
@@ -148,29 +141,28 @@ class TrainingData:
             encoder: of the names.
             sparse_weight: λ beside dense scores that are not scaled.
             recipe: `scale` and `frequency_weight` are used.
-            vectors: float32 (indexed names, dim), in half precision; encoded here where None.
+            vectors: (indexed names, dim), in half precision; encoded here where None.
+            frequency: of the concepts of the indexed names; None: that of the mentions here.
         """
         from linker.candidates.hybrid import HybridGenerator, encode_names
 
         weight = np.float32(recipe.frequency_weight / recipe.scale(is_unit(encoder)))
         if vectors is None:
             vectors = persistence.to_fp16(encode_names(encoder, list(self.indexed.table.texts)))
-        return HybridGenerator(
-            self.indexed, encoder, vectors, sparse_weight, weight * self.frequency
-        )
+        bias = weight * (self.frequency if frequency is None else frequency)
+        return HybridGenerator(self.indexed, encoder, vectors, sparse_weight, bias)
 
-    def fingerprint_of_names(self) -> dict[str, object]:
-        """Fingerprint what phases on the names of the dictionary alone depend on."""
+    def fingerprint(self) -> dict[str, object]:
+        """Fingerprint the names of the dictionary, the mentions, and the names that are indexed."""
         table, parents = self.table, self.dictionary.columns.parents
         lists = [table.concepts.tolist(), parents.indptr.tolist(), parents.indices.tolist()]
-        return {"names": _checksum(list(table.texts), lists)}
-
-    def fingerprint_of_mentions(self) -> dict[str, object]:
-        """Fingerprint what phases on the mentions depend on beside the names."""
         queries = [(query.text, sorted(query.right)) for query in self.queries or ()]
-        table = self.indexed.table
-        indexed = _checksum(list(table.texts), table.concepts.tolist(), self.frequency)
-        return {"mentions": _checksum(queries), "indexed": indexed}
+        indexed = self.indexed.table
+        return {
+            "names": _checksum(list(table.texts), lists),
+            "mentions": _checksum(queries),
+            "indexed": _checksum(list(indexed.texts), indexed.concepts.tolist(), self.frequency),
+        }
 
 
 def table_of(dictionary: Dictionary, normalize: Callable[[str], str]) -> NameTable:
@@ -263,54 +255,29 @@ def collect(items: Iterable[Mention | Document], options: LinkerOptions) -> Iter
             yield Annotated(mention, name, ids)
 
 
-def report(mentions: Sequence[Annotated], dictionary: Dictionary) -> None:
-    """Log how many annotated mentions become names.
-
-    Raises:
-        LinkerError: there are some, and the dictionary knows the ids of none.
-    """
-    named = [mention.ids for mention in mentions if mention.name]
-    unknown = [ids for ids in named if not any(map(dictionary.rows, ids))]
-    if named and len(unknown) == len(named):
-        raise LinkerError(
-            f"the dictionary knows the id of none of the {len(named):,} training mentions "
-            f"({'|'.join(unknown[0])}; its own: {dictionary.ids[0]})"
-        )
-    if unknown:
-        missing = sorted({identifier for ids in unknown for identifier in ids})
-        more = f", … ({len(missing)}; -v shows all)" if len(missing) > _SHOWN else ""
-        logger.warning(
-            "%d of %d training mentions have no id that the dictionary knows, they add no name: %s",
-            len(unknown),
-            len(named),
-            ", ".join(missing[:_SHOWN]) + more,
-        )
-        logger.info("unknown ids: %s", ", ".join(missing))
-    logger.info("%d annotated mentions, %d of a single concept", len(mentions), len(named))
-
-
-def check_known(dictionary: Dictionary, items: Iterable[Mention | Document], name: str) -> None:
-    """Refuse annotated mentions of which the dictionary knows no id.
+def check_known(annotated: Sequence[Annotated], dictionary: Dictionary, name: str) -> None:
+    """Refuse annotated mentions of which the dictionary knows no id; warn where it misses some.
 
     Args:
+        annotated: the mentions.
         dictionary: knows ids.
-        items: the mentions.
-        name: what the message calls them: their file.
+        name: what the message calls them, such as their file.
 
     Raises:
         LinkerError: they have ids, and all are unknown.
     """
-    mentions = [
-        mention
-        for _, part, _ in grouped(items, TextOptions(abbreviations=False))
-        for mention in part
-    ]
-    ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}
-    if ids and not any(map(dictionary.rows, ids)):
+    ids = dict.fromkeys(identifier for mention in annotated for identifier in mention.ids)
+    unknown = sorted(identifier for identifier in ids if not dictionary.rows(identifier))
+    if unknown and len(unknown) == len(ids):
         raise LinkerError(
-            f"{name}: the dictionary has none of its {len(ids):,} annotated ids "
-            f"({min(ids)}; its own: {dictionary.ids[0]})"
+            f"{name}: the dictionary has none of their {len(ids):,} annotated ids "
+            f"({unknown[0]}; its own: {dictionary.ids[0]})"
         )
+    if unknown:
+        more = ", …" if len(unknown) > _SHOWN else ""
+        text = "%s: the dictionary does not have %d of %d annotated ids, which add no name: %s"
+        shown = ", ".join(unknown[:_SHOWN]) + more
+        logger.warning(text, name, len(unknown), len(ids), shown)
 
 
 def queries(
@@ -332,43 +299,25 @@ def queries(
     """
     single = [mention for mention in mentions if mention.is_single]
     if not single:
-        text = (
-            "none of the %d annotated mentions has one concept; "
-            "the encoder is trained on the dictionary's names"
-        )
         if mentions:
-            logger.warning(text, len(mentions))
+            logger.warning(
+                "none of the %d annotated mentions has one concept; "
+                "the encoder is trained on the dictionary's names",
+                len(mentions),
+            )
         return None
-    found: list[TrainingQuery] = []
-    empty = unknown = 0
+    distinct: dict[TrainingQuery, None] = {}
     for mention in single:
         right = matching.accepted(mention.mention.gold or (), dictionary.resolve)
         query = TrainingQuery(normalize(mention.name), right)
-        if not query.text or not right:
-            empty += 1
-        elif not any(map(dictionary.rows, right)):
-            unknown += 1
-        else:
-            found.append(query)
-    distinct = list(dict.fromkeys(found))
-    _report_queries(len(distinct), len(single), unknown, empty)
-    return distinct
-
-
-def _report_queries(distinct: int, mentions: int, unknown: int, empty: int) -> None:
-    """Log what became of the mentions of one concept, and refuse where they gave no query."""
+        if query.text and any(map(dictionary.rows, right)):
+            distinct[query] = None
     if not distinct:
         raise LinkerError(
-            f"none of the {mentions:,} training mentions of one concept can be trained on: "
-            f"{unknown:,} have an id that the dictionary does not know, "
-            f"{empty:,} are empty once normalised"
+            f"none of the {len(single):,} training mentions of one concept can be trained on: "
+            "their ids are unknown, or they are empty once normalised"
         )
-    text = (
-        "%d training queries; %d mentions came before, "
-        "%d have an id that the dictionary does not know"
-    )
-    repeated = mentions - unknown - empty - distinct
-    logger.info(text, distinct, repeated, unknown)
+    return list(distinct)
 
 
 def concept_counts(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDArray[np.float64]:

@@ -25,13 +25,10 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator, PartialState
-from accelerate.utils import gather_object
 from torch import Tensor, nn
 
 from linker import persistence
@@ -49,8 +46,8 @@ from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.training import align, ground, listwise
 from linker.training.data import TrainingData
-from linker.training.loop import Checkpoints, Phase, Step, run
-from linker.training.plan import PHASES, Record, RunSettings, TrainingPlan, flat
+from linker.training.loop import run
+from linker.training.plan import Record, RunSettings, TrainingPlan, flat, remove_checkpoints
 from linker.types import Activity
 
 logger = logging.getLogger(__name__)
@@ -59,8 +56,7 @@ Validate = Callable[[HybridGenerator], Mapping[str, float]]
 """Measures a generator on development data; `dev_acc1` chooses the epoch that is kept."""
 
 _SPARSE_RATE = 0.01  # learning rate of λ, which has no decay
-_OF_LISTS = ("recipe.published", "recipe.sparse_weight")  # which those do not depend on
-_SHARED = ("seed", "device", "precision")  # options that phases on names depend on
+_OF_RUN = ("seed", "device", "precision")  # what of `training` phases on names depend on
 
 
 class ModelInTraining(nn.Module):
@@ -74,13 +70,7 @@ class ModelInTraining(nn.Module):
         data: what is trained on.
         options: of all phases.
         settings: where checkpoints are, and who is told.
-        provenance: fingerprints of what the encoder was made from.
         validate: measures each epoch of the list-wise phase; None: nothing does.
-
-    Attributes:
-        share: the share of each batch that this process trains on: every n-th query, where there
-            are n processes.
-        is_pretrained: whether a phase has trained the encoder.
     """
 
     def __init__(
@@ -89,18 +79,12 @@ class ModelInTraining(nn.Module):
         data: TrainingData,
         options: LinkerOptions,
         settings: RunSettings,
-        provenance: Mapping[str, object],
         validate: Validate | None = None,
     ) -> None:
         super().__init__()
-        self.data, self.options, self.settings = data, options, settings
-        process = PartialState()
-        self.validate = validate
-        self.share = slice(process.process_index, None, process.num_processes)
+        self.data, self.options, self.settings, self.validate = data, options, settings, validate
         self.encoder, self.scale = encoder, options.recipe.scale(is_unit(encoder))
         self.sparse_weight = nn.Parameter(torch.tensor(float(options.recipe.sparse_weight)))
-        self.is_pretrained = False
-        self._provenance = provenance
         self._vectors: tuple[tuple[str, Precision], Floats] | None = None  # and their weights
 
     @property
@@ -155,26 +139,21 @@ class ModelInTraining(nn.Module):
         ]
 
     def encode(self, names: Sequence[str]) -> Floats:
-        """Encode names, each process a share of them; float32 (len(names), dim).
+        """Encode names to float32 (len(names), dim).
 
         Raises:
             LinkerError: the vectors are not finite.
         """
 
-        def tell(done: int, count: int) -> None:
+        def report(done: int, count: int) -> None:
             at = f"{done:,} of {count:,}"
             self.settings.on_activity(Activity("encoding names", done / count, at))
 
-        vectors = np.empty((len(names), self.encoder.dim), np.float32)
-        shares = gather_object([self.encoder.encode(names[self.share], tell)])
-        for i, share in enumerate(shares):
-            vectors[i :: len(shares)] = share
+        vectors = self.encoder.encode(names, report)
         if not np.isfinite([vectors.min(initial=0), vectors.max(initial=0)]).all():
-            folder = self.settings.checkpoints
-            kept = f"; the last good checkpoint is kept in {folder}" if folder else ""
             raise LinkerError(
-                "the encoder makes vectors that are not finite; "
-                f"training stopped{kept}; try a lower learning rate"
+                "the encoder makes vectors that are not finite; training stopped; "
+                "try a lower learning rate"
             )
         return vectors
 
@@ -194,33 +173,6 @@ class ModelInTraining(nn.Module):
         """Refuse weights that the last step of an epoch broke, before they are kept."""
         self.encode(PROBE)
         return {}
-
-    @cached_property
-    def _of_names(self) -> dict[str, object]:
-        return {**self._provenance, **self.data.fingerprint_of_names()}
-
-    def names_fingerprint(self, *groups: str) -> dict[str, object]:
-        """Fingerprint what a phase on the dictionary's names depends on.
-
-        A refit and other list-wise trainings share such a phase.
-
-        Args:
-            groups: the options of the phase, and of those before it.
-        """
-        shared = flat(self.options, "training")
-        shared = {name: shared[name] for name in (f"training.{field}" for field in _SHARED)}
-        own = flat(self.options, "recipe", *groups)
-        return self._of_names | {n: v for n, v in own.items() if n not in _OF_LISTS} | shared
-
-    def mentions_fingerprint(self, *groups: str) -> dict[str, object]:
-        """Fingerprint what a phase on annotated mentions depends on; `groups` as above."""
-        mentions = self.data.fingerprint_of_mentions()
-        mentions["development"] = self.settings.development
-        return (
-            self._of_names
-            | mentions
-            | flat(self.options, "sparse", "text", "training", "recipe", *groups)
-        )
 
 
 def train(
@@ -246,63 +198,39 @@ def train(
         each phase.
     """
     encoder = in_training(created)
-    accelerator, options = _placed(encoder, _without_hierarchy(plan.options, data))
-    if settings.checkpoints and not settings.resume and accelerator.is_main_process:
-        for name in PHASES:  # a later --resume must not find them; what trainings share stays
-            Checkpoints(settings.checkpoints / name, {}).clear()
-    model = ModelInTraining(encoder, data, options, settings, provenance, validate)
+    training = plan.options.training
+    device = pick_device(training.device)
+    encoder.precision = resolve_precision(device, training.precision)
+    norm = training.hypernym_norm
+    if not data.dictionary.hierarchy.edges and (norm or training.loss == "listwise"):
+        off = "the norm loss is switched off, and " * norm
+        logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
+        norm = False
+    training = dataclasses.replace(training, precision=encoder.precision, hypernym_norm=norm)
+    options = dataclasses.replace(plan.options, training=training)
+    model = ModelInTraining(encoder, data, options, settings, validate).to(device)
+    fingerprint = _fingerprint(model, provenance)  # before any work: mentions may give no query
+    if settings.checkpoints and not settings.resume:
+        remove_checkpoints(settings.checkpoints)
     history: list[Record] = []
     for prepare in (align.prepare, ground.prepare, listwise.prepare):
-        phase = prepare(model)
-        if phase is not None:
-            history += _run(phase, accelerator, settings)
-            model.is_pretrained = True
+        if phase := prepare(model):
+            settings.on_activity(Activity(phase.name))
+            history += run(phase, settings, fingerprint(phase.name))
     return model.generator(linking=encoder.finished()), history
 
 
-def _without_hierarchy(options: LinkerOptions, data: TrainingData) -> LinkerOptions:
-    """The options without the norm loss where there is no hierarchy, which a warning says."""
-    training = options.training
-    if (training.hypernym_norm or training.loss == "listwise") and (
-        not data.dictionary.hierarchy.edges
-    ):
-        off = "the norm loss is switched off, and " * training.hypernym_norm
-        logger.warning("the dictionary has no hierarchy: %sno candidate counts as hypernym", off)
-        training = dataclasses.replace(training, hypernym_norm=False)
-    return dataclasses.replace(options, training=training)
+def _fingerprint(
+    model: ModelInTraining, provenance: Mapping[str, object]
+) -> Callable[[str], Mapping[str, object]]:
+    """Return a function that fingerprints what a phase depends on.
 
-
-def _placed(encoder: TrainableEncoder, options: LinkerOptions) -> tuple[Accelerator, LinkerOptions]:
-    """Put an encoder on the device to train on; the options name the precision that it computes in.
-
-    Raises:
-        LinkerError: this process has trained on another kind of device before.
+    Phases on the dictionary's names do not depend on mentions, so that a refit shares them.
     """
-    device = pick_device(options.training.device)
-    precision = encoder.precision = resolve_precision(device, options.training.precision)
-    accelerator = Accelerator(cpu=device.type == "cpu")
-    if accelerator.device.type != device.type:  # accelerate decides it once for a process
-        raise LinkerError(
-            f"this process has trained on the {accelerator.device.type} before; "
-            "train on another device in a new one"
-        )
-    encoder.to(accelerator.device)
-    if options.training.precision != precision:
-        training = dataclasses.replace(options.training, precision=precision)
-        options = dataclasses.replace(options, training=training)
-    return accelerator, options
-
-
-def _run(phase: Phase, accelerator: Accelerator, settings: RunSettings) -> list[Record]:
-    """Run the epochs of a phase, tell of each step and epoch, and return the epochs' records."""
-    checkpoints = None
-    if folder := settings.folder(phase.name):
-        checkpoints = Checkpoints(folder, phase.fingerprint, settings.resume)
-    history: list[Record] = []
-    settings.on_activity(Activity(phase.name, epochs=phase.schedule.epochs))
-    for event in run(phase, accelerator, checkpoints):
-        if not isinstance(event, Step):
-            event = {"phase": phase.name, **event}
-            history.append(event)
-        settings.on_event(event)
-    return history
+    data, options = model.data.fingerprint(), model.options
+    training = flat(options, "training")
+    on_names = {"names": data["names"], **provenance, **flat(options, "recipe", "align", "ground")}
+    on_names |= {f"training.{name}": training[f"training.{name}"] for name in _OF_RUN}
+    on_lists = on_names | data | training | flat(options, "sparse", "text")
+    on_lists["development"] = model.settings.development
+    return lambda phase: on_names if phase in ("align", "ground") else on_lists

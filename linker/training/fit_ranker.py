@@ -1,11 +1,11 @@
-"""Lists of candidates of which it is known what is right, and the ranker that is fitted to them."""
+"""Fit the ranker to labelled candidate lists."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from itertools import combinations
 
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import matching
-from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.linking.linker import Linker
@@ -23,30 +22,9 @@ from linker.ranker.ranker import Judged, Ranker
 from linker.readers.mentions import flatten
 from linker.text.composites import IsName
 from linker.text.find import is_short_form
-from linker.training.data import TrainingData
-from linker.training.plan import TrainingPlan
+from linker.training.release import with_dictionary
 from linker.training.sampling import Stream, rng
 from linker.types import Document, Mention
-
-WRAPPED = (  # what may stand beside a name and is not always a mark; {} is the name
-    (
-        "mild {}",
-        "moderate {}",
-        "severe {}",
-        "{}, mild",
-        "{} - moderate",
-        "{} (severe)",
-        "{} severe",
-    ),
-    ("left {}", "right {}", "bilateral {}", "{}, left", "{} (right)", "{} left side", "{} R"),
-    ("{}, stage II", "{} stage 3", "{} (stage IV)", "{} grade 1", "{} gr 2", "{}, class III"),
-    ("{}, well controlled", "uncontrolled {}", "recurrent {}", "{}, relapsed", "{} - stable"),
-    ("{} on steroids", "{} on methotrexate", "{} treated with surgery", "{}, for transplant"),
-    ("{} with complications", "{} w/ pain", "{} requiring oxygen", "{} due to trauma"),
-    ("{} (mother is carrier)", "{} (proven on biopsy)", "{} [see report]", "{} (mutation found)"),
-    ("{} - seen in clinic", "{}, under Dr Jones", "{}: seen 3/12 ago", "{} / review", "{} ++"),
-)
-"""Wrappings by kind; each kind is as frequent."""
 
 ERRORS = {"transposed": 0.5, "dropped": 0.2, "doubled": 0.1, "replaced": 0.2}
 """The shares of typing errors."""
@@ -56,11 +34,42 @@ _PHRASES = 8  # of each document
 _WORD = re.compile(r"[^\W_][\w-]*[^\W_]|[^\W_]")
 _KEYS = "abcdefghijklmnopqrstuvwxyz"
 _STOPS = frozenset(
-    {
-        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "for", "from", "had", "has"),
-        *("have", "in", "is", "it", "its", "not", "of", "on", "or", "our", "that", "the", "their"),
-        *("these", "this", "to", "was", "we", "were", "which", "with"),
-    }
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "by",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "in",
+        "is",
+        "it",
+        "its",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "that",
+        "the",
+        "their",
+        "these",
+        "this",
+        "to",
+        "was",
+        "we",
+        "were",
+        "which",
+        "with",
+    ]
 )
 
 WEIGHT_NOISY = 0.5  # what a mention counts that stands in a wrapping, or has a typing error
@@ -129,39 +138,6 @@ def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     yield judged(linker, chosen).weighted(WEIGHT_NONE)
 
 
-def over(
-    linker: Linker,
-    dictionary: Dictionary,
-    mentions: Items = (),
-    *,
-    extend: bool = True,
-) -> Linker:
-    """Link to another dictionary with the encoder and λ of a linker; nothing is trained.
-
-    Args:
-        linker: the linker.
-        dictionary: the names to link to.
-        mentions: annotated ones.
-        extend: whether they become names.
-    """
-    plan = TrainingPlan(linker.encoder, linker.options, linker.corrections, extend)
-    data = TrainingData.of(plan, dictionary, mentions)
-    generator: Generator = data.indexed
-    if isinstance(trained := linker.generator, HybridGenerator):
-        vectors = trained.vectors_of(list(data.indexed.table.texts))
-        weight, recipe = trained.sparse_weight, linker.options.recipe
-        generator = data.generator(trained.encoder, weight, recipe, vectors)
-    return dataclasses.replace(
-        linker,
-        dictionary=data.extended,
-        generator=generator,
-        seen=data.seen,
-        spans=None,
-        known_words=None,
-        restrictions=(),
-    )
-
-
 def folds(
     linker: Linker, dictionary: Dictionary, mentions: Items, seed: int, extend: bool = True
 ) -> Judged:
@@ -182,7 +158,7 @@ def folds(
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
         if _annotated(held):
-            parts.append(judged(over(linker, dictionary, rest, extend=extend), held))
+            parts.append(judged(with_dictionary(linker, dictionary, rest, extend=extend), held))
     return Judged.joined(parts)
 
 
@@ -209,25 +185,22 @@ def fitted(
     """
     start, seed = linker.ranker or Ranker.shipped(), linker.options.training.seed
     linker = linker.with_ranker(start)
-    sources: list[tuple[str, Callable[[], Judged]]] = []
-    if _annotated(mentions) >= FEWEST:
+    parts, facts = list[Judged](), list[str]()
+    if (count := _annotated(mentions)) >= FEWEST:
         reader = linker
         if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
             reader = dataclasses.replace(linker, generator=linker.generator.sparse)
-        text = f"{_annotated(mentions):,} annotated mentions, in {_FOLDS} folds"
-        sources.append((text, lambda: folds(reader, dictionary, mentions, seed, extend)))
-        names = over(reader, dictionary)
-        sources.append(("", lambda: Judged.joined([*noise_lists(names, mentions, seed)])))
-    if _annotated(dev) >= FEWEST:
-        sources.append((f"{_annotated(dev):,} development mentions", lambda: judged(linker, dev)))
-    if not sources:
-        say(f"ranker: {start.described}")
-        return start
-    ranker = rankers.fit(Judged.joined([make() for _, make in sources]), seed, start)
-    facts = {"fitted_to": " and ".join(what for what, _ in sources if what)}
-    ranker = dataclasses.replace(ranker, provenance=facts)
-    say(f"ranker: {ranker.described}")
-    return ranker
+        facts.append(f"{count:,} annotated mentions, in {_FOLDS} folds")
+        parts.append(folds(reader, dictionary, mentions, seed, extend))
+        parts += noise_lists(with_dictionary(reader, dictionary), mentions, seed)
+    if (count := _annotated(dev)) >= FEWEST:
+        facts.append(f"{count:,} development mentions")
+        parts.append(judged(linker, dev))
+    if parts:
+        ranker = rankers.fit(Judged.joined(parts), seed, start)
+        start = dataclasses.replace(ranker, provenance={"fitted_to": " and ".join(facts)})
+    say(f"ranker: {start.described}")
+    return start
 
 
 def _annotated(mentions: Items) -> int:
@@ -247,11 +220,11 @@ def noisy(items: Iterable[Mention | Document], random: np.random.Generator) -> l
         if mention.gold and not is_short_form(mention.text):
             golds.setdefault(mention.text.lower(), set()).add(mention.gold)
             first.setdefault(mention.text.lower(), mention)
-    result = []
+    result, kinds = [], table("wrapped.tsv")
     for text, mention in first.items():
         if len(golds[text]) > 1:
             continue
-        kind = WRAPPED[random.integers(len(WRAPPED))]
+        kind = kinds[random.integers(len(kinds))]
         texts = [kind[random.integers(len(kind))].format(mention.text)]
         texts += misspelt(mention.text, random)
         result += [Mention(noise, gold=mention.gold) for noise in texts]
@@ -287,18 +260,18 @@ def no_disease(
         random: the source of all samples.
     """
     documents = [item for item in items if isinstance(item, Document) and item.passages]
-    texts = [*table(), *(text for d in documents for text in _phrases(d, random))]
+    texts = [row[0] for row in table("no_disease.tsv")[1:]]
+    texts += [text for document in documents for text in _phrases(document, random)]
     return [
         Mention(text, gold=()) for text in dict.fromkeys(texts) if not holds_name(text, is_name)
     ]
 
 
-@lru_cache(maxsize=1)
-def table() -> tuple[str, ...]:
-    """What comes with linker of texts that are no disease."""
-    text = (resources.files("linker.training") / "no_disease.tsv").read_text("utf-8")
-    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    return tuple(row[0] for row in rows[1:])
+@cache
+def table(file: str) -> tuple[list[str], ...]:
+    """The cells of the lines of a table that comes with linker."""
+    text = (resources.files("linker.training") / file).read_text("utf-8")
+    return tuple(line.split("\t") for line in text.splitlines() if not line.startswith("#"))
 
 
 def _phrases(document: Document, random: np.random.Generator) -> Iterator[str]:

@@ -7,7 +7,6 @@ chooses the best epoch: by the mAP of held-out names, or with few shots by the l
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
 from linker import metrics
@@ -27,14 +25,12 @@ from linker.encoders.words import unit
 from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.training import losses, sampling
-from linker.training.loop import Batch, Loss, Phase, Schedule, Step, run
-from linker.training.plan import Record
+from linker.training.loop import Batch, Losses, Phase, run
+from linker.training.plan import RunSettings
 from linker.training.sampling import Stream, rng
 
 if TYPE_CHECKING:
     from linker.training.encoder import ModelInTraining
-
-logger = logging.getLogger(__name__)
 
 # by which the cosine distance of a negative must exceed that of a positive, as in the papers
 _MARGIN = 0.1
@@ -77,17 +73,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         return None
     names, validation = sampling.select_classes(options, model.data.table, model.data.dictionary)
     grounding = Grounding(encoder, names, options, model.encode, validation)
-    if lone := len(grounding.lone):
-        text = (
-            "%d of %d classes have one name or no other class beside them: no other name to draw to"
-        )
-        logger.info(text, lone, grounding.names.count)
-    return grounding.phase(
-        model,
-        partial(grounding.batches, share=model.share),
-        lambda epoch: {**model.check(epoch), **grounding.validate(epoch)},
-        model.names_fingerprint("align", "ground"),
-    )
+    return grounding.phase(model, lambda epoch: {**model.check(epoch), **grounding.validate(epoch)})
 
 
 def train(
@@ -95,7 +81,7 @@ def train(
     names: Classes,
     options: LinkerOptions,
     validation: Classes | None = None,
-    on_event: Callable[[Step | Record], None] = lambda event: None,
+    settings: RunSettings | None = None,
 ) -> None:
     """Ground an encoder on names alone, without a linker around it.
 
@@ -105,14 +91,10 @@ def train(
         options: of the phase, and the seed.
         validation: names that choose the epoch that is kept, and end the training; some of `names`
             are held out for this where None.
-        on_event: is called with each step, and with the record of each epoch.
+        settings: who is told.
     """
     grounding = Grounding(encoder, names, options, encoder.encode, validation)
-    accelerator = Accelerator(cpu=encoder.device.type == "cpu")
-    for event in run(
-        grounding.phase(encoder, grounding.batches, grounding.validate, {}), accelerator
-    ):
-        on_event(event)
+    run(grounding.phase(encoder, grounding.validate), settings or RunSettings(), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +102,11 @@ class _Sample:
     """The names of a batch, as rows of names where nothing else is said."""
 
     synonyms: Sequence[Rows]  # anchors, positives and, of triplets, negatives
+    members: Rows  # names whose mean is a prototype
+    anchored: Rows  # names that are anchored to a vector each
     concepts: Rows  # labels of the classes in the batch
     owner: Rows  # the class of each anchor, then those without an anchor: places in `concepts`
-    members: Rows  # names whose mean is a prototype
-    member_of: Rows  # the class of each of them, a place in `concepts`
-    anchored: Rows  # names that are anchored to a vector each
+    member_of: Rows  # the class of each member, a place in `concepts`
     shifts: Rows  # for each loss of pairs, how far behind a name its wrong partner stands
 
     @property
@@ -194,13 +176,7 @@ class Grounding:
             return int(np.where(others > 0, self.recipe.triplets, 0).sum())
         return int(others.sum())
 
-    def phase(
-        self,
-        module: nn.Module,
-        batches: Callable[[int], Sequence[Batch]],
-        validate: Callable[[int], Mapping[str, float]],
-        fingerprint: Mapping[str, object],
-    ) -> Phase:
+    def phase(self, module: nn.Module, validate: Callable[[int], Mapping[str, float]]) -> Phase:
         """The phase that trains the encoder, which is a part of a module."""
         rules, validates = self.rules, len(self.validation) > 0
         monitor = "loss" if self.recipe.classes == "parts" else "map"
@@ -209,37 +185,27 @@ class Grounding:
             "ground",
             module,
             [{"params": weights, "lr": rules.learning_rate, "weight_decay": 0.0}],
-            batches,
-            Schedule(
-                self.epochs,
-                self.steps,
-                "adam",
-                rules.warmup,
-                self.recipe.clip,
-                best_by=f"dev_{monitor}" if validates else None,
-                minimize=monitor == "loss",
-                patience=self.recipe.patience if validates else 0,
-                seed=self.seed,
-            ),
+            self.batches,
             validate,
-            fingerprint,
+            self.epochs,
+            self.steps,
+            "adam",
+            rules.warmup,
+            self.recipe.clip,
+            best_by=f"dev_{monitor}" if validates else "",
+            minimize=monitor == "loss",
+            patience=self.recipe.patience if validates else 0,
+            seed=self.seed,
         )
 
-    def batches(self, epoch: int, share: slice = slice(None)) -> list[Batch]:
-        """Make the batches of an epoch, with negatives by the weights of the moment.
-
-        Args:
-            epoch: from 1.
-            share: of each batch, what this process trains on.
-        """
+    def batches(self, epoch: int) -> list[Batch]:
+        """Make the batches of an epoch (from 1), with negatives by the weights of the moment."""
         size, pairs = self.recipe.batch_size, self._synonyms(epoch)
         random = rng(self.seed, Stream.PROTOTYPES, epoch)
         lone = random.permutation(self.lone)
         return [
             self._batch(
-                [rows[i * size : (i + 1) * size][share] for rows in pairs],
-                lone[i :: self.steps][share],
-                random,
+                [rows[i * size : (i + 1) * size] for rows in pairs], lone[i :: self.steps], random
             )
             for i in range(self.steps)
         ]
@@ -299,7 +265,7 @@ class Grounding:
         if self.recipe.loss == "logistic":
             sizes = [len(synonyms[0]), *[len(anchored)] * 3]
             shifts = random.integers(1, [max(2, size) for size in sizes])
-        sample = _Sample(synonyms, concepts, owner, members, member_of, anchored, shifts)
+        sample = _Sample(synonyms, members, anchored, concepts, owner, member_of, shifts)
         rows = np.concatenate(sample.rows)
         return Batch([names.texts[row] for row in rows], partial(self._loss, sample))
 
@@ -313,21 +279,20 @@ class Grounding:
         sizes = np.array([len(sample) for sample in samples[1:]], np.int64)
         return np.concatenate(samples), np.repeat(np.arange(len(concepts)), sizes)
 
-    def _loss(self, sample: _Sample, vectors: Tensor) -> Loss:
-        device = vectors.device
-        sizes = [len(rows) for rows in sample.rows]
+    def _loss(self, sample: _Sample, vectors: Tensor) -> Losses:
+        device, sizes = vectors.device, [len(rows) for rows in sample.rows]
         *synonyms, members, anchored = torch.split(vectors, sizes)
         terms: dict[str, tuple[float, Tensor, int]] = {}  # weight, mean, of how many
         if count := len(sample.synonyms[0]):
             mean = self._synonym_loss(sample.synonyms, synonyms, sample.shifts[:1])
             terms["synonym_loss"] = 1.0, mean, count
-        if self._prototypes and len(sample.owner):
+        if self._prototypes and (count := len(sample.owner)):
             targets = torch.from_numpy(self._targets[sample.concepts]).to(device)
             member_of = torch.from_numpy(sample.member_of).to(device)
             each = losses.prototype(members, member_of, targets)
             # of each triplet's concept, as 2021a, eq. 5 sums both losses, and of those alone
             mean = each[torch.from_numpy(sample.owner).to(device)].mean()
-            terms["prototype_loss"] = self.rules.prototype_weight, mean, len(sample.owner)
+            terms["prototype_loss"] = self.rules.prototype_weight, mean, count
         if count := len(sample.anchored):
             for i, anchor in enumerate(self._anchors, 1):
                 targets = torch.from_numpy(self._fixed(anchor, sample.anchored)).to(device)
@@ -338,10 +303,8 @@ class Grounding:
                     mean = losses.cosine_distance(anchored, targets).mean()
                 terms[f"{anchor}_loss"] = 1.0, mean, count
         value = sum((weight * mean for weight, mean, _ in terms.values()), vectors.sum() * 0)
-        numbers = {
-            name: (float(mean.detach()), float(count)) for name, (_, mean, count) in terms.items()
-        }
-        return Loss(value, float(len(sample.owner)), numbers)
+        means = {name: (float(mean.detach()), float(n)) for name, (_, mean, n) in terms.items()}
+        return {"loss": (value, float(len(sample.owner))), **means}
 
     def _synonym_loss(self, rows: Sequence[Rows], vectors: Sequence[Tensor], shift: Rows) -> Tensor:
         """L_syn: triplets, InfoNCE, or pairs told from pairs with names of other classes."""
@@ -382,13 +345,14 @@ class Grounding:
         if not len(self.validation):
             return {}
         if self._validating is not None:
-            values = [
-                batch.loss(torch.from_numpy(self._encode(batch.names)))
-                for batch in self._validating.batches(0)
-            ]
-            weights = [loss.weight for loss in values]
-            mean = np.average([float(loss.value) for loss in values], weights=weights)
-            return {"dev_loss": float(mean)}
+            values, weights = zip(
+                *(
+                    batch.loss(torch.from_numpy(self._encode(batch.names)))["loss"]
+                    for batch in self._validating.batches(0)
+                ),
+                strict=True,
+            )
+            return {"dev_loss": float(np.average([*map(float, values)], weights=weights))}
         queries, names, right = retrieval(self.validation, self.names)
         places = ranks(unit(self._encode(queries)), unit(self._encode(names)), right)
         precisions = metrics.average_precisions([rows for rows in places if len(rows)])

@@ -20,14 +20,12 @@ from torch import Tensor
 from linker.candidates.index import Floats, Integers, VectorIndex
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
-from linker.dictionary.hierarchy import Hierarchy
-from linker.encoders.trainable import GroundedEncoder
 from linker.errors import LinkerError
 from linker.matching import SYNONYM, relevance
 from linker.options import TrainingOptions
 from linker.training import losses
 from linker.training.data import TrainingQuery, ids_of, name_of_each
-from linker.training.loop import Batch, Loss, Phase, Schedule
+from linker.training.loop import Batch, Losses, Phase
 from linker.training.sampling import Stream, rng
 
 if TYPE_CHECKING:
@@ -35,9 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# steps up the hierarchy within which a concept counts as hypernym, and hypernym names that are
-# sampled for the norm loss of a mention (k2), as in BCNH
-_HEIGHT, _MAX_HYPERNYMS = 1, 10
+# hypernym names that are sampled for the norm loss of a mention (k2), as in BCNH
+_MAX_HYPERNYMS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +57,6 @@ _OURS = Rules()
 _PUBLISHED = Rules(1.0, True, "adam", 0.0, 0.0, False, 0)  # BioSyn and BCNH
 
 
-def _rules(model: ModelInTraining) -> Rules:
-    return _PUBLISHED if model.options.recipe.published else _OURS
-
-
 def prepare(model: ModelInTraining) -> Phase | None:
     """Make candidate lists of the annotated mentions, or of names of the dictionary."""
     options, recipe, data = model.options.training, model.options.recipe, model.data
@@ -71,32 +64,25 @@ def prepare(model: ModelInTraining) -> Phase | None:
         model.sparse_weight.fill_(recipe.sparse_weight)
     if not options.epochs or (data.queries is None and not options.dictionary_queries):
         return None
-    if data.queries is None and model.is_pretrained and not len(with_synonyms(data.table)):
-        logger.warning(
-            "no concept has two names, and there are no annotated mentions: "
-            "the list-wise phase is left out"
-        )
+    if not len(_queries(model, 1)):
+        logger.warning("no concept has two names, and no mention is annotated: no lists to learn")
         return None
-    rules, validates = _rules(model), model.validate is not None
-    schedule = Schedule(
-        options.epochs,
-        -(-len(_queries(model, 1)) // options.batch_size),
-        rules.optimizer,
-        rules.warmup,
-        rules.clip,
-        best_by="dev_acc1" if validates and rules.keep_best else None,
-        patience=rules.patience if validates else 0,
-        seed=options.seed,
-    )
-    grounded = ["ground"] if isinstance(model.encoder, GroundedEncoder) else []
+    rules = _PUBLISHED if recipe.published else _OURS
+    validates = model.validate is not None
     return Phase(
         "refit" if model.settings.refit else "rank",
         model,
         model.parameter_groups(options.learning_rate),
-        _list_batches(model),
-        schedule,
+        _list_batches(model, rules),
         partial(_validate, model),
-        model.mentions_fingerprint("align", *grounded),
+        options.epochs,
+        steps=-(-len(_queries(model, 1)) // options.batch_size),
+        optimizer=rules.optimizer,
+        warmup=rules.warmup,
+        clip=rules.clip,
+        best_by="dev_acc1" if validates and rules.keep_best else "",
+        patience=rules.patience if validates else 0,
+        seed=options.seed,
     )
 
 
@@ -115,25 +101,19 @@ def _queries(model: ModelInTraining, epoch: int) -> Sequence[TrainingQuery]:
     return dictionary_queries(data.table, data.dictionary, count, model.seed, epoch)
 
 
-def _list_batches(model: ModelInTraining) -> Callable[[int], list[Batch]]:
+def _list_batches(model: ModelInTraining, rules: Rules) -> Callable[[int], list[Batch]]:
     """Return the function that makes the batches of an epoch; sparse candidates are ranked once."""
+    data, options = model.data, model.options.training
 
     def maker(queries: Sequence[TrainingQuery]) -> ListMaker:
-        data = model.data
-        return ListMaker(
-            queries,
-            data.dictionary,
-            data.names,
-            model.options.training,
-            exclude_own=data.queries is None,
-        )
+        own = data.queries is None
+        return ListMaker(queries, data.dictionary, data.names, options, exclude_own=own)
 
-    queries = model.data.queries
-    annotated = None if queries is None else maker(queries)
-    return lambda epoch: _batches(model, annotated or maker(_queries(model, epoch)), epoch)
+    annotated = None if data.queries is None else maker(data.queries)
+    return lambda epoch: _batches(model, rules, annotated or maker(_queries(model, epoch)), epoch)
 
 
-def _batches(model: ModelInTraining, maker: ListMaker, epoch: int) -> list[Batch]:
+def _batches(model: ModelInTraining, rules: Rules, maker: ListMaker, epoch: int) -> list[Batch]:
     options, table = model.options.training, model.data.table
     lists = maker.make(_dense_candidates(model, maker))
     if not lists.with_gold.any():
@@ -147,11 +127,11 @@ def _batches(model: ModelInTraining, maker: ListMaker, epoch: int) -> list[Batch
     order = rng(model.seed, Stream.LIST_ORDER, epoch).permutation(len(maker.queries))
     batches = []
     for start in range(0, len(order), options.batch_size):
-        rows = order[start : start + options.batch_size][model.share]
+        rows = order[start : start + options.batch_size]
         queries = [maker.queries[row].text for row in rows]
         names = (*lists.rows[rows].ravel(), *hypernyms[rows].ravel())
         texts = [table.texts[row] for row in names if row >= 0]
-        loss = partial(_loss, model, lists[rows], hypernyms[rows] >= 0)
+        loss = partial(_loss, model, rules, lists[rows], hypernyms[rows] >= 0)
         batches.append(Batch([*queries, *texts], loss))
     return batches
 
@@ -167,23 +147,26 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
 
 
 def _loss(
-    model: ModelInTraining, lists: CandidateLists, has_hypernym: np.ndarray, vectors: Tensor
-) -> Loss:
+    model: ModelInTraining,
+    rules: Rules,
+    lists: CandidateLists,
+    has_hypernym: np.ndarray,
+    vectors: Tensor,
+) -> Losses:
     """Compute the loss of candidate lists, and the norm loss if `hypernym_norm` is set.
 
     Args:
         model: scores the lists.
+        rules: which lists count, and how.
         lists: B of them, of K places.
         has_hypernym: (B, H) bool, where there is a hypernym name.
         vectors: of the queries, then of the candidates and the hypernyms that there are.
     """
-    options, rules, device = model.options.training, _rules(model), vectors.device
-    mask, sparse = (
-        torch.from_numpy(lists.mask).to(device),
-        torch.from_numpy(lists.sparse).to(device),
+    options = model.options.training
+    mask, sparse, relevance, above = (
+        torch.from_numpy(values).to(vectors.device)
+        for values in (lists.mask, lists.sparse, lists.relevance, has_hypernym)
     )
-    relevance = torch.from_numpy(lists.relevance).to(device)
-    above = torch.from_numpy(has_hypernym).to(device)
     mentions = vectors[: len(mask)]
     candidates, hypernyms = spread(vectors[len(mask) :], mask, above)
     scores = model.scores(mentions, candidates, sparse)
@@ -192,14 +175,15 @@ def _loss(
         counted = np.ones(len(mask), bool) if rules.keep_unjudged else lists.has_relevant
     else:
         each, counted = losses.marginal(scores, relevance, mask), lists.with_gold
-    value = losses.mean_of_lists(each, torch.from_numpy(counted).to(device))
-    numbers = {"gold_share": (lists.gold_share, float(len(mask)))}
+    value = losses.mean_of_lists(each, torch.from_numpy(counted).to(vectors.device))
+    weight = float(counted.sum())
+    numbers = {"gold_share": (float(lists.with_gold.mean()), float(len(mask)))}
     if options.hypernym_norm:
-        numbers["list_loss"] = (float(value.detach()), float(counted.sum()))
+        numbers["list_loss"] = (float(value.detach()), weight)
         norm = losses.hypernym_norm(mentions, hypernyms, above)
         numbers["norm_loss"] = (float(norm.detach()), float(above.any(-1).sum()))
         value = value + norm
-    return Loss(value, float(counted.sum()), numbers)
+    return {"loss": (value, weight), **numbers}
 
 
 def spread(vectors: Tensor, *masks: Tensor) -> list[Tensor]:
@@ -233,25 +217,12 @@ def dictionary_queries(
         count: how many queries, all different; fewer where there are not as many names.
         seed: of the training.
         epoch: from 1.
-
-    Raises:
-        LinkerError: no concept has two names.
     """
-    rows = with_synonyms(table)
-    if not len(rows):
-        raise LinkerError(
-            "no concept of the dictionary has two names to train on; "
-            "give annotated mentions, or a dictionary with synonyms"
-        )
+    has_several = np.bincount(table.concepts) >= 2
+    rows = np.unique(name_of_each(table)[has_several[table.concepts]])
     sample = rng(seed, Stream.DICTIONARY_QUERIES, epoch).permutation(rows)[:count]
     ids = ids_of(table, dictionary)
     return [TrainingQuery(table.texts[row], frozenset(ids(row))) for row in sample.tolist()]
-
-
-def with_synonyms(table: NameTable) -> Integers:
-    """Find the rows of names whose concept has another name."""
-    has_several = np.bincount(table.concepts) >= 2
-    return np.unique(name_of_each(table)[has_several[table.concepts]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,11 +249,6 @@ class CandidateLists:
     def with_gold(self) -> NDArray[np.bool_]:
         """Whether each list holds a synonym, (n,)."""
         return np.asarray((self.relevance == SYNONYM).any(axis=1))
-
-    @property
-    def gold_share(self) -> float:
-        """The share of lists that hold a synonym; 0 where there are no lists."""
-        return float(self.with_gold.mean()) if len(self.rows) else 0.0
 
 
 Hypernyms = tuple[frozenset[str], Integers]
@@ -393,7 +359,9 @@ def hypernyms_of(
     @cache
     def hypernyms(right: frozenset[str]) -> Hypernyms:
         concepts = {row for identifier in right for row in dictionary.rows(identifier)}
-        above = _ancestors(dictionary.hierarchy, concepts) - dictionary.hierarchy.top
+        parents = dictionary.hierarchy.parents(sorted(concepts))
+        above = {row for rows in parents for row in rows.tolist()} - concepts
+        above -= dictionary.hierarchy.top
         spans = [names[starts[concept] : starts[concept + 1]].tolist() for concept in above]
         rows = sorted({row for span in spans for row in span})
         wrong = [row for row in rows if relevance(ids(row), right) != SYNONYM]
@@ -401,13 +369,3 @@ def hypernyms_of(
         return above_ids, np.array(wrong, np.int32)
 
     return [hypernyms(query.right) for query in queries]
-
-
-def _ancestors(hierarchy: Hierarchy, concepts: set[int]) -> set[int]:
-    """Find the concepts that count as hypernyms of `concepts`, without these."""
-    reached, layer = set(concepts), concepts
-    for _ in range(_HEIGHT):
-        parents = [row for rows in hierarchy.parents(sorted(layer)) for row in rows.tolist()]
-        layer = set(parents) - reached
-        reached |= layer
-    return reached - concepts

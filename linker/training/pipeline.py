@@ -5,15 +5,15 @@
 1. the dictionary and the mentions become names, indexed by characters (`data.py`);
 2. the encoder is made, trained by gradients where it has weights, phase after phase (`encoder.py`),
    and all names are encoded;
-3. the ranker is fitted to lists of candidates of which it is known what is right (`lists.py`);
+3. the ranker is fitted to labelled candidate lists (`fit_ranker.py`);
 4. where a refit is asked for, 1 and 2 are done again, with the development mentions too.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -24,13 +24,13 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
-from linker.errors import LinkerError
+from linker.errors import LinkerError, UsageError
 from linker.linking import spans
 from linker.linking.linker import Linker
 from linker.options import LinkerOptions
 from linker.training import fit_ranker
 from linker.training import plan as plans
-from linker.training.data import TrainingData, report
+from linker.training.data import TrainingData, check_known
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat
 from linker.types import Document, Mention
 
@@ -71,18 +71,15 @@ def train(
     Raises:
         LinkerError: what is asked for does not fit together, or the training fails.
     """
-    mentions, dev = list(mentions), list(dev)
-    made = plans.make(
+    plan = plans.make(
         encoder,
         options=None if options is None else lambda _: options,
-        has_mentions=bool(mentions),
-        has_dev=bool(dev),
         refit=refit,
         words=words,
         extend=extend,
         corrections=corrections,
     )
-    return run(made, dictionary, mentions, dev, settings, validate)
+    return run(plan, dictionary, list(mentions), list(dev), settings, validate)
 
 
 def run(
@@ -94,12 +91,13 @@ def run(
     validate: Validate | None = None,
 ) -> Linker:
     """Train a linker as a plan says; see `train` for the other arguments."""
+    if plan.refit and not (dev and mentions):
+        raise UsageError(plans.NOT_BOTH)
     settings = settings or RunSettings()
     if dev:
         validate = validate or partial(_accuracies, dev)
-        if not settings.development:
-            digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
-            settings = dataclasses.replace(settings, development=digest)
+        digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
+        settings = replace(settings, development=digest)
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
     ranker = fit_ranker.fitted(linker, dictionary, mentions, dev, settings.say, plan.extend)
     linker = linker.with_ranker(ranker)
@@ -107,10 +105,15 @@ def run(
     if plan.refit:
         history, epochs = linker.history, linker.best_epoch
         del linker  # its vectors, while the next ones are made
+        if epochs:  # of the list-wise phase, as many as were best
+            settings.say(f"refit: {epochs} epochs on the training and the development mentions")
+            training = replace(plan.options.training, epochs=epochs)
+            plan = replace(plan, options=replace(plan.options, training=training))
         mentions = [*mentions, *dev]
-        linker = _refitted(plan, dictionary, mentions, settings, epochs)
-        refit = [record for record in linker.history if record["phase"].startswith("refit")]
-        linker = dataclasses.replace(linker, history=[*history, *refit], ranker=ranker)
+        settings = replace(settings, refit=True, resume=True)  # aligned already
+        linker = without_ranker(plan, dictionary, mentions, settings)
+        refit = [record for record in linker.history if record["phase"] == "refit"]
+        linker = replace(linker, history=[*history, *refit], ranker=ranker)
     if any(isinstance(item, Document) for item in mentions):
         linker.spans = spans.fit(linker.found_names, mentions, plan.options.training.seed)
     return linker
@@ -125,15 +128,15 @@ def without_ranker(
 ) -> Linker:
     """Train once, as a plan says; candidates are ordered by score."""
     data = TrainingData.of(plan, dictionary, mentions)
-    report(data.mentions, dictionary)
+    check_known(data.mentions, dictionary, "training mentions")
     options, corrections, seen = plan.options, plan.corrections, data.seen
     linker = Linker(data.extended, data.indexed, options, seen, corrections, plan.encoder)
     if plan.is_sparse:
         return linker
     measure = partial(_measured, linker, validate) if validate else None
     generator, history = with_encoder(plan, data, settings, measure)
-    options = dataclasses.replace(options, encoder=generator.encoder.options)
-    return dataclasses.replace(linker, generator=generator, options=options, history=history)
+    options = replace(options, encoder=generator.encoder.options)
+    return replace(linker, generator=generator, options=options, history=history)
 
 
 def with_encoder(
@@ -150,12 +153,10 @@ def with_encoder(
     Returns:
         What ranks all names, and a record for each epoch of each phase.
     """
-    if plan.is_trained:
-        data.check()
     names, options = list(data.table.texts), plan.options
     provenance = {"encoder": plan.encoder} | flat(options, "encoder")
     words = None
-    if plan.needs_words:
+    if plan.reads("words"):
         if not plan.words and options.words.tokens != "words":
             raise LinkerError(
                 f"words.tokens={options.words.tokens} finds names in texts, and there are none; "
@@ -181,12 +182,9 @@ def with_encoder(
 
 def _measured(linker: Linker, validate: Validate, generator: Generator) -> Mapping[str, float]:
     """What `validate` measures of a linker with another generator."""
-    measured = validate(dataclasses.replace(linker, generator=generator))
+    measured = validate(replace(linker, generator=generator))
     if "dev_acc1" not in measured:
-        raise LinkerError(
-            f"`validate` gives {', '.join(measured) or 'nothing'}; "
-            "expected: dev_acc1, and what else is to be logged"
-        )
+        raise LinkerError("`validate` does not give dev_acc1, by which the best epoch is chosen")
     return measured
 
 
@@ -197,23 +195,3 @@ def _accuracies(dev: Items, linker: Linker) -> Mapping[str, float]:
     ranks = [outcome.rank for outcome in protocols.strict(linker, dev, 20)]
     names = {"dev_acc1": 1, "dev_acc5": 5, "candidate_recall": 20}
     return {name: round(float(np.mean(metrics.hits(ranks, k))), 5) for name, k in names.items()}
-
-
-def _refitted(
-    plan: TrainingPlan, dictionary: Dictionary, mentions: Items, settings: RunSettings, epochs: int
-) -> Linker:
-    """Train again on all mentions.
-
-    Args:
-        plan, dictionary, settings: of the first training.
-        mentions: those of training and development.
-        epochs: of the list-wise phase, as many as were best; 0: there was none.
-    """
-    if epochs:
-        times = f"{epochs} epoch{'s' if epochs > 1 else ''}"
-        settings.say(f"refit: {times} on the training and the development mentions")
-        training = dataclasses.replace(plan.options.training, epochs=epochs)
-        options = dataclasses.replace(plan.options, training=training)
-        plan = dataclasses.replace(plan, options=options)
-    again = dataclasses.replace(settings, refit=True, resume=True)  # aligned already
-    return without_ranker(plan, dictionary, mentions, again)

@@ -6,7 +6,7 @@ Each purpose has random numbers of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
 
 import numpy as np
@@ -19,7 +19,6 @@ from linker.options import LinkerOptions
 
 logger = logging.getLogger(__name__)
 
-_SHOWN = 5  # classes in a message
 _TRIES = 100  # attempts to sample a negative from all names
 
 Nearest = Callable[[Rows], tuple[Rows, Floats]]
@@ -190,19 +189,23 @@ def select_classes(
             "ground.shots is 0, all pairs of large classes, which are too many; expected: 1 or more"
         )
     names = _grouped(options, table, dictionary)
-    text = "%d names of %d classes, the largest %s"
-    largest = np.argsort(-names.sizes, kind="stable")[:_SHOWN]
-    logger.info(text, len(names), names.count, _listed(names, largest.tolist()))
     if not ground.shots:
         return names, None
-    names = _without_lone(names)
-    few = np.flatnonzero(names.sizes < 2 * ground.shots)
-    if len(few):
-        text = (
-            "%d of %d classes have fewer than %d names to draw from, half of them is trained on: %s"
+    count = names.count
+    names = names.relabelled(np.flatnonzero(names.sizes[names.labels] > 1))
+    if names.count < 2:
+        raise LinkerError(
+            f"{names.count} of {count} classes have two names or more, one to train on and one to "
+            "judge by; expected: two classes; take another ground.root, or a dictionary with more "
+            "of a hierarchy (--hierarchy)"
         )
-        listed = _listed(names, few[:_SHOWN].tolist())
-        logger.warning(text, len(few), names.count, 2 * ground.shots, listed)
+    few = int((names.sizes < 2 * ground.shots).sum())
+    if few or names.count < count:
+        text = (
+            "%d of %d classes have fewer than %d names to draw from, half of which is trained on; "
+            "%d more have one name, and are left out"
+        )
+        logger.warning(text, few, names.count, 2 * ground.shots, count - names.count)
     return shots(names, ground.shots, options.training.seed)
 
 
@@ -224,38 +227,9 @@ def _grouped(options: LinkerOptions, table: NameTable, dictionary: Dictionary) -
             "the dictionary has no hierarchy, by which this encoder groups names; give one with "
             "parents, borrow that of another file (--hierarchy), or choose --encoder dan"
         )
-    if root is None and len(hierarchy.roots) > 1:
-        listed = ", ".join(ids[row] for row in hierarchy.roots[:_SHOWN])
-        text = (
-            "the hierarchy has %d roots, which count as level 1, or as the parts: %s; "
-            "ground.root names one to stand below"
-        )
-        logger.warning(text, len(hierarchy.roots), listed)
     if options.recipe.classes == "level":
         return classes.of_level(table, hierarchy, ground.level, root, ids)
     return classes.of_parts(table, hierarchy, ground.parts, root, ids)
-
-
-def _without_lone(names: Classes) -> Classes:
-    """Leave out the classes of one name, which leave none to validate with."""
-    lone = np.flatnonzero(names.sizes < 2)
-    if not len(lone):
-        return names
-    listed = ", ".join(names.ids[label] for label in lone[:_SHOWN])
-    kept = names.count - len(lone)
-    if kept < 2:
-        raise LinkerError(
-            f"{kept} of {names.count} classes have two names or more, one to train on and one to "
-            f"judge by (not {listed}); expected: two classes; take another ground.root, "
-            "or a dictionary with more of a hierarchy (--hierarchy)"
-        )
-    text = "%d of %d classes have one name, and are left out: %s"
-    logger.warning(text, len(lone), names.count, listed)
-    return names.relabelled(np.flatnonzero(names.sizes[names.labels] > 1))
-
-
-def _listed(names: Classes, labels: Sequence[int]) -> str:
-    return ", ".join(f"{names.ids[label]} ({names.sizes[label]})" for label in labels)
 
 
 def held_out(names: Classes, count: int, seed: int) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-for package in ("torch", "accelerate"):
+for package in ("torch",):
     pytest.importorskip(package)
 if importlib.util.find_spec("pip") is None:
     pytest.skip("pip is not installed", allow_module_level=True)

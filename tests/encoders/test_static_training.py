@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
 
 from linker import Dictionary, Linker, LinkerOptions  # noqa: E402
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
@@ -29,7 +28,7 @@ QUICK = {
     "training": {"epochs": 1, "dictionary_queries": 40, "device": "cpu", "top_k": 8},
 }
 
-pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture
@@ -142,7 +141,7 @@ def test_a_saved_model_links_without_torch(model: Linker, tmp_path: Path) -> Non
 import sys
 from linker import Linker
 prediction, = Linker.load({str(tmp_path / "m")!r}).link([{QUERIES[0]!r}])
-print(prediction.parts[0].best.concept_id, sorted({{"torch", "accelerate"}} & {{*sys.modules}}))
+print(prediction.parts[0].best.concept_id, sorted({{"torch"}} & {{*sys.modules}}))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == f"{answers(model)[0][0]} []\n"

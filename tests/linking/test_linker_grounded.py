@@ -13,16 +13,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("accelerate")
 pytest.importorskip("gensim")
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
 from linker.encoders.trainable import in_training
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
-from linker.training import fit_ranker
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings
+from linker.training.release import with_dictionary
 from linker.types import GoldGroup
 
 QUICK: dict[str, Any] = {
@@ -37,7 +36,7 @@ FEW: dict[str, Any] = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
 ENCODERS = ["dan", "dan-higher", "fewshot", "bne", "bne-words"]
 QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
 
-pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +70,7 @@ def test_a_dictionary_without_synonyms(
     )
     model = train(Dictionary.read(tmp_path / "d.tsv"), encoder="dan", options=options)
     assert {record["phase"] for record in model.history} == {"ground"}
-    assert (
-        "no concept has two names, and there are no annotated mentions: the list-wise phase is left out"
-        in caplog.text
-    )
+    assert "no concept has two names" in caplog.text
     assert answers(model)[0][0] in {"X:1", "X:2", "X:3"}
 
 
@@ -177,17 +173,6 @@ def test_more_mentions_go_on_from_the_same_grounding(
     assert "rare29999" not in first.generator.encoder.words.row  # type: ignore[attr-defined]
 
 
-def test_a_checkpoint_of_grounding_does_not_bring_its_weight_of_characters(
-    dictionary: Dictionary, options: LinkerOptions, tmp_path: Path
-) -> None:
-    for weight in (8, 2):
-        few = changed(other_recipe(options, sparse_weight=weight), {"training": {"epochs": 0}})
-        model = train(
-            dictionary, encoder="dan", options=few, settings=RunSettings(tmp_path, resume=True)
-        )
-        assert model.generator.sparse_weight == pytest.approx(weight / 20)  # type: ignore[attr-defined]
-
-
 def test_an_interrupted_training_goes_on(
     dictionary: Dictionary, options: LinkerOptions, model: Linker, tmp_path: Path
 ) -> None:
@@ -237,14 +222,14 @@ def test_another_dictionary_with_the_same_encoder(
     options: LinkerOptions,
     tmp_path: Path,
 ) -> None:
-    again = fit_ranker.over(model, dictionary)
+    again = with_dictionary(model, dictionary)
     assert answers(again) == answers(model)
-    extended = fit_ranker.over(model, dictionary, mentions)
+    extended = with_dictionary(model, dictionary, mentions)
     assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
     assert extended.generator.bias.any()  # type: ignore[attr-defined]
     (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
     assert [
-        answer[0] for answer in answers(fit_ranker.over(model, Dictionary.read(tmp_path / "d.tsv")))
+        answer[0] for answer in answers(with_dictionary(model, Dictionary.read(tmp_path / "d.tsv")))
     ][:1] == ["X:1"]
 
 
@@ -273,11 +258,11 @@ def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
             settings=RunSettings(tmp_path, on_event=stop),
         )
     resumed = RunSettings(tmp_path, resume=True)
-    with pytest.raises(LinkerError, match="of another training: development "):
+    with pytest.raises(LinkerError, match="another development"):
         train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
     model = train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
     assert model.best_epoch >= 1
-    with pytest.raises(LinkerError, match="--refit trains again on the mentions of --mentions"):
+    with pytest.raises(LinkerError):
         train(dictionary, encoder="dan", dev=dev, refit=True, options=options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
@@ -169,10 +168,6 @@ class Setup:
     def to(self, **settings: Any) -> Setup:
         """The same, but that it runs in another way."""
         return replace(self, settings=replace(self.settings, **settings))
-
-    def told(self, on_event: Callable[[Any], object]) -> Setup:
-        """The same, but that each step and epoch is told."""
-        return self.to(on_event=on_event)
 
 
 def a_setup(

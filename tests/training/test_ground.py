@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
 
 from linker import Dictionary  # noqa: E402
 from linker.dictionary import classes  # noqa: E402
@@ -24,7 +23,7 @@ from linker.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
 from linker.training.ground import Grounding, train  # noqa: E402
-from linker.training.loop import Step  # noqa: E402
+from linker.training.plan import RunSettings  # noqa: E402
 
 
 def chosen(epochs: int = 6, **recipe: Any) -> LinkerOptions:
@@ -42,7 +41,7 @@ LINES = [
 ]
 
 
-pytestmark = pytest.mark.usefixtures("one_thread", "no_accelerator_state")
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture
@@ -94,7 +93,7 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
         texts = batch.names
         f = dict(zip(texts, encoder.encode(texts), strict=True))
         loss = batch.loss(torch.from_numpy(np.stack([f[text] for text in texts])))
-        count = int(loss.numbers["synonym_loss"][1])
+        count = int(loss["synonym_loss"][1])
         label = dict(zip(names.texts, names.labels, strict=True))
         syn, proto = [], []
         for anchor, positive, negative in zip(
@@ -119,8 +118,8 @@ def test_the_loss_is_that_of_the_formulas(encoder: TrainableDan) -> None:
             target = project(u["skin"][None], encoder.linking.concept_projection)[0]
             proto.append(cosine_distance(f["skin"], target))
             alone += 1
-        assert loss.value.item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
-        assert loss.numbers["synonym_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
+        assert loss["loss"][0].item() == pytest.approx(np.mean(syn) + np.mean(proto), abs=1e-4)
+        assert loss["synonym_loss"][0] == pytest.approx(np.mean(syn), abs=1e-4)
         seen += count
     assert seen == 3 * 2 + 2 * 1 + 4 * 3  # ordered pairs of synonyms
     assert alone == 1  # the concept without one has its prototype once
@@ -149,7 +148,7 @@ def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
                 exponentials = [np.exp(f[own[side]] @ f[rival] / 0.2) for rival in rivals]
                 each.append(-np.log(np.exp(f[own[0]] @ f[own[1]] / 0.2) / np.sum(exponentials)))
         loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-        assert loss.value.item() == pytest.approx(np.mean(each), abs=1e-4)
+        assert loss["loss"][0].item() == pytest.approx(np.mean(each), abs=1e-4)
         seen += pairs
     assert len(seen) == 3 * 2 + 2 * 1 + 4 * 3
     assert all(label[a] == label[b] and a != b for a, b in seen)
@@ -183,8 +182,8 @@ def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) 
         assert {*batch.names} == {"skin", "fever", "heart"}
         vectors = torch.from_numpy(encoder.encode(batch.names)).requires_grad_()
         loss = batch.loss(vectors)
-        assert set(loss.numbers) == {"prototype_loss"}
-        loss.value.backward()
+        assert set(loss) == {"loss", "prototype_loss"}
+        loss["loss"][0].backward()
         assert vectors.grad.abs().sum() > 0
 
 
@@ -233,7 +232,7 @@ def test_held_out_names_are_judged_and_not_trained_on(
     assert not {*made.validation.texts} & {
         name for batch in made.batches(1) for name in batch.names
     }
-    assert made.phase(encoder, made.batches, made.validate, {}).schedule.best_by == "dev_map"
+    assert made.phase(encoder, made.validate).best_by == "dev_map"
     scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
@@ -253,7 +252,7 @@ def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
         encoder.names,
         chosen(epochs=4),
         validation,
-        lambda event: None if isinstance(event, Step) else records.append(dict(event)),
+        RunSettings(on_event=lambda record: records.append(dict(record))),
     )
     best = max(record["dev_map"] for record in records)
     assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
@@ -270,7 +269,7 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
     seen = []
     for batch in made.batches(1):
         loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-        held = batch.names[3 * int(loss.numbers["synonym_loss"][1]) :]
+        held = batch.names[3 * int(loss["synonym_loss"][1]) :]
         f = dict(zip(held, encoder.encode(held), strict=True))
         means = {
             text: np.mean(
@@ -284,11 +283,9 @@ def test_names_are_held_to_the_vectors_they_started_from(encoder: TrainableDan) 
             "concept_loss": np.mean([cosine_distance(f[text], means[text]) for text in held]),
             "between_loss": np.mean([cosine_distance(f[text], between[text]) for text in held]),
         }
-        assert {name: loss.numbers[name][0] for name in expected} == pytest.approx(
-            expected, abs=1e-5
-        )
-        each = [loss.numbers["synonym_loss"][0], *expected.values()]
-        assert loss.value.item() == pytest.approx(sum(each), abs=1e-4)
+        assert {name: loss[name][0] for name in expected} == pytest.approx(expected, abs=1e-5)
+        each = [loss["synonym_loss"][0], *expected.values()]
+        assert loss["loss"][0].item() == pytest.approx(sum(each), abs=1e-4)
         seen += held
     # each name once, that of a concept without synonyms too
     assert sorted(seen) == sorted(names.texts)
@@ -319,7 +316,7 @@ def test_the_pairs_of_bne(encoder: TrainableDan) -> None:
         (sample,) = batch.loss.args
         (anchor, positive), held, shifts = sample.synonyms, sample.anchored, sample.shifts.tolist()
         loss = batch.loss(torch.from_numpy(encoder.encode(batch.names)))
-        assert {name: number for name, (number, _) in loss.numbers.items()} == pytest.approx(
+        assert {name: number for name, (number, _) in [*loss.items()][1:]} == pytest.approx(
             {
                 "synonym_loss": expected(
                     vectors[anchor], vectors[positive], anchor, positive, shifts[0]
@@ -343,7 +340,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
     options = chosen(anchors="between", classes="parts")
     made = grounding(encoder, options, validation=validation)
-    schedule = made.phase(encoder, made.batches, made.validate, {}).schedule
+    schedule = made.phase(encoder, made.validate)
     assert (schedule.best_by, schedule.minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(
@@ -356,7 +353,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
         batch.loss(torch.from_numpy(encoder.encode(batch.names))) for batch in alone.batches(0)
     ]
     assert made.validate(1)["dev_loss"] == pytest.approx(
-        np.average([x.value.item() for x in losses], weights=[x.weight for x in losses])
+        np.average([x["loss"][0].item() for x in losses], weights=[x["loss"][1] for x in losses])
     )
 
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from linker.candidates.respelling import is_one_error
 from linker.training import fit_ranker
-from linker.training.fit_ranker import ERRORS, WRAPPED, holds_name, misspelt, no_disease, noisy
+from linker.training.fit_ranker import ERRORS, holds_name, misspelt, no_disease, noisy, table
 from linker.types import Document, GoldGroup, Mention, Passage
 
+WRAPPED = table("wrapped.tsv")
 GOLD, OTHER = (GoldGroup(("D:1",)),), (GoldGroup(("D:2",)),)
 
 
@@ -117,7 +118,7 @@ def test_texts_that_hold_a_name(text: str, expected: bool) -> None:
 
 
 def test_the_table_of_what_is_no_disease() -> None:
-    texts = fit_ranker.table()
+    texts = [row[0] for row in table("no_disease.tsv")[1:]]
     assert "metformin" in texts
     assert "text" not in texts  # the head of the table
     assert len(texts) > 500
@@ -126,7 +127,8 @@ def test_the_table_of_what_is_no_disease() -> None:
 
 
 def test_phrases_beside_mentions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_ranker, "table", lambda: ("insulin", "gout pills", "insulin"))
+    rows = ["text"], ["insulin"], ["gout pills"], ["insulin"]
+    monkeypatch.setattr(fit_ranker, "table", lambda _: rows)
     text = "the patients (ten of us) had gout, treated with colchicine daily; severe pain"
     start = text.index("gout")
     document = Document("d", (Passage(text),), (Mention("gout", ((start, start + 4),), GOLD),))
@@ -147,5 +149,5 @@ def test_phrases_beside_mentions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_documents_without_a_text_have_no_phrases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_ranker, "table", lambda: ())
+    monkeypatch.setattr(fit_ranker, "table", lambda _: ())
     assert no_disease([Document("d"), Document("e", (Passage(""),))], bool, random()) == []
