@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from linker.decisions.applying import Decided as Decided
     from linker.decisions.store import DecisionStore as DecisionStore
     from linker.dictionary import Dictionary as Dictionary
     from linker.errors import InputError as InputError
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from linker.integrations.frames import link_column as link_column
     from linker.integrations.hub import push_to_hub as push_to_hub
     from linker.integrations.scikit import LinkTransformer as LinkTransformer
+    from linker.linking.decided import Decided as Decided
     from linker.linking.documents import Annotator as Annotator
     from linker.linking.explain import Explanation as Explanation
     from linker.linking.linker import Linker as Linker
@@ -62,7 +62,7 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "LinkTransformer": "linker.integrations.scikit",
     "read_mentions": "linker.readers.mentions:read",
     "evaluate": "linker.evaluation.run",
-    "Decided": "linker.decisions.applying",
+    "Decided": "linker.linking.decided",
     "DecisionStore": "linker.decisions.store",
     **dict.fromkeys(("LinkerOptions", "changed", "preset"), "linker.options"),
     "RunSettings": "linker.training.plan",

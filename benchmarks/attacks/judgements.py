@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from linker import Dictionary
-from linker.decisions.records import form_of, parts_of
 from linker.ids import curie
+from linker.linking.decisions import form_of, parts_of
 from linker.types import Decision
 
 from .core import Failed

@@ -36,8 +36,8 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from linker import Linker, matching
 from linker.decisions import exchange
-from linker.decisions.applying import Decided
 from linker.ids import format_gold
+from linker.linking.decided import Decided
 from linker.readers import tsv
 from linker.text.mentions import definitions_of
 from linker.types import Decision, Mention

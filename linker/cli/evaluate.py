@@ -12,10 +12,10 @@ import click
 from linker import files
 from linker.cli import common
 from linker.cli import options as o
-from linker.decisions.applying import Decided
 from linker.errors import LinkerError, shown
 from linker.evaluation import compare, documents, report, run
 from linker.jobs import linking
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.options import as_saved
 from linker.readers import mentions as readers

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.decisions.applying import Decided
 from linker.errors import InputError
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.readers import mentions as readers
 from linker.readers import text

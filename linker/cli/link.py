@@ -19,7 +19,6 @@ import click
 from linker import formats, outputs
 from linker.cli import common, machines
 from linker.cli import options as o
-from linker.decisions.applying import Decided
 from linker.errors import UsageError
 from linker.files import OpenFile, Pathlike, columns, encodings, tables
 from linker.files.columns import FIRST, ColumnNeeded
@@ -28,6 +27,7 @@ from linker.files.tables import Table
 from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
+from linker.linking.decided import Decided
 from linker.readers import mentions as readers
 from linker.types import Mention, Prediction, Selection
 

@@ -15,11 +15,11 @@ from tqdm import tqdm
 
 from linker import outputs
 from linker.cli import common
-from linker.decisions.applying import Decided
 from linker.errors import OnError, Skip, UsageError
 from linker.jobs.linking import Item, LinkSettings, has_documents
 from linker.jobs.machines import Machines, cores
 from linker.jobs.parts import Job, Summary, Work
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.outputs import Outcome, writing
 from linker.readers.mentions import no_mentions

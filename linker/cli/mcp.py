@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from linker.cli import common
 from linker.cli import options as o
-from linker.decisions.applying import Decided
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 
 

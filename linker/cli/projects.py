@@ -9,10 +9,10 @@ from typing import Any
 
 from linker import files
 from linker.cli import common
-from linker.decisions.applying import Decided
-from linker.decisions.records import in_force, releases
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, releases
 from linker.jobs.linking import model_hash
+from linker.linking.decided import Decided
+from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
 from linker.outputs.tsv import row_writer
 from linker.projects import linking, reviewed, sources, store

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections import Counter
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -16,13 +16,14 @@ from linker import persistence
 from linker.cli import common, projects, reading
 from linker.cli import options as o
 from linker.cli.check import check
-from linker.decisions import exchange, log, records
-from linker.decisions.agreement import agreement
-from linker.decisions.applying import Decided
-from linker.decisions.records import in_force
+from linker.decisions import exchange
+from linker.decisions.store import identified, releases, replaced
+from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shown
 from linker.files import encodings
 from linker.jobs.linking import model_hash
+from linker.linking.decided import Decided
+from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
 from linker.linking.linker import Linker
 from linker.outputs.tsv import row_writer
 from linker.projects import learning
@@ -82,33 +83,24 @@ def import_(options: SimpleNamespace) -> None:
 def _take(path: str, options: SimpleNamespace) -> None:
     """Store the decisions of a file."""
     dictionary = reading.read([options.model], options)
-    fingerprint, release = model_hash(options.model), records.releases(dictionary)
+    fingerprint, release = model_hash(options.model), releases(dictionary)
 
-    def completed(decision: Decision) -> Decision:
-        model, of = decision.model or fingerprint, decision.release or release
-        return dataclasses.replace(decision, model=model, release=of)
+    def check(d: Decision) -> Decision:
+        stored = identified(d, dictionary)
+        return replace(stored, model=d.model or fingerprint, release=d.release or release)
 
     table, _ = encodings.as_utf8(path, options.encoding)
-    known = partial(records.identified, dictionary=dictionary)
-    named: dict[str, Any] = {"column": options.column, "reviewer": options.reviewer}
-    rows = list(exchange.read(table, on_error=options.on_error, check=known, **named))
+    column, reviewer, on_error = options.column, options.reviewer, options.on_error
+    rows = list(
+        exchange.read(table, on_error=on_error, check=check, column=column, reviewer=reviewer)
+    )
     with projects.opened(options) as store:
         before = store.list()
-        added = exchange.add_new(store, map(completed, rows))
-        current, _ = records.current(store.list(), dictionary)
-    repeated = len(rows) - len(added)
-    there = f", {repeated:,} were there already, or are said twice" if repeated else ""
+        added = exchange.add_new(store, rows)
+    there = f", {len(rows) - len(added):,} were there already" if len(added) < len(rows) else ""
     common.say(f"{common.were(len(added), 'decision')} taken{there}")
-    if contrary := records.replaced(before, added):
-        common.say(
-            f"{len(contrary):,} earlier decisions of the same reviewers say the contrary, and hold "
-            "no more; see linker review export --format log"
-        )
-    if disputed := records.conflicts(current):
-        common.say(
-            f"reviewers disagree on {common.counted(len(disputed), 'mention')}, which the model "
-            "answers; see linker review list --conflicts"
-        )
+    if contrary := replaced(before, added):
+        common.say(f"{len(contrary):,} earlier ones of the same reviewers say the contrary")
 
 
 @o.command(
@@ -142,7 +134,7 @@ def export(options: SimpleNamespace) -> None:
         rows, path = store.list(), str(store.path)
         with common.writing(options.output, [path]) as file:
             if form == "log":
-                log.write(store, file)
+                exchange.write_log(store, file)
                 return
             left_out = exchange.export(rows, form, file, dictionary)
     if total := left_out.total():
@@ -167,36 +159,34 @@ def list_(options: SimpleNamespace) -> None:
     """Print the decisions that are in force, in order of entry, as a table.
 
     With --dict those that a release of the dictionary, or a model, made merged, ambiguous, obsolete
-    or unknown, with the ids that stand for them now.
+    or unknown, with the ids that stand for them now. With --conflicts ids are those of the model.
     """
     with projects.opened(options, read_only=True) as store, common.stdout() as file:
-        rows, disputed = store.list(reviewer=options.reviewer), records.conflicts(store.list())
+        rows = store.list(reviewer=options.reviewer)
         if options.dictionary:
-            _write_changed(rows, options, file)
+            _write_changed(rows, reading.read([options.dictionary], options), file)
             return
-        agreed = agreement(in_force(rows).values())
         if options.conflicts:
-            ids = {decision.id for of_mention in disputed for decision in of_mention}
+            dictionary = reading.read([options.model], options)
+            disputed = conflicts(in_force(store.list(), dictionary))
+            ids = {decision.id for said in disputed for decision in said}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
-    if options.conflicts and agreed.both:
-        kappa = "is not defined" if agreed.kappa is None else f"{agreed.kappa:.2f}"
-        common.say(
-            f"where two reviewers decided on a mention, they agree in {agreed.agreed:,} of "
-            f"{agreed.both:,} cases; kappa {kappa}"
-        )
-    if disputed and not options.conflicts:
-        mentions = common.counted(len(disputed), "mention")
-        common.say(f"reviewers disagree on {mentions}; see them with --conflicts")
 
 
-def _write_changed(rows: list[Decision], options: SimpleNamespace, file: Any) -> None:
+def _write_changed(rows: Sequence[Decision], dictionary: Dictionary, file: TextIO) -> None:
     """Write the decisions whose ids stand for something else in a dictionary."""
-    dictionary = reading.read([options.dictionary], options)
     counts: Counter[str] = Counter()
     write_row = row_writer(file)
     write_row(("state", "decision", "mention", "concept_id", "scope", "reviewer", "now"))
-    for d, state, now in records.check(rows, dictionary):
+    named = defaultdict[str, set[str]](set)  # ids by the forms of their names
+    for name, concept in zip(dictionary.names, dictionary.name_concept.tolist(), strict=True):
+        named[form_of(name)].add(dictionary.ids[concept])
+    for d in rows:
+        (state, now), others = fate(d, dictionary), named.get(form_of(d.mention), set())
+        is_whole = d.accepted and len(parts_of(d)) == 1 and state in ("current", "merged")
+        if is_whole and others and others.isdisjoint(now):
+            state, now = "ambiguous", tuple(sorted(others))
         counts[state] += 1
         if state != "current":
             where = d.mention, d.concept_id or "-1", d.scope, d.reviewer
@@ -219,12 +209,8 @@ def withdraw(options: SimpleNamespace) -> None:
     """
     with projects.opened(options, read_only=True) as store:
         there = {past.decision.id for past in store.history() if not past.withdrawn}
-        path = store.path
     if missing := [str(number) for number in options.ids if number not in there]:
-        raise LinkerError(
-            f"{shown(path)}: no decision with the number {', '.join(missing)} can be "
-            "withdrawn; see linker review export --format log"
-        )
+        raise LinkerError(f"{shown(store.path)}: no decision {', '.join(missing)} is in force")
     with projects.opened(options) as store:
         count = store.withdraw(options.ids, options.reviewer)
     common.say(f"{common.were(count, 'decision')} withdrawn")

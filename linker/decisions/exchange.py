@@ -1,42 +1,38 @@
-"""Decisions as tables, as mentions to train on, and as mappings.
+"""Decisions in files: tables, mappings, mentions to train on, and the log of what was done.
 
-The table has a header and a row for each decision, quoted as all our tables are; see
-`linker.outputs.tsv`. A table without a header has the columns mention and concept id.
+A table has a header and a row for each decision, quoted as all our tables are; see
+`linker.outputs.tsv`. A table without a header has the columns mention and concept id. Tables of
+answers, and mappings, that a person went through are read by `linker.decisions.reviewed`.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Literal, TextIO
 
 from linker.decisions import reviewed
-from linker.decisions.records import (
-    checked,
+from linker.decisions.reviewed import Cells, Record, cells_of
+from linker.decisions.store import DecisionStore, Step, checked
+from linker.dictionary import Dictionary
+from linker.errors import InputError, LinkerError, OnError, RecordError, stop
+from linker.files import Pathlike, parse_json, tables
+from linker.files.rows import TableRow
+from linker.linking.decisions import (
     concepts_of,
     disagree,
     in_force,
+    number_of,
     parts_of,
     place_of,
     standing,
     voice,
 )
-from linker.decisions.reviewed import Record
-from linker.decisions.store import DecisionStore, Step
-from linker.dictionary import Dictionary
-from linker.errors import InputError, LinkerError, OnError, RecordError, stop
-from linker.files import OpenFile, Pathlike, open_binary, parse_json, read_lines, reading, tables
-from linker.files.rows import TableRow
 from linker.outputs import settles_of, sssom, tsv
 from linker.outputs.tsv import row_writer
-from linker.readers import mentions
 from linker.types import Decision
 
 Form = Literal["tsv", "sssom", "mentions"]
@@ -45,20 +41,17 @@ COLUMNS = (
     *("decision", "mention", "concept_id", "accepted"),
     *("scope", "reviewer", "time", "model", "release", "predicate", "bulk", "settles"),
 )
-_OTHER_NAMES = {"id": "concept_id", "gold": "concept_id", "document_id": "scope", "others": "bulk"}
-_BEHIND = ("predicate", "flag", "note")
-"""Columns that linker writes behind that of the decisions; before it they are a user's own."""
-_SAID = ("state", "source", "reviewer", "time")  # columns that are there where decisions are
 FILL_IN = " (fill in)"
 """How the titles of columns end in which people say what they decide."""
-_ADDED = re.compile(r"linker_(.+?)(?:_\d+)?")
-"""A column that linker added to a table that has one of this name."""
-_YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
+_BEHIND = ("predicate", "flag", "note")
+"""Columns that linker writes behind that of the decisions; before it they are a user's own."""
 _REVIEW_TABLES = (
     "a table with a row for each mention (linker link --column, linker review export --project)"
 )
-_OVERRULED = "another decision stands above it"
+_YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
+_OVERRULED = "another decision stands above it"
+_DAY = len("2026-11-27")  # of a time
 
 
 def export(
@@ -84,13 +77,12 @@ def export(
         return Counter()
     decisions = list(decisions)
     kept = [d for of_place in in_force(decisions).values() for d in standing(of_place)]
-    sssom.write_curated(
-        sorted(kept, key=lambda d: d.id or 0), file, name=partial(name_of, dictionary)
-    )
+    name = partial(_name_of, dictionary)
+    sssom.write_curated(sorted(kept, key=number_of), file, name=name)
     return Counter({_OVERRULED: len(decisions) - len(kept)})
 
 
-def name_of(dictionary: Dictionary | None, identifier: str) -> str:
+def _name_of(dictionary: Dictionary | None, identifier: str) -> str:
     """The name that a dictionary has for a concept; empty where it has none of this very id."""
     for row in dictionary.rows(identifier)[:1] if dictionary else ():
         if dictionary and dictionary.ids[row] == identifier:
@@ -113,6 +105,58 @@ def cells(d: Decision) -> tuple[str, ...]:
     settles = json.dumps(d.settles) if d.settles else ""
     texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate, "true" * d.bulk, settles)
     return number, d.mention, d.concept_id or "-1", accepted, *texts
+
+
+def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
+    """Write decisions as annotated mentions, which `linker train --mentions` reads; see `taught`.
+
+    Returns:
+        The number of decisions that were left out, by why.
+    """
+    places = in_force(decisions).values()
+    write_row = row_writer(file)
+    write_row(("mention", "concept_id"))
+    for decision in taught(places):
+        write_row((decision.mention, decision.concept_id or "-1"))
+    return Counter(why for of_place in places for why in _why_not(of_place) if why)
+
+
+def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
+    """The decisions that training learns, one for each mention, of those in force on each.
+
+    Left out are those on which reviewers disagree, rejections, those that hold in one document
+    only, those that were accepted in bulk, which is what the model says itself, and
+    those that somebody calls broader, narrower or related, since training would take them for names
+    of the concept that hold everywhere; and those by which a part of a mention has no concept,
+    which an annotation cannot say.
+    """
+    return [
+        decision
+        for of_place in places
+        for decision in [d for d, why in zip(of_place, _why_not(of_place), strict=True) if not why][
+            :1
+        ]
+    ]
+
+
+def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
+    """Yield why training may not learn each decision on a mention; empty: it may."""
+    counting = standing(of_place)
+    is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
+    for d in of_place:
+        whys = {
+            "accepted in bulk": d.bulk,
+            _OVERRULED: d not in counting,
+            "reviewers disagree": is_disputed,
+            "the concept is broader, narrower or related": is_inexact,
+            "rejected": not d.accepted,
+            "of one document": bool(d.scope),
+            "a part has no concept": len(parts_of(d)) not in (1, len(concepts_of(d))),
+        }
+        yield next((why for why, holds in whys.items() if holds), "")
+
+
+# reading
 
 
 def read(
@@ -138,134 +182,53 @@ def read(
     Raises:
         InputError: the header is not known, or a row is no decision and `on_error` raises.
     """
-    for number, text, decisions in _records(path, on_error, column, reviewer):
+    wanted = [column] if column else ["mention", reviewed.MENTION]
+    for row, decisions in _records(tables.read(path, wanted, on_error=on_error), column, reviewer):
+        text = row.line or "\t".join(map(str.strip, row.cells))
         try:
             for decision in decisions:
                 try:
                     stored = check(decision)
                 except LinkerError as error:
-                    on_error(InputError(path, str(error), line=number, value=text))
+                    on_error(InputError(path, str(error), line=row.number, value=text))
                 else:
                     yield stored
         except ValueError as error:
             known = error if isinstance(error, RecordError) else RecordError(str(error), text)
-            on_error(known.at(path, number))
+            on_error(known.at(path, row.number))
 
 
-def _records(
-    path: Pathlike, on_error: OnError, column: str | None, reviewer: str
-) -> Iterator[Record]:
-    """The records of a file, with their decisions, which are not yet checked."""
-    if not isinstance(path, OpenFile) and not Path(path).is_file():  # a pipe is read only once
-        with open_binary(path) as pipe, reading(path):
-            path = OpenFile(io.BytesIO(pipe.read()), str(path))
-    if not tables.is_workbook(path):
-        lines = read_lines(path, limit=None, keep_ends=True, on_error=on_error)
-        if (first := next(lines, None)) is None:
-            return
-        if column is None and reviewed.recognises_mappings(path, first[1].rstrip("\r\n")):
-            yield from reviewed.of_mappings(path, chain([first], lines), reviewer, on_error)
-            return
-        if column is None and (kind := mentions.detect(path)) in ("pubtator", "bioc", "jsonl"):
-            raise LinkerError(
-                f"{path}: is {kind}; decisions are read from {_REVIEW_TABLES}, or SSSOM"
-            )
-    table = tables.read(path, [column or "mention"], on_error=on_error)
-    header = _header(table, column)
-    if header and "state" in header:
-        yield from reviewed.of_table(table.rows(), header, reviewer)
-        return
-    above = [] if header else [TableRow(1, table.header, "\t".join(table.header))]
-    header = header or {"mention": 0, "concept_id": 1}
-    for row in chain(above, table.rows()):
-        if any(map(str.strip, row.cells)):
-            text = row.line or "\t".join(map(str.strip, row.cells))
-            yield row.number, text, _decided(row, header, reviewer)
-
-
-def _header(table: tables.Table, column: str | None) -> dict[str, int] | None:
-    """The places of the columns that linker wrote; None for a first row that is no header.
-
-    A table of answers has those columns, whatever else stands there, which is passed over.
-
-    Raises:
-        InputError: a column is missing.
-    """
+def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator[Record]:
+    """The rows of a table, with their decisions, which are not yet checked."""
+    rows: Iterable[TableRow] = (row for row in table.rows() if any(map(str.strip, row.cells)))
     names = places_of(table.header)
     if column is not None:
         names["mention"] = tables.place_of(table, column)
-    if "mention" not in names and not {"concept_id", "state"} <= names.keys():
-        return None
-    has_answers = "matched_name" in names or ("state" in names and "accepted" not in names)
-    needed = ["mention", "concept_id", *["state"] * has_answers]
-    needed += ["decisions"] * lost_decisions(table.header)
-    missing = next((name for name in needed if name not in names), "")
-    problem = f"the header has no column {missing}" if missing else ""
-    if {*tsv.COLUMNS} <= names.keys():
-        problem = f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
-    elif missing == "mention":
-        problem += "; name it with --column"
-    if problem:
-        line = ", ".join(table.header)
-        raise InputError(table.path, problem, line=1, value=line, expected=_EXPECTED)
-    if not has_answers:
-        return {name: place for name, place in names.items() if name != "state"}
-    written = {"mention", "concept_id", "rejected", "state", *behind_decisions(table.header)}
-    if column is None and "spans" in names:
-        written |= {"scope", "spans", "expanded"}
-    if "decisions" in names:
-        written |= {"decisions", "reviewer"}
-    return {name: place for name, place in names.items() if name in written}
+    elif reviewed.are_mappings(table.header):
+        yield from reviewed.of_mappings(table.path, rows, names, reviewer)
+        return
+    is_headed = {"mention", "object_id"} & {*names} or {"concept_id", "state"} <= names.keys()
+    if not is_headed:
+        rows = chain([TableRow(1, table.header, "\t".join(table.header))], rows)
+        names = {"mention": 0, "concept_id": 1}
+    elif problem := _lack_of(names):
+        first = ", ".join(table.header)
+        raise InputError(table.path, problem, line=1, value=first, expected=_EXPECTED)
+    elif _are_answers(names):
+        names = _columns_of_answers(names, column is None)
+        yield from ((row, reviewed.of_answer(cells_of(row, names), reviewer)) for row in rows)
+        return
+    yield from ((row, _decision(cells_of(row, names), reviewer)) for row in rows)
 
 
-def recognises(header: Sequence[str]) -> bool:
-    """Whether a table has the columns in which linker says what people decided, or is one of
-    decisions."""
-    names = places_of(header).keys()
-    return {"concept_id", "state", "decisions"} <= names or {*COLUMNS[:4]} <= names
-
-
-def lost_decisions(header: Sequence[str]) -> bool:
-    """Whether a table has columns that linker wrote, but not that of the decisions."""
-    names = places_of(header).keys()
-    return {"concept_id", *_SAID} <= names and "decisions" not in names
-
-
-def behind_decisions(header: Sequence[str]) -> dict[str, int]:
-    """The places of the columns in which people say more of what they decided: `_BEHIND`."""
-    names = places_of(header)
-    first = names.get("decisions", len(header))
-    return {name: names[name] for name in _BEHIND if names.get(name, -1) > first}
-
-
-def places_of(header: Sequence[str]) -> dict[str, int]:
-    """The names of the columns in lower case, as linker writes them, with their places.
-
-    Of several columns of a name the last one counts: linker adds its own at the right.
-    """
-    names = {}
-    for place, title in enumerate(header):
-        name = title.strip().lower()
-        if added := _ADDED.fullmatch(name):
-            name = added[1]
-        names[name.removesuffix(FILL_IN)] = place
-    for other, name in _OTHER_NAMES.items():
-        if other in names and name not in names:
-            names[name] = names.pop(other)
-    return names
-
-
-def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterator[Decision]:
+def _decision(cells: Cells, reviewer: str) -> Iterator[Decision]:
     """The decision in a row of a table of decisions.
 
     Raises:
         ValueError: it has none.
     """
-    if len(row.cells) <= max(header["mention"], header["concept_id"]):
-        raise ValueError(
-            f"the row has {len(row.cells)} column{'s' * (len(row.cells) > 1)}; expected {_EXPECTED}"
-        )
-    cells = reviewed.cells_of(row, header)
+    if not {"mention", "concept_id"} <= cells.keys():
+        raise ValueError(f"the row has too few columns; expected {_EXPECTED}")
     accepted = cells["accepted"].lower()
     if accepted not in (*_YES, *_NO):
         raise ValueError("the column accepted is neither true nor false")
@@ -278,7 +241,78 @@ def _decided(row: TableRow, header: Mapping[str, int], reviewer: str) -> Iterato
     )
 
 
-_DAY = len("2026-11-27")  # of a time
+# columns
+
+
+def places_of(header: Sequence[str]) -> dict[str, int]:
+    """The names of the columns in lower case, as linker writes them, with their places.
+
+    Of several columns of a name the last one counts: linker adds its own at the right.
+    """
+    names = (
+        title.strip().lower().removeprefix("linker_").removesuffix(FILL_IN) for title in header
+    )
+    places = {name: place for place, name in enumerate(names)}
+    for other, name in (("id", "concept_id"), ("document_id", "scope"), ("others", "bulk")):
+        if other in places and name not in places:
+            places[name] = places.pop(other)
+    return places
+
+
+def recognises(header: Sequence[str]) -> bool:
+    """Whether a table has the columns in which linker says what people decided, or is one of
+    decisions."""
+    names = places_of(header).keys()
+    is_of_decisions = {"decision", "mention", "concept_id", "accepted"} <= names
+    return is_of_decisions or {"concept_id", "state", "decisions"} <= names
+
+
+def _are_answers(names: Mapping[str, int]) -> bool:
+    """Whether a table has answers, by its columns."""
+    return "matched_name" in names or ("state" in names and "accepted" not in names)
+
+
+def _lack_of(names: Mapping[str, int]) -> str:
+    """Why no decisions can be read from a table of these columns; empty where they can be."""
+    if {*tsv.COLUMNS} <= names.keys():
+        return f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
+    needed = ["mention", "concept_id", *["state"] * _are_answers(names)]
+    needed += ["decisions"] * lost_decisions([*names])
+    missing = next((name for name in needed if name not in names), "")
+    remedy = "; name it with --column" if missing == "mention" else ""
+    return f"the header has no column {missing}{remedy}" if missing else ""
+
+
+def lost_decisions(header: Sequence[str]) -> bool:
+    """Whether a table has columns that linker wrote, but not that of the decisions."""
+    names = places_of(header).keys()
+    written = {"concept_id", "state", "source", "reviewer", "time"}
+    return written <= names and "decisions" not in names
+
+
+def behind_decisions(header: Sequence[str]) -> dict[str, int]:
+    """The places of the columns in which people say more of what they decided: `_BEHIND`."""
+    return _behind(places_of(header))
+
+
+def _behind(names: Mapping[str, int]) -> dict[str, int]:
+    first = names.get("decisions", -1)
+    return {name: names[name] for name in _BEHIND if names.get(name, -1) > first >= 0}
+
+
+def _columns_of_answers(names: Mapping[str, int], is_ours: bool) -> dict[str, int]:
+    """Those columns of a table of answers that linker wrote; other ones are the user's.
+
+    Args:
+        names: the places of all columns.
+        is_ours: whether linker wrote the whole table, and not columns beside a user's.
+    """
+    written = {"mention", "concept_id", "rejected", "state", *_behind(names)}
+    if is_ours and "spans" in names:
+        written |= {"scope", "spans", "expanded"}
+    if "decisions" in names:
+        written |= {"decisions", "reviewer"}
+    return {name: place for name, place in names.items() if name in written}
 
 
 def add_new(
@@ -296,78 +330,79 @@ def add_new(
         step: see `DecisionStore.add`.
     """
     past = [entry.decision for entry in store.history()]
-    known = {*map(_key, past), *(_key(replace(d, time=d.time[:_DAY])) for d in past)}
-    in_force_now = {_key(replace(decision, time="")) for decision in store.list()}
-    new, last = list[Decision](), dict[tuple[str | bool, ...], tuple[str | bool, ...]]()
+    known = {_claim(d, length) for d in past for length in (None, _DAY)}
+    in_force_now = {_claim(d, 0) for d in store.list()}
+    new, last = list[Decision](), dict[tuple[object, ...], tuple[object, ...]]()
     for decision in decisions:
         place = (*place_of(decision.mention, decision.scope), *voice(decision))
-        key = _key(decision)
+        claim = _claim(decision)
         if decision.time:
-            is_said = key in known
+            is_said = claim in known
         else:
-            is_said = last[place] == key if place in last else key in in_force_now
+            is_said = last[place] == claim if place in last else claim in in_force_now
         if not is_said:
             new.append(decision)
-            known.add(key)
-            last[place] = key
+            known.add(claim)
+            last[place] = claim
     return store.add(new, step) if new else []
 
 
-def _key(d: Decision) -> tuple[str | bool, ...]:
-    said = d.concept_id, d.accepted, d.reviewer, d.time, d.predicate
+def _claim(d: Decision, length: int | None = None) -> tuple[object, ...]:
+    """What tells whether two decisions are one, with so many characters of their time."""
+    said = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
     return *place_of(d.mention, d.scope), *said, d.bulk, *d.settles
 
 
-def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
-    """Write decisions as annotated mentions, which `linker train --mentions` reads; see `taught`.
+# the log
 
-    Returns:
-        The number of decisions that were left out, by why.
+HISTORY = (
+    *("state", *COLUMNS[:2], "concept", *COLUMNS[3:]),
+    *("withdrawn", "withdrawn_by", "step", "project", "words"),
+)
+"""The columns of decisions. None is named concept_id, so that no reader takes decisions that hold
+no more."""
+_STEPS = (
+    "SELECT s.id, coalesce(p.name, ''), words FROM steps s LEFT JOIN projects p ON p.id = s.project"
+    " WHERE :project IS NULL OR s.project = :project"
+)
+_OTHERS = (  # marks, remarks, and steps that did nothing else
+    "SELECT iif(undone = '', 'done', 'undone') AS state, coalesce(mention, '') AS mention, "
+    "coalesce(scope, '') AS scope, s.reviewer, s.time, undone AS withdrawn, "
+    "undone_by AS withdrawn_by, s.id AS step, coalesce(p.name, '') AS project, words, "
+    "coalesce(action, '') AS action, "
+    "trim(coalesce(before || ' ' || spans || ' ' || type, '')) AS value "
+    "FROM steps s LEFT JOIN projects p ON p.id = s.project LEFT JOIN ("
+    "SELECT 1 AS kind, id, step, text AS mention, document AS scope, action, before, spans, type "
+    "FROM marks UNION ALL SELECT 2, id, step, form, '', kind, value, '', '' FROM remarks"
+    ") AS made ON made.step = s.id WHERE (:project IS NULL OR s.project = :project) AND "
+    "(action <> '' OR NOT EXISTS (SELECT 1 FROM details WHERE details.step = s.id)) "
+    "ORDER BY s.id, made.kind, made.id"
+)
+
+
+def write_log(store: DecisionStore, file: TextIO, project: int | None = None) -> None:
+    """Write all that was done, in order of time: decisions, marks and remarks.
+
+    Args:
+        store: has the decisions and the steps.
+        file: where to write.
+        project: only what was done in this one; None: all.
     """
+    columns = (*HISTORY, "action", "value")
+    past = store.history()
+    with store.reading() as connection:
+        steps = {step[0]: step for step in connection.execute(_STEPS, {"project": project})}
+        cursor = connection.execute(_OTHERS, {"project": project})
+        names = [column[0] for column in cursor.description]
+        others = [dict(zip(names, row, strict=True)) for row in cursor]
+    rows: list[Mapping[str, object]] = []
+    for entry in past:
+        d = entry.decision
+        if project is None or d.step in steps:
+            step = steps.get(d.step, ("", "", ""))
+            said = (entry.state, *cells(d), entry.withdrawn, entry.withdrawn_by, *step)
+            rows.append(dict(zip(columns, (*said, "decision"), strict=False)))
     write_row = row_writer(file)
-    write_row(("mention", "concept_id"))
-    left_out = Counter[str]()
-    for of_place in in_force(decisions).values():
-        for decision in _teaching(of_place)[:1]:
-            write_row((decision.mention, decision.concept_id or "-1"))
-        left_out.update(filter(None, _why_not(of_place)))
-    return left_out
-
-
-def taught(in_force: Iterable[Sequence[Decision]]) -> list[Decision]:
-    """The decisions that training learns, one for each mention, of those in force on each.
-
-    Left out are those on which reviewers disagree, rejections, those that hold in one document
-    only, those that were accepted in bulk, which is what the model says itself, and
-    those that somebody calls broader, narrower or related, since training would take them for names
-    of the concept that hold everywhere; and those by which a part of a mention has no concept,
-    which an annotation cannot say.
-    """
-    return [decision for of_place in in_force for decision in _teaching(of_place)[:1]]
-
-
-def _teaching(of_place: Sequence[Decision]) -> list[Decision]:
-    """The decisions on a mention that training may learn; all of them say the same."""
-    return [d for d, why in zip(of_place, _why_not(of_place), strict=True) if not why]
-
-
-def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
-    """Yield why training may not learn each decision on a mention; empty: it may."""
-    counting = standing(of_place)
-    is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
-    for d in of_place:
-        whys = {
-            "accepted in bulk": d.bulk,
-            _OVERRULED: d not in counting,
-            "reviewers disagree": is_disputed,
-            "the concept is broader, narrower or related": is_inexact,
-            "rejected": not d.accepted,
-            "of one document": bool(d.scope),
-            "a part has no concept": not _is_whole(d),
-        }
-        yield next((why for why, holds in whys.items() if holds), "")
-
-
-def _is_whole(decision: Decision) -> bool:
-    """Whether all parts have a concept, or none has one."""
-    return len(parts_of(decision)) in (1, len(concepts_of(decision)))
+    write_row(columns)
+    for row in sorted([*rows, *others], key=lambda row: str(row["time"])):
+        write_row(tuple(str(row.get(name, "")) for name in columns))

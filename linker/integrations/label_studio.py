@@ -18,11 +18,11 @@ from fastapi import APIRouter, Body
 from lxml import etree  # type: ignore[import-untyped]
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
-from linker.decisions.records import concepts_of, disagree, form_of, identified, releases
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, identified, releases
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
+from linker.linking.decisions import Place, concepts_of, disagree, place_of
 from linker.linking.requests import Request
 from linker.outputs import ASSERTED, ids_of
 from linker.service.callers import checked_name
@@ -30,7 +30,7 @@ from linker.service.decisions import store_of
 from linker.service.errors import ERRORS, Failure, problem
 from linker.service.schemas import TextDocument, to_documents
 from linker.service.state import Service
-from linker.types import Decision, Part, Prediction
+from linker.types import Decision, Prediction
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,11 @@ _Body = TypeVar("_Body", bound=BaseModel)
 class _Task(BaseModel):
     id: int
     data: dict[str, Any]
+
+    @property
+    def scope(self) -> str:
+        """The scope of decisions: the id that the user gave the document, or else the task's."""
+        return str(self.data.get("document_id") or f"label-studio:{self.id}")
 
 
 class _Asked(BaseModel):
@@ -58,6 +63,13 @@ class _Result(BaseModel):
     predicted: str = Field("", validation_alias=AliasPath("meta", "linker", "ids"))
     model: str = Field("", validation_alias=AliasPath("meta", "linker", "model"))
 
+    @property
+    def ids(self) -> str:
+        """The ids that a text field has, one in a line, as one text."""
+        texts = self.value.get("text") or ()
+        texts = [texts] if isinstance(texts, str) else texts
+        return "|".join(filter(None, (str(text).strip() for text in texts)))
+
 
 class _Annotation(BaseModel):
     id: int
@@ -66,6 +78,12 @@ class _Annotation(BaseModel):
     completed_by: int | None = None
     updated_by: int | None = None
     updated_at: datetime
+
+    @property
+    def reviewers(self) -> list[str]:
+        """Who submitted it, and who had made it."""
+        users = self.updated_by or self.completed_by, self.completed_by
+        return [f"label-studio:{user}" for user in users]
 
 
 class _Submitted(BaseModel):
@@ -115,29 +133,19 @@ def _interface(config: str) -> _Interface:
     )
 
 
-def _scope(task: _Task) -> str:
-    """The scope of decisions: the id that the user gave the document, or else the task's."""
-    return str(task.data.get("document_id") or f"label-studio:{task.id}")
-
-
-def _document(task: _Task, field: str) -> TextDocument:
-    """The document of a task.
-
-    Raises:
-        LinkerError: the task has no text where the interface shows one.
-    """
-    if not isinstance(text := task.data.get(field), str):
-        raise LinkerError(f"task {task.id} has no text in {field!r} of its data")
-    return _checked(TextDocument, {"id": _scope(task), "text": text})
-
-
 def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list[dict[str, Any]]:
     """A predicted region: its place, and its concepts where it has some."""
     ((start, end),), ids = answer.mention.spans, ids_of(answer)
     shared = {"id": f"L{number}", "to_name": of.text, "score": answer.confidence}
     place = {"start": start, "end": end, "text": answer.mention.text}
-    names = " | ".join(_named(part) for part in answer.parts if part.best)
-    meta = {"text": names, "linker": {"ids": "|".join(ids), "model": model}}
+    names = [
+        f"{part.best.name} ({ASSERTED[part.assertion]})"
+        if part.assertion in ASSERTED
+        else part.best.name
+        for part in answer.parts
+        if part.best
+    ]
+    meta = {"text": " | ".join(names), "linker": {"ids": "|".join(ids), "model": model}}
     labels = {"from_name": of.labels, "type": "labels", "meta": meta}
     concept = {"from_name": of.concept, "type": "textarea", "value": place | {"text": ids}}
     marked = shared | labels | {"value": place | {"labels": [of.label]}}
@@ -148,10 +156,10 @@ def router(service: Service) -> APIRouter:
     """The routes of a machine-learning backend."""
     routes = APIRouter(prefix="/label-studio", tags=["Label Studio"], responses=ERRORS)
 
-    def version() -> str:
+    async def version() -> str:
         """What answers: predictions of another version are asked for again."""
-        decisions = f"-{service.store.version}" if service.store else ""
-        return service.model.fingerprint[:12] + decisions
+        decided = await service.decided()
+        return service.model.fingerprint[:12] + (f"-{sum(decided.seen)}" if decided else "")
 
     @routes.get("/health")
     async def health() -> dict[str, str]:
@@ -166,18 +174,20 @@ def router(service: Service) -> APIRouter:
         except LinkerError as error:  # Label Studio shows the status alone
             logger.warning("%s", error)
             raise
-        return {"model_version": await asyncio.to_thread(version)}
+        return {"model_version": await version()}
 
     @routes.post("/predict")
     async def predict(body: _Asked) -> dict[str, Any]:
         """Find and link the mentions in the texts of tasks."""
-        interface, model = _interface(body.label_config), service.model
-        now = await asyncio.to_thread(version)
-        documents = to_documents(
-            [_document(t, interface.field) for t in body.tasks], service.limits
-        )
+        interface, model, now = _interface(body.label_config), service.model, await version()
+        texts = []
+        for task in body.tasks:
+            if not isinstance(text := task.data.get(interface.field), str):
+                raise LinkerError(f"task {task.id} has no text in {interface.field!r} of its data")
+            texts.append(_checked(TextDocument, {"id": task.scope, "text": text}))
+        requests = [Request(each, k=1) for each in to_documents(texts, service.limits)]
         results = []
-        for _, answers in await service.annotate(model, [Request(d, k=1) for d in documents]):
+        for _, answers in await service.annotate(model, requests):
             regions = [_region(interface, *a, model.fingerprint) for a in enumerate(answers, 1)]
             score = min((a.confidence for a in answers if a.confidence is not None), default=None)
             result = [part for region in regions for part in region]
@@ -189,35 +199,23 @@ def router(service: Service) -> APIRouter:
         """Keep what a person said of the mentions of a task; other news is passed over."""
         if body.get("action") not in _SUBMITTED:
             return {"added": 0, "withdrawn": 0, "errors": []}
-        store, told = store_of(service), _checked(_Submitted, body)
-        checked_name(_reviewers(told)[0])
-        interface = _interface(told.label_config)
+        store, submitted = store_of(service), _checked(_Submitted, body)
+        checked_name(submitted.annotation.reviewers[0])
+        interface = _interface(submitted.label_config)
         dictionary = service.linker.dictionary
-        said, errors = await asyncio.to_thread(_said, told, interface, dictionary)
+        decisions, errors = await asyncio.to_thread(_decisions, submitted, interface, dictionary)
         if errors:  # without what the person wrote
-            number = told.annotation.id
+            number = submitted.annotation.id
             logger.warning("mistakes in annotation %d, left out: %d", number, len(errors))
-        text = str(told.task.data.get(interface.field, ""))
-        added, withdrawn = await service.write(_keep, store, told, text, said)
+        text = str(submitted.task.data.get(interface.field, ""))
+        added, withdrawn = await service.write(_keep, store, submitted, text, decisions)
         return {"added": added, "withdrawn": withdrawn, "errors": errors}
 
     return routes
 
 
-def _named(part: Part) -> str:
-    """The name of an answer, and what the text says of it where it is not present."""
-    name = part.best.name if part.best else ""
-    return f"{name} ({ASSERTED[part.assertion]})" if part.assertion in ASSERTED else name
-
-
-def _reviewers(told: _Submitted) -> list[str]:
-    """Who submitted an annotation, and who had made it."""
-    made = told.annotation.completed_by
-    return [f"label-studio:{user}" for user in (told.annotation.updated_by or made, made)]
-
-
-def _said(
-    told: _Submitted, interface: _Interface, dictionary: Dictionary
+def _decisions(
+    submitted: _Submitted, interface: _Interface, dictionary: Dictionary
 ) -> tuple[list[Decision], list[str]]:
     """What a person said of the mentions of a task, and what in it cannot be used.
 
@@ -225,50 +223,39 @@ def _said(
     on words, wherever they stand in the document: where a person changed one region, others with
     the same words, which they left as they were predicted, say nothing.
     """
-    annotation, errors = told.annotation, list[str]()
+    annotation, scope, errors = submitted.annotation, submitted.task.scope, list[str]()
+    time = annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds")
     regions: dict[str, dict[str, _Result]] = defaultdict(dict)
     for result in [] if annotation.was_cancelled else annotation.result:
         regions[result.id][result.from_name] = result
-    said: dict[str, dict[bool, list[Decision]]] = defaultdict(lambda: {True: [], False: []})
+    changed, left = (
+        defaultdict[Place, list[Decision]](list),
+        defaultdict[Place, list[Decision]](list),
+    )
     for region, results in regions.items():
         if (place := results.get(interface.labels)) is None:
             continue
-        entered = (
-            results[interface.concept].value.get("text") if interface.concept in results else ()
-        )
-        entered = [entered] if isinstance(entered, str) else entered or ()
-        decision = Decision(
-            str(place.value.get("text", "")).replace("\\n", " "),  # a line break, as it is sent
-            "|".join(filter(None, (str(text).strip() for text in entered))),
-            scope=_scope(told.task),
-            reviewer=_reviewers(told)[0],
-            time=annotation.updated_at.astimezone(timezone.utc).isoformat(timespec="seconds"),
-            model=place.model,
-            release=releases(dictionary),
-        )
+        words = str(place.value.get("text", "")).replace("\\n", " ")  # a line break, as it is sent
+        ids = results[interface.concept].ids if interface.concept in results else ""
+        who, model, release = annotation.reviewers[0], place.model, releases(dictionary)
+        decision = Decision(words, ids, True, scope, who, time, model, release)
         try:
-            accepted = [identified(decision, dictionary)] if decision.concept_id else []
+            accepted = [identified(decision, dictionary)] if ids else []
             kept = {"", *(identifier for of in accepted for identifier in concepts_of(of))}
-            before = part_ids(place.predicted) if place.predicted else ()
-            gone = [
-                replace(decision, concept_id=escaped(i), accepted=False)
-                for i in before
-                if i not in kept
-            ]
-            of_words = said[form_of(decision.mention)]
-            of_words[decision.concept_id != place.predicted] += [
-                *accepted,
-                *(identified(of, dictionary) for of in gone),
-            ]
+            gone = [i for i in part_ids(place.predicted) if i not in kept]
+            rejected = [replace(decision, concept_id=escaped(i), accepted=False) for i in gone]
+            of_words = (left if ids == place.predicted else changed)[place_of(words, scope)]
+            of_words += [*accepted, *(identified(each, dictionary) for each in rejected)]
         except LinkerError as error:
             errors.append(f"region {region}: {error}")
-    groups = [of[True] or of[False] for of in said.values()]
-    errors += [f"{of[0].mention!r} has different concepts" for of in groups if disagree(of)]
-    return [d for of in groups if not disagree(of) for d in of], errors
+    places = left | {place: said for place, said in changed.items() if said}
+    odd = {place: said for place, said in places.items() if disagree(said)}
+    errors += [f"{said[0].mention!r} has different concepts" for said in odd.values()]
+    return [d for place, said in places.items() if place not in odd for d in said], errors
 
 
 def _keep(
-    store: DecisionStore, told: _Submitted, text: str, said: list[Decision]
+    store: DecisionStore, submitted: _Submitted, text: str, decisions: list[Decision]
 ) -> tuple[int, int]:
     """Store what an annotation says now, and withdraw what it said before; the counts of both.
 
@@ -276,15 +263,18 @@ def _keep(
     in another one, and stays.
     """
 
-    def key(decision: Decision) -> tuple[str, str, bool]:
-        return form_of(decision.mention), decision.concept_id, decision.accepted
+    def claim(d: Decision) -> tuple[Place, str, bool]:
+        return place_of(d.mention, d.scope), d.concept_id, d.accepted
 
-    reviewers, words = _reviewers(told), " ".join(text.split())
-    of_scope = [d for d in store.list(scope=_scope(told.task)) if d.reviewer in reviewers]
-    before = [d for d in of_scope if " ".join(d.mention.split()) in words]
-    there, now = set(map(key, before)), {key(d): d for d in said}
-    withdrawn = store.withdraw([d.id or 0 for d in before if key(d) not in now], reviewers[0])
-    return len(store.add([now[k] for k in now if k not in there])), withdrawn
+    reviewers, words = submitted.annotation.reviewers, " ".join(text.split())
+    before = [
+        decision
+        for decision in store.list(scope=submitted.task.scope)
+        if decision.reviewer in reviewers and " ".join(decision.mention.split()) in words
+    ]
+    there, now = set(map(claim, before)), {claim(d): d for d in decisions}
+    withdrawn = store.withdraw([d.id or 0 for d in before if claim(d) not in now], reviewers[0])
+    return len(store.add([d for key, d in now.items() if key not in there])), withdrawn
 
 
 def _checked(kind: type[_Body], value: Any) -> _Body:

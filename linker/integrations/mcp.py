@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from linker.decisions.applying import Decided
 from linker.dictionary import lookup
 from linker.errors import LinkerError, needing
 from linker.evaluation.pairs import PairChecker
+from linker.linking.decided import Decided
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.readers.records import MENTION_LIMIT

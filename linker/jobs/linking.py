@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linker import files, outputs, persistence
-from linker.decisions.applying import Decided
-from linker.decisions.store import DecisionStore
 from linker.encoders.base import Device
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import pyarrow_for
@@ -20,6 +18,8 @@ from linker.files.columns import ColumnNeeded
 from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
+from linker.linking.decided import Decided
+from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
@@ -317,7 +317,7 @@ def decisions_hash(path: str | None) -> str:
     """The checksum of the decisions in force in a file; empty where no file is named."""
     if path is None:
         return ""
-    with DecisionStore(path, read_only=True) as store:
+    with DecisionsFile(path, read_only=True) as store:
         return hashlib.sha256(repr(store.list()).encode()).hexdigest()
 
 

@@ -29,7 +29,7 @@ Restrictions = tuple[Selection, ...]
 
 
 class Decisions(Protocol):
-    """What people decided, which wins over the model; see `linker.decisions.applying.Decided`."""
+    """What people decided, which wins over the model; see `linker.linking.decided.Decided`."""
 
     def on_mention(
         self, mention: Mention, document: Document | None, definitions: Definitions

@@ -13,15 +13,15 @@ from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
 
 from linker import files, outputs
-from linker.decisions import exchange, log
-from linker.decisions.applying import Decided
-from linker.decisions.records import form_everywhere, predicate_in
+from linker.decisions import exchange
 from linker.decisions.store import DecisionStore
 from linker.files import encodings, tables
 from linker.files.rows import TableRow
 from linker.formats import FORMATS
 from linker.jobs import tables as linked_tables
 from linker.jobs.linking import layout_of
+from linker.linking.decided import Decided
+from linker.linking.decisions import by_place, form_everywhere, predicate_in
 from linker.linking.linker import Linker
 from linker.outputs import Predicted, tsv, writing
 from linker.projects import changes, linking, marks, sources
@@ -123,14 +123,12 @@ class Exporter:
     def _write_said(self, form: AnyForm, text: TextIO) -> None:
         """Write what people said."""
         if form == "log":
-            log.write(self._store, text, self._project.id)
+            exchange.write_log(self._store, text, self._project.id)
             return
         forms, documents = linking.mentioned(self._connection, self._project.id)
-        decided = self._decided
         said = (
             decision
-            for places in (decided.places, decided.unapplied)
-            for (form, scope), of_place in places.items()
+            for (form, scope), of_place in by_place(self._store.list()).items()
             if form in forms and (not scope or scope in documents)
             for decision in of_place
         )

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from linker import metrics
-from linker.decisions.applying import Decided
 from linker.decisions.exchange import taught
-from linker.decisions.records import current, in_force
 from linker.errors import LinkerError
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.linking import spans
+from linker.linking.decided import Decided
+from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
 from linker.projects import marks, store
 from linker.projects.linking import is_linked
@@ -87,10 +87,10 @@ def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
         decisions: in force, in order of entry.
         linker: the model.
     """
-    known, _ = current(decisions, linker.dictionary)
+    places = in_force(decisions, linker.dictionary)
     lessons = (
         Lesson(Mention(d.mention, gold=parse_gold(d.concept_id or "-1")), d.id or 0)
-        for d in taught(in_force(known).values())
+        for d in taught(places.values())
     )
     return sorted(lessons, key=lambda lesson: lesson.number)
 

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linker.decisions.records import form_everywhere, form_of
 from linker.decisions.store import DecisionStore
 from linker.files import parse_json
+from linker.linking.decisions import form_everywhere, form_of
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Found, Linked, Request

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.records import form_everywhere
 from linker.decisions.store import Step, add_step
 from linker.errors import LinkerError, shorten
+from linker.linking.decisions import form_everywhere
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention, Span, parse_spans
 

@@ -8,7 +8,6 @@ splits a group: the mentions of that document are a row of their own.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import sqlite3
@@ -20,10 +19,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from linker import matching
-from linker.decisions.agreement import Agreement, agreement
-from linker.decisions.applying import Decided, Ruling, ruled
-from linker.decisions.records import Place, form_of, predicate_in
 from linker.ids import join_ids, part_ids, split_ids
+from linker.linking.decided import Decided
+from linker.linking.decisions import Place, Ruling, form_of, predicate_in, ruled
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
 from linker.projects import changes, linking
@@ -82,7 +80,6 @@ class Queue:
         self.project, self._linker = project, linker
         self._linkable = frozenset(linker.linkable.tolist())
         self._decided = Decided([], linker)  # that it was last told
-        self._agreement: Agreement | None = None  # of reviewers; None: it is not counted
         self._steps: set[int | None] = set()  # of the project
         self._version: Sequence[float] = ()
         self._answers: dict[int, tuple[str, str, float | None]] = {}  # which never change
@@ -128,12 +125,9 @@ class Queue:
         if not (is_hurried and self._version):
             version = connection.execute(_VERSION, {"project": number}).fetchone()
             if version != self._version:
-                self._version, self._agreement = version, None
+                self._version = version
                 changed = self._read(connection)
         groups = dict.fromkeys([*changed, *self._on(form for form, _ in touched)])
-        places = self._decided.places, before.places
-        if any(len(of.get(place, ())) > 1 for place in touched for of in places):
-            self._agreement = None
         self.number += bool(groups) or self._version != was  # a mention may be gone
         for group in groups:
             self._judge(connection, group)
@@ -376,27 +370,10 @@ class Queue:
             self._orders[sort] = sorted(self._rows.values(), key=ORDERS[sort])
         return self._orders[sort]
 
-    @property
-    def agreement(self) -> Agreement:
-        """How far reviewers agree on the mentions of the project."""
-        if self._agreement is None:
-            forms = self._by_form.keys() | self._by_own.keys() | self._waiting
-            scopes = {"", *self.documents.values()}
-            places = self._decided.places.items()
-            self._agreement = agreement(
-                said
-                for (form, scope), said in places
-                if len(said) > 1 and form in forms and scope in scopes
-            )
-        return self._agreement
-
     def disagreements(self) -> dict[str, Any]:
-        """How far reviewers agree, and the rows on which they do not, with what each said."""
-        agreed = self.agreement
+        """The rows on which reviewers disagree, with what each said."""
         rows = [row for row in self._rows.values() if row.state == "disputed"]
         return {
-            "kappa": agreed.kappa,
-            "pairs": [dataclasses.asdict(pair) for pair in agreed.pairs],
             "rows": [
                 self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on_row(row).by]}
                 for row in sorted(rows, key=lambda row: row.members[0])
@@ -504,7 +481,6 @@ class Queue:
             "documents": len(self.documents),
             "has_ids": bool(self._said),
             "reviewers": sorted(name for kind, name in counts if kind == "rows of reviewer"),
-            "kappa": self.agreement.kappa,
             "disagreements": counts["rows", "disputed"],
             "flagged": sum(form in self._by_form for form in self._flags),
             "version": self.number,

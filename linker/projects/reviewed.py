@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from linker.decisions import exchange, log
-from linker.decisions.records import by_place, disagree, form_everywhere, identified, place_of
+from linker.decisions import exchange
 from linker.decisions.reviewed import OF_ANOTHER, are_mappings
-from linker.decisions.store import DecisionStore, Step
+from linker.decisions.store import DecisionStore, Step, identified
 from linker.errors import InputError, LinkerError, shorten
 from linker.files import OpenFile, encodings, tables
 from linker.ids import split_ids
+from linker.linking.decisions import by_place, disagree, form_everywhere, place_of
 from linker.linking.linker import Linker
 from linker.projects import changes, linking
 from linker.projects import store as rows
@@ -90,7 +90,7 @@ def check_new(file: Content) -> None:
     Raises:
         LinkerError: it is a table from which the decisions were removed, or a log.
     """
-    if {*log.HISTORY} <= {*file.header}:
+    if {*exchange.HISTORY} <= {*file.header}:
         raise LinkerError(
             f"{file.name}: is the log of what was done, from which nothing is read; "
             "export the decisions or the project, and give that"

@@ -13,11 +13,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from linker.decisions.database import inserting, now
-from linker.decisions.records import form_everywhere
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, inserting, now
 from linker.errors import LinkerError
 from linker.files import parse_json
+from linker.linking.decisions import form_everywhere
 from linker.linking.requests import FoundSpan
 from linker.projects.sources import Content, Kind
 from linker.types import Document, Mention

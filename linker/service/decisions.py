@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import Field
 
-from linker.decisions import exchange, log
-from linker.decisions.applying import Decided
-from linker.decisions.records import identified, releases, replaced
-from linker.decisions.store import DecisionStore
+from linker.decisions import exchange
+from linker.decisions.store import DecisionStore, identified, releases, replaced
 from linker.errors import LinkerError
+from linker.linking.decided import Decided
 from linker.service.callers import ReviewerName, Settled
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
@@ -123,7 +122,7 @@ def router(service: Service) -> APIRouter:
         def exported() -> str:
             file = io.StringIO()
             if form == "log":
-                log.write(store, file)
+                exchange.write_log(store, file)
             else:
                 exchange.export(store.list(), form, file, dictionary)
             return file.getvalue()

@@ -15,8 +15,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from linker.decisions.applying import Decided
 from linker.files.columns import ColumnNeeded
+from linker.linking.decided import Decided
 from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path
 from pydantic import Field
 
-from linker.decisions.records import Place, form_everywhere, form_of, identified
-from linker.decisions.store import Step
+from linker.decisions.store import Step, identified
 from linker.errors import LinkerError
+from linker.linking.decisions import Place, form_everywhere, form_of
 from linker.projects import changes, documents, marks
 from linker.projects import store as rows
 from linker.projects.documents import DocumentSort

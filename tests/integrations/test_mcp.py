@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.decisions.applying import Decided
+from linker.linking.decided import Decided
 from linker.training.pipeline import train
 from linker.types import Decision
 

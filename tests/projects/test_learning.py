@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker
-from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
+from linker.linking.decided import Decided
 from linker.projects import marks, sources
 from linker.projects.learning import (
     FEWEST,

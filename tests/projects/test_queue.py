@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary, Linker
-from linker.decisions.applying import Decided
 from linker.decisions.store import DecisionStore, Step
+from linker.linking.decided import Decided
 from linker.projects import changes, linking, sources
 from linker.projects import store as rows
 from linker.projects.groups import Filter
@@ -145,17 +145,6 @@ def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Link
         with store.reading() as connection:
             reviewed.queue.refresh(connection, before)
         assert reviewed.queue.summary()["decided"] == 1
-
-
-def test_reviewers_agree_on_mentions_that_come_later(tmp_path: Path, linker: Linker) -> None:
-    with DecisionStore(tmp_path / "decisions.sqlite") as store:
-        reviewed = Reviewed(store, linker, b"name\nataxia\n", "a.tsv")
-        store.add([Decision("gout", "MESH:D006073", reviewer=name) for name in ("Ada", "Bob")])
-        reviewed.refresh(reviewed.queue)
-        assert reviewed.queue.agreement.both == 0
-        reviewed.do("more", 0, "Ada")  # has gout, too
-        reviewed.refresh(reviewed.queue)
-        assert reviewed.queue.agreement.both == 1
 
 
 def test_what_is_denied_is_left_for_a_look(

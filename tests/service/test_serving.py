@@ -174,7 +174,7 @@ def test_clients_that_do_not_read_are_sent_away(serve: Any, model: Path) -> None
 
 
 def test_after_a_sudden_end_decisions_are_there(serve: Any, model: Path, tmp_path: Path) -> None:
-    pytest.importorskip("linker.decisions.applying")
+    pytest.importorskip("linker.linking.decided")
     file = str(tmp_path / "decisions.sqlite")
     process = serve(model, "--decisions", file)
     record = {"mention": "A-T", "concept_id": "MESH:D001943", "reviewer": "Ada"}

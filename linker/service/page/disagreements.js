@@ -1,7 +1,7 @@
-/* Where reviewers disagree: how much they agree in all, and what each said, to settle it. */
+/* Where reviewers disagree: what each said, to settle it. */
 
 import { getJson } from "./api.js";
-import { button, byId, count, fill, make, percent, plural, table } from "./elements.js";
+import { button, byId, count, fill, make, plural } from "./elements.js";
 import { readNames, verdict, whoOf } from "./verdicts.js";
 
 const SHOWN = 200; // rows
@@ -10,13 +10,11 @@ const SHOWN = 200; // rows
  * decisions, which the others are settled by.
  */
 export async function showDisagreements(address, { select, settle }) {
-  const { kappa, pairs, rows } = await getJson(`${address}/disagreements`);
+  const { rows } = await getJson(`${address}/disagreements`);
   await readNames(rows);
   const line = (row) => rowOf(row, { select, settle });
   fill(
     byId("disagreements-view"),
-    make("p", agreement(kappa, pairs)),
-    pairs.length > 1 && table("table.names", PAIRS, pairs.map(pairOf)),
     make("h3", rows.length ? `Reviewers disagree on ${plural(rows.length, "row")}` : NONE),
     rows.length > 0 && make("p.note", HOW),
     make("ul.disagreements", rows.slice(0, SHOWN).map(line)),
@@ -24,27 +22,10 @@ export async function showDisagreements(address, { select, settle }) {
   );
 }
 
-const PAIRS = ["Reviewers", "Both decided", "Agreed", "Kappa"];
 const NONE = "Reviewers disagree nowhere.";
 const HOW =
   "Whoever takes one settles the row: what the others said before counts no more, until that " +
   "decision is withdrawn. To settle it by another answer, select the row and decide.";
-
-function agreement(kappa, pairs) {
-  const both = pairs.reduce((sum, pair) => sum + pair.both, 0);
-  if (!both) return "No two reviewers have decided on the same mention yet.";
-  const agreed = pairs.reduce((sum, pair) => sum + pair.agreed, 0);
-  const share = `${count(agreed)} of ${count(both)} (${percent(agreed / both)})`;
-  const words = `Where two reviewers decided on the same mention, they agree on ${share}`;
-  return `${words}${kappa === null ? "" : `; kappa ${kappa.toFixed(2)}`}.`;
-}
-
-const pairOf = ({ reviewers, both, agreed, kappa }) => [
-  reviewers.map((name) => name || "nobody named").join(" and "),
-  count(both),
-  count(agreed),
-  kappa === null ? "–" : kappa.toFixed(2),
-];
 
 function rowOf(row, { select, settle }) {
   const said = (decision) => {

@@ -13,61 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.decisions.records import (
-    check,
-    checked,
+from linker.linking.decisions import (
     concepts_of,
     conflicts,
-    current,
     disagree,
-    identified,
+    fate,
+    followed,
     in_force,
     parts_of,
-    replaced,
     standing,
 )
-from linker.decisions.store import DecisionStore
-from linker.errors import LinkerError
 from linker.types import Decision
-
-
-@pytest.mark.parametrize(
-    ("text", "concept_id", "parts"),
-    [
-        ("MeSH:D001260", "MESH:D001260", ("MESH:D001260",)),
-        ("", "", ("",)),
-        ("-1", "", ("",)),
-        ("-1|-1", "", ("", "")),
-        ("MeSH:D001260|-1", "MESH:D001260|-1", ("MESH:D001260", "")),
-        ("-1 | MIM:100100", "-1|OMIM:100100", ("", "OMIM:100100")),
-        ("D1+D2|D3", "D1+D2|D3", ("D1", "D2", "D3")),
-        ("A17.0+|G01*", "A17.0+|G01*", ("A17.0+", "G01*")),
-        (r"C81\,3", r"C81\,3", ("C81,3",)),
-        ("127009", "127009", ("127009",)),
-    ],
-)
-def test_parts(text: str, concept_id: str, parts: tuple[str, ...]) -> None:
-    assert parts_of(Decision("m", text)) == parts
-    assert checked(Decision(" m ", text)) == Decision("m", concept_id)
-
-
-@pytest.mark.parametrize(
-    ("decision", "message"),
-    [
-        (Decision(" ", "D1"), "has 0 characters; expected 1 to 1,000"),
-        (Decision("x" * 1001, "D1"), "has 1,001 characters"),
-        *((Decision("m", i), "expected an id, or -1 for no") for i in ("|||", ";", " , ")),
-        (Decision("m", "", accepted=False), "rejection of no concept"),
-        (Decision("m", "D1|D2", accepted=False), r"rejection of D1\|D2"),
-        (Decision("m", "D1|-1", accepted=False), "expected one concept"),
-        (Decision("m\ud800", "D1"), "holds what is no text"),
-        (Decision("m", "D1", reviewer="\0"), "holds what is no text"),
-    ],
-)
-def test_bad_decisions(decision: Decision, message: str) -> None:
-    with pytest.raises(LinkerError, match=message):
-        checked(decision)
-
 
 ANN = "ann"
 
@@ -194,21 +150,7 @@ def test_rejections_and_acceptances_pair_by_pair(decisions: list[Decision]) -> N
     assert places.get(("m", ""), []) == kept
     disputed = any(contradict(one, other) for one in kept for other in kept)
     assert disagree(kept) == disputed
-    assert conflicts(decisions) == ([kept] if disputed else [])
-
-
-@given(st.lists(DECISIONS | REJECTIONS), st.integers(0, 9))
-def test_what_is_added_replaces_as_in_the_whole_log(decisions: list[Decision], cut: int) -> None:
-    log = [replace(d, id=number) for number, d in enumerate(decisions)]
-
-    def kept(log: Sequence[Decision]) -> list[Decision]:
-        return [d for d in log if any(d is one for of in in_force(log).values() for one in of)]
-
-    before, added, after = kept(log[:cut]), log[cut:], kept(log)
-    still_said = [replace(d, id=None) for d in after]
-    assert replaced(before, added) == [
-        d for d in (*before, *added) if d not in after and replace(d, id=None) not in still_said
-    ]
+    assert conflicts(places) == ([kept] if disputed else [])
 
 
 TERMS = [
@@ -226,78 +168,39 @@ def dictionary(tmp_path: Path, ontology: Callable[..., str]) -> Dictionary:
 
 
 @pytest.mark.parametrize(
-    ("mention", "concept", "accepted", "state", "now"),
+    ("concept", "state", "now"),
     [
-        ("m", "X:1", True, "current", ("X:1",)),
-        ("m", "X:11", True, "merged", ("X:1",)),
-        ("m", "X:3", True, "merged", ("X:2",)),
-        ("m", "X:4", True, "obsolete", ()),
-        ("m", "X:1|X:4", True, "obsolete", ("X:1",)),
-        ("m", "X:9", True, "unknown", ()),
-        ("m", "X:12", True, "ambiguous", ("X:1", "X:2")),
-        ("Deux", "X:1", True, "ambiguous", ("X:2",)),
-        ("deux", "X:2", True, "current", ("X:2",)),
-        ("deux", "X:2", False, "current", ("X:2",)),
-        ("deux", "", True, "ambiguous", ("X:2",)),
-        ("m", "", True, "current", ()),
-        ("deux", "X:1|-1", True, "current", ("X:1",)),
+        ("X:1", "current", ("X:1",)),
+        ("X:11", "merged", ("X:1",)),
+        ("X:3", "merged", ("X:2",)),
+        ("X:4", "obsolete", ()),
+        ("X:1|X:4", "obsolete", ("X:1",)),
+        ("X:9", "unknown", ()),
+        ("X:12", "ambiguous", ("X:1", "X:2")),
+        ("", "current", ()),
+        ("X:11|-1", "merged", ("X:1",)),
     ],
 )
 def test_what_becomes_of_decisions_in_another_release(
     dictionary: Dictionary,
-    mention: str,
     concept: str,
-    accepted: bool,
     state: str,
     now: tuple[str, ...],
 ) -> None:
-    decision = Decision(mention, concept, accepted)
-    assert list(check([decision], dictionary)) == [(decision, state, now)]
+    decision = Decision("m", concept)
+    assert fate(decision, dictionary) == (state, now)
+    kept = followed(decision, dictionary)
+    assert (kept is not None) == (state in ("current", "merged"))
+    assert kept is None or concepts_of(kept) == now
 
 
-ODD = ("A17.0", "A17.0+", "C81", "C81,3", "A|1", "MESH:D001260", "127009")
-
-
-@pytest.fixture
-def odd(tmp_path: Path) -> Dictionary:
-    """Ids that hold the signs that join ids, and parts of them that are ids, too."""
-    (tmp_path / "odd.tsv").write_text("id\tname\n" + "".join(f"{i}\tof {i}\n" for i in ODD))
-    return Dictionary.read(tmp_path / "odd.tsv")
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("A17.0+", ("A17.0+",)),
-        ("C81,3", ("C81,3",)),
-        ("A|1", ("A|1",)),
-        ("A17.0+|C81,3|-1", ("A17.0+", "C81,3", "")),
-        ("C81,A17.0", ("C81", "A17.0")),
-        ("D001260", ("MESH:D001260",)),
-        ("127009", ("127009",)),
-    ],
-)
-def test_ids_are_looked_up_whole_and_stay_so_in_the_store(
-    odd: Dictionary, tmp_path: Path, text: str, parts: tuple[str, ...]
+def test_ids_of_another_release_are_followed_before_anything_is_replaced(
+    dictionary: Dictionary,
 ) -> None:
-    with DecisionStore(tmp_path / "d.sqlite") as store:
-        store.add([identified(Decision("m", text), odd)])
-        (stored,) = store.list()
-    assert parts_of(stored) == parts
-    ((same,), unknown) = current([stored], odd)
-    assert (parts_of(same), unknown) == (parts, [])
-
-
-@pytest.mark.parametrize("text", ["A17.1+", "C81,4", "OMIM:127009"])
-def test_an_id_is_not_stored_as_a_part_of_it(odd: Dictionary, text: str) -> None:
-    with pytest.raises(LinkerError, match="the dictionary has no concept"):
-        identified(Decision("m", text), odd)
-
-
-def test_rejections_of_ids_that_join_are_compared(odd: Dictionary) -> None:
-    taken = identified(Decision("m", "C81,3"), odd)
-    rejected = identified(Decision("m", "C81,3", accepted=False), odd)
-    assert [*in_force([taken, rejected]).values()] == [[rejected]]
-    assert [*in_force([rejected, taken]).values()] == [[taken]]
-    of_another = identified(Decision("m", "C81,3", accepted=False, reviewer="b"), odd)
-    assert len(conflicts([taken, of_another])) == 1
+    old, gone = Decision("m", "X:11"), Decision("n", "X:9")
+    rejected = Decision("m", "X:1", accepted=False)
+    places = in_force([old, Decision("n", "X:1"), gone, rejected], dictionary)
+    assert places == {("m", ""): [rejected]}  # and what X:9 replaced does not come back
+    by_others = [replace(d, reviewer=who) for d, who in ((old, "ann"), (rejected, "bob"))]
+    assert len(conflicts(in_force(by_others, dictionary))) == 1
+    assert conflicts(in_force(by_others)) == []
