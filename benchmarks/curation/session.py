@@ -91,7 +91,7 @@ def learnt(decisions: Sequence[Decision]) -> list[Mention]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mentions.tsv"
         with path.open("w", encoding="utf-8") as file:
-            exchange.write_mentions(decisions, file)
+            exchange.export(decisions, "mentions", file)
         return list(tsv.read(path))
 
 

@@ -137,10 +137,8 @@ def export(options: SimpleNamespace) -> None:
                 exchange.write_log(store, file)
                 return
             left_out = exchange.export(rows, form, file, dictionary)
-    if total := left_out.total():
-        whys = "; ".join(f"{count:,}: {why}" for why, count in left_out.items() if count)
-        count = common.were(total, "decision")
-        common.say(f"{count} left out, which {form} cannot express ({whys})")
+    if left_out:
+        common.say(f"{common.were(left_out, 'decision')} left out, which {form} cannot express")
 
 
 @o.command(
@@ -246,10 +244,7 @@ def learn(options: SimpleNamespace) -> None:
     persistence.check_replaceable(output)  # before the work, not after it
 
     def tell(words: str, **facts: Any) -> None:
-        if options.form == "json":
-            common.show(json.dumps(facts))
-        else:
-            common.say(words)
+        common.show(json.dumps(facts)) if options.form == "json" else common.say(words)
 
     def report(activity: Activity) -> None:
         tell(activity.what, what=activity.what, share=round(activity.share or 0.0, 2))
@@ -262,14 +257,12 @@ def learn(options: SimpleNamespace) -> None:
     linker, compared = learning.learn(linker, lessons, options.known, report, reviewed)
     report(Activity("writing the model", 0.95))
     linker.save(output)
-    figures: dict[str, Any] = compared.to_dict() if compared else {}
-    words = f"fewer than {learning.FEWEST} decisions: nothing is measured"
-    if figures:
-        right = [f"{figures[model]['right']:,}" for model in ("old", "new")]
-        words = (
-            f"of {figures['held_out']:,} held-out decisions the old model answers {right[0]} "
-            f"rightly, the new one {right[1]}: {figures['better']:,} became right, "
-            f"{figures['worse']:,} became wrong"
+    last, words = max(lesson.number for lesson in lessons), f"{len(lessons):,} decisions learnt"
+    if compared:
+        words += (
+            f"; of {compared.decisions:,} held-out ones the old model answers {compared.old:,} "
+            f"rightly, the new one {compared.new:,}"
         )
-    tell(words, decisions=len(lessons), last=max(lesson.number for lesson in lessons), **figures)
+    figures = compared.to_dict() if compared else {}
+    tell(words, decisions=len(lessons), last=last, **figures)
     common.say_model(linker, output)

@@ -8,9 +8,7 @@ answers, and mappings, that a person went through are read by `linker.decisions.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Literal, TextIO
 
@@ -55,39 +53,39 @@ _DAY = len("2026-11-27")  # of a time
 
 
 def export(
-    decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None
-) -> Counter[str]:
-    """Write decisions in a format.
-
-    Mappings and mentions leave out those that another decision settles.
+    decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None = None
+) -> int:
+    """Write decisions in a format; mappings and mentions leave out those that others settle.
 
     Args:
         decisions: those in force, in order of entry.
-        form: the format.
+        form: the format; `mentions`: what training learns (see `taught`), for `linker train`.
         file: where to write.
         dictionary: has the names of concepts for `sssom`; None: they have none.
 
     Returns:
-        The number of decisions that were left out, by why.
+        The number of decisions that were left out.
     """
-    if form == "mentions":
-        return write_mentions(decisions, file)
+
+    def name(identifier: str) -> str:
+        rows = dictionary.rows(identifier) if dictionary else ()
+        is_named = dictionary and rows and dictionary.ids[rows[0]] == identifier
+        return dictionary.preferred_name(rows[0]) if dictionary and is_named else ""
+
+    decisions = list(decisions)
+    places = in_force(decisions).values()
     if form == "tsv":
         write(decisions, file)
-        return Counter()
-    decisions = list(decisions)
-    kept = [d for of_place in in_force(decisions).values() for d in standing(of_place)]
-    name = partial(_name_of, dictionary)
-    sssom.write_curated(sorted(kept, key=number_of), file, name=name)
-    return Counter({_OVERRULED: len(decisions) - len(kept)})
-
-
-def _name_of(dictionary: Dictionary | None, identifier: str) -> str:
-    """The name that a dictionary has for a concept; empty where it has none of this very id."""
-    for row in dictionary.rows(identifier)[:1] if dictionary else ():
-        if dictionary and dictionary.ids[row] == identifier:
-            return dictionary.preferred_name(row)
-    return ""
+        return 0
+    if form == "sssom":
+        kept = sorted((d for said in places for d in standing(said)), key=number_of)
+        sssom.write_curated(kept, file, name=name)
+        return len(decisions) - len(kept)
+    write_row = row_writer(file)
+    write_row(("mention", "concept_id"))
+    for decision in taught(places):
+        write_row((decision.mention, decision.concept_id or "-1"))
+    return len(decisions) - sum(len(_teaching(said)) for said in places)
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:
@@ -107,20 +105,6 @@ def cells(d: Decision) -> tuple[str, ...]:
     return number, d.mention, d.concept_id or "-1", accepted, *texts
 
 
-def write_mentions(decisions: Iterable[Decision], file: TextIO) -> Counter[str]:
-    """Write decisions as annotated mentions, which `linker train --mentions` reads; see `taught`.
-
-    Returns:
-        The number of decisions that were left out, by why.
-    """
-    places = in_force(decisions).values()
-    write_row = row_writer(file)
-    write_row(("mention", "concept_id"))
-    for decision in taught(places):
-        write_row((decision.mention, decision.concept_id or "-1"))
-    return Counter(why for of_place in places for why in _why_not(of_place) if why)
-
-
 def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
     """The decisions that training learns, one for each mention, of those in force on each.
 
@@ -130,30 +114,16 @@ def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
     of the concept that hold everywhere; and those by which a part of a mention has no concept,
     which an annotation cannot say.
     """
-    return [
-        decision
-        for of_place in places
-        for decision in [d for d, why in zip(of_place, _why_not(of_place), strict=True) if not why][
-            :1
-        ]
-    ]
+    return [decision for of_place in places for decision in _teaching(of_place)[:1]]
 
 
-def _why_not(of_place: Sequence[Decision]) -> Iterator[str]:
-    """Yield why training may not learn each decision on a mention; empty: it may."""
+def _teaching(of_place: Sequence[Decision]) -> Sequence[Decision]:
+    """The decisions on a mention that training may learn; all of them say the same."""
     counting = standing(of_place)
-    is_disputed, is_inexact = disagree(counting), any(d.predicate for d in counting)
-    for d in of_place:
-        whys = {
-            "accepted in bulk": d.bulk,
-            _OVERRULED: d not in counting,
-            "reviewers disagree": is_disputed,
-            "the concept is broader, narrower or related": is_inexact,
-            "rejected": not d.accepted,
-            "of one document": bool(d.scope),
-            "a part has no concept": len(parts_of(d)) not in (1, len(concepts_of(d))),
-        }
-        yield next((why for why, holds in whys.items() if holds), "")
+    if disagree(counting) or any(d.predicate for d in counting):
+        return []
+    said = [d for d in counting if d.accepted and not (d.bulk or d.scope)]
+    return [d for d in said if len(parts_of(d)) in (1, len(concepts_of(d)))]
 
 
 # reading
@@ -276,11 +246,10 @@ def _lack_of(names: Mapping[str, int]) -> str:
     """Why no decisions can be read from a table of these columns; empty where they can be."""
     if {*tsv.COLUMNS} <= names.keys():
         return f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
-    needed = ["mention", "concept_id", *["state"] * _are_answers(names)]
-    needed += ["decisions"] * lost_decisions([*names])
-    missing = next((name for name in needed if name not in names), "")
-    remedy = "; name it with --column" if missing == "mention" else ""
-    return f"the header has no column {missing}{remedy}" if missing else ""
+    needed = {"mention", "concept_id", *["state"] * _are_answers(names)}
+    needed |= {"decisions"} if lost_decisions([*names]) else set()
+    missing = ", ".join(sorted(needed - names.keys()))
+    return f"the header has no column {missing} (--column names that of mentions)" * bool(missing)
 
 
 def lost_decisions(header: Sequence[str]) -> bool:

@@ -60,16 +60,15 @@ def cells_of(row: TableRow, header: Mapping[str, int]) -> Cells:
 
 
 def predicate_of(cell: str) -> Predicate:
-    """The predicate in a cell, which may also be written as SSSOM has it; empty is exact.
+    """The predicate in a cell; empty is exact.
 
     Raises:
         ValueError: it is none.
     """
-    written: dict[str, Predicate] = {kind or "exact": kind for kind in PREDICATES}
-    text = cell.lower().removeprefix("skos:").removesuffix("match") or "exact"
-    if text not in written:
-        raise ValueError(f"the predicate is {cell!r}; expected one of {', '.join(written)}")
-    return written[text]
+    for predicate in PREDICATES:
+        if cell.lower() in (predicate, predicate or "exact"):
+            return predicate
+    raise ValueError(f"the predicate is {cell!r}; expected exact{', '.join(PREDICATES)}")
 
 
 # answers
@@ -107,8 +106,13 @@ def of_answer(cells: Cells, reviewer: str) -> Iterator[Decision]:
     elif not concepts.strip("|"):
         raise ValueError("the state is accepted, and there is no concept_id; expected one")
     else:
-        same = [d for d in accepted if _accepts(d, concepts)]
-        if not any(parts_of(Decision("", concepts))):
+        parts = {*parts_of(Decision("", concepts))}
+        same = [  # in whatever order; ids may hold signs
+            d
+            for d in accepted
+            if "|".join(i or "-1" for i in parts_of(d)) == concepts or {*parts_of(d)} == parts
+        ]
+        if not any(parts):
             kind = ""
         elif "predicate" not in cells:
             kind = same[-1].predicate if same else ""
@@ -134,14 +138,6 @@ def _written(cells: Cells) -> list[Decision]:
         if form_everywhere(decision.mention) != form_everywhere(text):
             raise ValueError(f"the mention is {text!r}, {OF_ANOTHER} {decision.mention!r}")
     return decisions
-
-
-def _accepts(decision: Decision, concepts: str) -> bool:
-    """Whether a decision accepts these concepts, in whatever order; ids may hold signs."""
-    known = parts_of(decision)
-    if "|".join(i or "-1" for i in known) == concepts:
-        return True
-    return set(known) == set(parts_of(Decision("", concepts)))
 
 
 # mappings

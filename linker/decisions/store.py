@@ -220,14 +220,10 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
         added: those that were added to them, in order of entry.
     """
     places = in_force([*before, *added]).values()
-    after = [decision for of_place in places for decision in standing(of_place)]
-    numbers, still_said = {d.id for d in after}, set(map(_claim, after))
+    still_said = {_claim(decision) for of_place in places for decision in standing(of_place)}
     names = {person(d.reviewer) for d in added}
-    return [
-        d
-        for d in (*before, *added)
-        if d.id not in numbers and _claim(d) not in still_said and person(d.reviewer) in names
-    ]
+    said = [d for d in (*before, *added) if person(d.reviewer) in names]
+    return [decision for decision in said if _claim(decision) not in still_said]
 
 
 def _claim(d: Decision) -> tuple[str | bool, ...]:

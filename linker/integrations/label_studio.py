@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Body
+from fastapi.exceptions import RequestValidationError
 from lxml import etree  # type: ignore[import-untyped]
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
@@ -27,7 +28,7 @@ from linker.linking.requests import Request
 from linker.outputs import ASSERTED, ids_of
 from linker.service.callers import checked_name
 from linker.service.decisions import store_of
-from linker.service.errors import ERRORS, Failure, problem
+from linker.service.errors import ERRORS
 from linker.service.schemas import TextDocument, to_documents
 from linker.service.state import Service
 from linker.types import Decision, Prediction
@@ -138,13 +139,8 @@ def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list
     ((start, end),), ids = answer.mention.spans, ids_of(answer)
     shared = {"id": f"L{number}", "to_name": of.text, "score": answer.confidence}
     place = {"start": start, "end": end, "text": answer.mention.text}
-    names = [
-        f"{part.best.name} ({ASSERTED[part.assertion]})"
-        if part.assertion in ASSERTED
-        else part.best.name
-        for part in answer.parts
-        if part.best
-    ]
+    said = {a: f" ({words})" for a, words in ASSERTED.items()}
+    names = [p.best.name + said.get(p.assertion, "") for p in answer.parts if p.best]
     meta = {"text": " | ".join(names), "linker": {"ids": "|".join(ids), "model": model}}
     labels = {"from_name": of.labels, "type": "labels", "meta": meta}
     concept = {"from_name": of.concept, "type": "textarea", "value": place | {"text": ids}}
@@ -228,10 +224,7 @@ def _decisions(
     regions: dict[str, dict[str, _Result]] = defaultdict(dict)
     for result in [] if annotation.was_cancelled else annotation.result:
         regions[result.id][result.from_name] = result
-    changed, left = (
-        defaultdict[Place, list[Decision]](list),
-        defaultdict[Place, list[Decision]](list),
-    )
+    changed, left = (defaultdict[Place, list[Decision]](list) for _ in range(2))
     for region, results in regions.items():
         if (place := results.get(interface.labels)) is None:
             continue
@@ -281,11 +274,10 @@ def _checked(kind: type[_Body], value: Any) -> _Body:
     """A part of a request as a record.
 
     Raises:
-        Failure: a field is missing, or wrong.
+        RequestValidationError: a field is missing, or wrong.
     """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        mistake = error.errors()[0]
-        where = ".".join(map(str, mistake["loc"]))
-        raise Failure(422, problem(mistake, where), where) from None
+        mistakes = [{**mistake, "loc": ("body", *mistake["loc"])} for mistake in error.errors()]
+        raise RequestValidationError(mistakes) from None

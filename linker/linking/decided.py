@@ -75,7 +75,7 @@ class Decided:
 
     @classmethod
     def checked(cls, file: DecisionsFile, linker: Linker) -> Decided:
-        """The decisions of a file; a warning says how many cannot be applied, and what to do.
+        """The decisions of a file; a warning says how many cannot be applied.
 
         Raises:
             LinkerError: the dictionary has none of their ids.
@@ -89,13 +89,14 @@ class Decided:
                 f"its decisions ({counted(map(namespace, ids))}); name the model that they were "
                 "made with, or see linker review list --dict"
             )
-        for count, why in (
-            (len(unknown), "the dictionary has no concept, or several, for their ids; see --dict"),
-            (sum(map(len, decided.conflicts)), "reviewers disagree; see --conflicts"),
-        ):
-            if count:
-                left_out = f"{count:,} of {len(decisions):,} decisions are not applied"
-                logger.warning("%s: %s: %s of linker review list", shown(file.path), left_out, why)
+        disputed = sum(map(len, decided.conflicts))
+        if unknown or disputed:
+            count = f"{len(unknown) + disputed:,} of {len(decisions):,}"
+            logger.warning(
+                f"{shown(file.path)}: {count} decisions are not applied: their ids stand for no "
+                "concept, or for several, or reviewers disagree; see linker review list "
+                "--dict, --conflicts"
+            )
         return decided
 
     def after(self, file: DecisionsFile) -> Decided:

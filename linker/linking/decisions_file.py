@@ -12,7 +12,6 @@ import os
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,16 +109,17 @@ class DecisionsFile:
 
     def _open(self) -> None:
         """Make the tables of a new or older file, and refuse a file of something else."""
-        is_new = not self._read_only and self._number("SELECT count(*) FROM sqlite_master") == 0
         schema = self._number("PRAGMA user_version")
-        if is_new:
-            self._keep_log()
-        elif self._number("PRAGMA application_id") != APPLICATION:
-            raise self._refused("is an SQLite file of something else")
-        elif not 1 <= schema <= len(SCHEMAS):
-            raise self._refused(f"has decisions of schema {schema}, of a later version of linker")
-        else:
+        is_new = not self._read_only and self._number("SELECT count(*) FROM sqlite_master") == 0
+        if not is_new:
+            if self._number("PRAGMA application_id") != APPLICATION:
+                raise self._refused("is an SQLite file of something else")
+            if not 1 <= schema <= len(SCHEMAS):
+                raise self._refused(f"has decisions of schema {schema}, of a later linker")
             self._check(schema)
+        if not self._read_only:
+            with contextlib.suppress(sqlite3.OperationalError):  # another process does it now
+                self._writer.execute("PRAGMA journal_mode = WAL")  # readers wait for no writer
         if schema == len(SCHEMAS):
             return
         if self._read_only:
@@ -131,14 +131,6 @@ class DecisionsFile:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {len(SCHEMAS)}")
-
-    def _keep_log(self) -> None:
-        """Let readers read while somebody writes; SQLite refuses at once where others do it."""
-        for _ in range(100):
-            with contextlib.suppress(sqlite3.OperationalError):
-                self._writer.execute("PRAGMA journal_mode = WAL")
-                return
-            time.sleep(0.01)
 
     def _check(self, schema: int) -> None:
         """Refuse a file with more or other tables than ours, or whose pages are damaged."""
@@ -174,17 +166,16 @@ class DecisionsFile:
             scope: only those that hold in this document; empty: those that hold everywhere.
             reviewer: only those of this person.
         """
-        past = self.history(mention=mention, scope=scope, reviewer=reviewer)
-        return [p.decision for p in past if p.state in ("in force", "overruled")]
+        return [
+            past.decision
+            for past in self.history(mention)
+            if past.state in ("in force", "overruled")
+            and scope in (None, past.decision.scope)
+            and (reviewer is None or person(reviewer) == person(past.decision.reviewer))
+        ]
 
-    def history(
-        self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
-    ) -> Sequence[Past]:
-        """All decisions in order of entry, and what became of each.
-
-        Args:
-            mention, scope, reviewer: as for `list`.
-        """
+    def history(self, mention: str | None = None) -> Sequence[Past]:
+        """All decisions, or those on a mention, in order of entry, and what became of each."""
         forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
         with self.reading() as connection:
             said = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
@@ -195,8 +186,6 @@ class DecisionsFile:
         return [
             Past(d, states.get(d.id, "withdrawn" if withdrawn else "replaced"), withdrawn, by)
             for d, withdrawn, by in said
-            if scope in (None, d.scope)
-            and (reviewer is None or person(reviewer) == person(d.reviewer))
         ]
 
     def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
