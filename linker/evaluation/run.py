@@ -13,8 +13,8 @@ from linker.errors import LinkerError
 from linker.evaluation import predictions, protocols, report
 from linker.evaluation.protocols import Outcome
 from linker.ids import counted, format_gold, namespace
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.linking.requests import Decisions
 from linker.outputs import decimals
 from linker.outputs.tsv import row_writer
 from linker.readers.mentions import flatten
@@ -43,7 +43,7 @@ def evaluate(
     *,
     path: files.Pathlike | None = None,
     threshold: float | None = None,
-    decisions: Decisions | None = None,
+    decisions: Decided | None = None,
 ) -> Evaluation:
     """Evaluate a model, or the predictions in a file, on annotated mentions.
 

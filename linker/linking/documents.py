@@ -7,8 +7,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from linker.errors import LinkerError
+from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.linking.requests import Decisions, Found, FoundSpan, Linked, Request
+from linker.linking.requests import Found, FoundSpan, Linked, Request
 from linker.text.find import Overlaps, longest, overlap, running_text
 from linker.types import Document, Mention, Span
 
@@ -42,7 +43,7 @@ class Annotator:
         threshold: float | None = None,
         overlaps: Overlaps = "longest",
         batch_size: int = 1024,
-        decisions: Decisions | None = None,
+        decisions: Decided | None = None,
         also: Sequence[str] = (),
     ) -> Iterator[Linked]:
         """Find and link the mentions of documents, in order.

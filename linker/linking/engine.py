@@ -297,7 +297,7 @@ class Engine:
             prediction = Prediction(answer.mention, parts, "split")
         if answer.span:
             prediction = answer.span.scaled(prediction)
-        if request.decisions:
+        if request.decisions and answer.ruling:
             prediction = request.decisions.apply(
                 prediction,
                 answer.ruling,

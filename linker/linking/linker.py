@@ -27,7 +27,6 @@ from linker.linking.predictions import Predictions
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
     Answer,
-    Decisions,
     Limits,
     Linked,
     Request,
@@ -48,8 +47,8 @@ from linker.types import Document, Mention, Prediction, Selection
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from linker.linking.decided import Decided
     from linker.linking.explain import Explanation
-
 
 _CACHES = 10_000  # names that take as much memory as the caches of a linker
 _PARTS = 32  # small parts of the dictionary that are kept for mentions restricted to them
@@ -281,7 +280,7 @@ class Linker:
         document: Document | None = None,
         k: int = 5,
         within: Selection | None = None,
-        decisions: Decisions | None = None,
+        decisions: Decided | None = None,
     ) -> Explanation:
         """Say why a mention is answered as it is, and why a concept is not the answer.
 

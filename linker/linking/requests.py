@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypedDict
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, TypedDict
 
 from linker.errors import LinkerError
 from linker.text.cells import CellPart
@@ -21,31 +19,15 @@ from linker.text.mentions import (
 from linker.text.readings import Wording
 from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
 
+if TYPE_CHECKING:
+    from linker.linking.decided import Decided
+    from linker.linking.decisions import Ruling
+
 Linked = tuple[Document | None, list[Prediction]]
 """A document, None for a loose mention, with the predictions of its mentions."""
 
 Restrictions = tuple[Selection, ...]
 """Selections that must all hold; none is the whole dictionary."""
-
-
-class Decisions(Protocol):
-    """What people decided, which wins over the model; see `linker.linking.decided.Decided`."""
-
-    def on_mention(
-        self, mention: Mention, document: Document | None, definitions: Definitions
-    ) -> Any:
-        """What they say of a mention; `spare`: candidates that are fetched for rejected ones."""
-
-    def apply(
-        self,
-        prediction: Prediction,
-        ruling: Any,
-        linkable: NDArray[Any],
-        *,
-        k: int,
-        threshold: float | None,
-    ) -> Prediction:
-        """The prediction as they decided, given what they say of its mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +101,7 @@ class Limits(TypedDict, total=False):
     threshold: float | None
     min_score: float | None
     within: Selection | None
-    decisions: Decisions | None
+    decisions: Decided | None
     also: Sequence[str]
 
 
@@ -150,7 +132,7 @@ class Request:
     threshold: float | None = None
     min_score: float | None = None
     within: Selection | None = None
-    decisions: Decisions | None = None
+    decisions: Decided | None = None
     also: Sequence[str] = ()
     found: Found | None = None
 
@@ -177,7 +159,7 @@ class Answer:
 
     request: Request
     mention: Mention
-    ruling: Any = None  # what decisions say of it; None: there are none
+    ruling: Ruling | None = None  # what decisions say of it; None: there are none
     document: Document | None = None
     number: int = -1  # of the document in the batch; -1: a loose mention
     definitions: Definitions = field(default_factory=Definitions)  # of the document
