@@ -80,7 +80,10 @@ class Decided:
         Raises:
             LinkerError: the dictionary has none of their ids.
         """
-        decided, decisions = cls([], linker).after(file), file.list()
+        seen, _, said = file.since((0, 0))
+        decided = cls(said, linker)
+        decided.seen = seen
+        decisions = [decision for of_place in in_force(said).values() for decision in of_place]
         unknown = [d for d in decisions if not followed(d, linker.dictionary)]
         ids = [identifier for d in decisions for identifier in concepts_of(d)]
         if ids and len(unknown) == sum(bool(concepts_of(d)) for d in decisions):

@@ -22,6 +22,7 @@ from linker.service.schemas import Body as Strict
 from linker.service.state import Service, aside
 from linker.types import Decision, Predicate
 
+_FIELDS = [field.name for field in dataclasses.fields(Decision)]
 _Text = Annotated[str, Field(max_length=1_000)]
 
 
@@ -158,4 +159,5 @@ def contrary_to(added: Sequence[Decision], before: Decided) -> list[Decision]:
 
 def written(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Decisions as objects that `json` can write; no concept is null."""
-    return [dataclasses.asdict(d) | {"concept_id": d.concept_id or None} for d in decisions]
+    objects = [{name: getattr(d, name) for name in _FIELDS} for d in decisions]
+    return [said | {"concept_id": said["concept_id"] or None} for said in objects]

@@ -346,31 +346,6 @@ def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
     assert applied(decided, linker, empty) == replace(empty, state="open", decisions=(said,))
 
 
-@pytest.mark.parametrize(
-    ("decisions", "state", "concepts"),
-    [
-        ([Decision("breast cancer", f"{BREAST}|-1")], "accepted", [BREAST, None]),
-        ([Decision("breast cancer", "")], "no concept", [None]),
-        ([Decision("breast cancer", BREAST, accepted=False)], "open", [None]),
-        ([Decision("breast cancer", ATAXIA, accepted=False)], "rejected", [BREAST]),
-        ([Decision("breast cancer", OVARIAN, scope="7")], "accepted", [OVARIAN]),
-        ([Decision("breast cancer", "", reviewer=r) for r in "ab"], "no concept", [None]),
-        ([Decision("breast cancer", i, reviewer=i) for i in ("", OVARIAN)], "disputed", [BREAST]),
-        ([Decision("breast cancer", OVARIAN, scope="8")], None, None),
-    ],
-)
-def test_explanations_say_what_was_decided(
-    linker: Linker, decisions: list[Decision], state: str | None, concepts: list[str | None] | None
-) -> None:
-    document = Document("7", (Passage("She has breast cancer."),))
-    by = linker.explain(
-        "breast cancer", document=document, decisions=Decided(decisions, linker)
-    ).by_decision
-    assert (by.state if by else None) == state
-    assert ([best and best.concept_id for best in by.answer] if by else None) == concepts
-    assert (by.decisions if by else None) == (by and [d.to_dict() for d in decisions])
-
-
 MDS = "Patients with {} (MDS) were seen. MDS is rare."
 
 
@@ -414,17 +389,6 @@ def test_a_decision_is_on_all_words_of_a_mention(linker: Linker) -> None:
     assert [(part.text, part.best and part.best.concept_id) for part in answered.parts] == [
         ("sporadic breast cancer", OVARIAN)
     ]
-
-
-def test_a_decision_settles_those_of_its_place(linker: Linker) -> None:
-    ann, bob = (Decision("breast cancer", i, reviewer=i, id=1) for i in (OVARIAN, ATAXIA))
-    settled = Decision("breast cancer", BREAST, reviewer="eve", id=2, settles=(OVARIAN, ATAXIA))
-    prediction = answer(linker, "breast cancer", ann, bob, settled)
-    assert (ids(prediction)[0][0], prediction.state) == (BREAST, "accepted")
-    assert prediction.decisions == (settled,)
-    here = replace(ann, scope="7")  # the nearest place counts
-    in_document = Document("7", (Passage("breast cancer", 0),), (Mention("breast cancer"),))
-    assert ids(answer(linker, in_document, settled, here))[0][0] == OVARIAN
 
 
 def test_the_command_and_the_service_see_the_same_conflicts(linker: Linker, tmp_path: Path) -> None:
