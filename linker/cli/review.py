@@ -27,6 +27,7 @@ from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_o
 from linker.linking.linker import Linker
 from linker.outputs.tsv import row_writer
 from linker.projects import learning
+from linker.text.people import person
 from linker.types import Activity, Decision
 
 
@@ -160,13 +161,15 @@ def list_(options: SimpleNamespace) -> None:
     or unknown, with the ids that stand for them now. With --conflicts ids are those of the model.
     """
     with projects.opened(options, read_only=True) as store, common.stdout() as file:
-        rows = store.list(reviewer=options.reviewer)
+        every = store.list()
+        who = options.reviewer
+        rows = [d for d in every if who is None or person(who) == person(d.reviewer)]
         if options.dictionary:
             _write_changed(rows, reading.read([options.dictionary], options), file)
             return
         if options.conflicts:
             dictionary = reading.read([options.model], options)
-            disputed = conflicts(in_force(store.list(), dictionary))
+            disputed = conflicts(in_force(every, dictionary))
             ids = {decision.id for said in disputed for decision in said}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)

@@ -260,10 +260,12 @@ def _keep(
         return place_of(d.mention, d.scope), d.concept_id, d.accepted
 
     reviewers, words = submitted.annotation.reviewers, " ".join(text.split())
+    mine = [(submitted.task.scope, reviewer) for reviewer in reviewers]
     before = [
         decision
-        for decision in store.list(scope=submitted.task.scope)
-        if decision.reviewer in reviewers and " ".join(decision.mention.split()) in words
+        for decision in store.list()
+        if (decision.scope, decision.reviewer) in mine
+        and " ".join(decision.mention.split()) in words
     ]
     there, now = set(map(claim, before)), {claim(d): d for d in decisions}
     withdrawn = store.withdraw([d.id or 0 for d in before if claim(d) not in now], reviewers[0])

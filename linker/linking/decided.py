@@ -92,7 +92,7 @@ class Decided:
                 f"its decisions ({counted(map(namespace, ids))}); name the model that they were "
                 "made with, or see linker review list --dict"
             )
-        disputed = sum(map(len, decided.conflicts))
+        disputed = sum(map(len, conflicts(decided.places)))
         if unknown or disputed:
             count = f"{len(unknown) + disputed:,} of {len(decisions):,}"
             logger.warning(
@@ -118,11 +118,6 @@ class Decided:
         now, then = self.places, before.places
         places = {*now, *then} if now is not then else ()
         return {place for place in places if now.get(place) is not then.get(place)}
-
-    @property
-    def conflicts(self) -> list[list[Decision]]:
-        """The decisions on each mention on which reviewers disagree; the model answers it."""
-        return conflicts(self.places)
 
     def on(self, mention: str, scope: str) -> Sequence[Decision]:
         """The decisions in force on a mention in a document; with an empty scope, everywhere."""

@@ -156,23 +156,10 @@ class DecisionsFile:
 
     # reading
 
-    def list(
-        self, *, mention: str | None = None, scope: str | None = None, reviewer: str | None = None
-    ) -> list[Decision]:
-        """The decisions in force, in order of entry (see `linker.linking.decisions.in_force`).
-
-        Args:
-            mention: only those on this mention.
-            scope: only those that hold in this document; empty: those that hold everywhere.
-            reviewer: only those of this person.
-        """
-        return [
-            past.decision
-            for past in self.history(mention)
-            if past.state in ("in force", "overruled")
-            and scope in (None, past.decision.scope)
-            and (reviewer is None or person(reviewer) == person(past.decision.reviewer))
-        ]
+    def list(self, mention: str | None = None) -> list[Decision]:
+        """The decisions in force, or those on a mention, in order of entry; see `in_force`."""
+        past = self.history(mention)
+        return [each.decision for each in past if each.state in ("in force", "overruled")]
 
     def history(self, mention: str | None = None) -> Sequence[Past]:
         """All decisions, or those on a mention, in order of entry, and what became of each."""

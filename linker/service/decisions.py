@@ -15,6 +15,7 @@ from linker.decisions import exchange
 from linker.decisions.store import DecisionStore, identified, releases, replaced
 from linker.errors import LinkerError
 from linker.linking.decided import Decided
+from linker.linking.decisions import conflicts, in_force
 from linker.service.callers import ReviewerName, Settled
 from linker.service.errors import ERRORS, Failure
 from linker.service.schemas import EXAMPLES
@@ -55,21 +56,17 @@ def router(service: Service) -> APIRouter:
     routes = APIRouter(prefix="/decisions", tags=["decisions"], responses=ERRORS)
 
     @routes.get("")
-    async def listed(
-        mention: _Text | None = None, scope: _Text | None = None, reviewer: _Text | None = None
-    ) -> Response:
-        """The decisions in force, and those on which reviewers disagree."""
-        store, decided = store_of(service), await service.decided()
+    async def listed(mention: _Text | None = None) -> Response:
+        """The decisions in force, or those on a mention, and those on which reviewers disagree."""
+        store, dictionary = store_of(service), service.linker.dictionary
 
         def read() -> str:
-            kept = store.list(mention=mention, scope=scope, reviewer=reviewer)
-            ids = {decision.id for decision in kept}
-            conflicts = [
+            kept = store.list(mention)
+            disputed = [
                 {"mention": said[0].mention, "scope": said[0].scope, "decisions": written(said)}
-                for said in (decided.conflicts if decided else ())
-                if not ids.isdisjoint(decision.id for decision in said)
+                for said in conflicts(in_force(kept, dictionary))
             ]
-            return json.dumps({"decisions": written(kept), "conflicts": conflicts})
+            return json.dumps({"decisions": written(kept), "conflicts": disputed})
 
         return Response(await service.run(read), media_type="application/json")
 

@@ -248,7 +248,7 @@ def test_old_ids_and_ids_that_are_not_known(linker: Linker) -> None:
     assert decided.ruling("x", "") == Ruling(("MESH:D000130",))
     assert decided.ruling("y", "") == Ruling()
     same = [Decision("x", "OMIM:100800", reviewer="a"), Decision("x", "D000130", reviewer="b")]
-    assert not Decided(same, linker).conflicts
+    assert not conflicts(Decided(same, linker).places)
 
 
 def test_conflicts_are_answered_by_the_model(linker: Linker) -> None:
@@ -256,7 +256,7 @@ def test_conflicts_are_answered_by_the_model(linker: Linker) -> None:
     two = [Decision(text, OVARIAN, reviewer="ann"), Decision(text, "", reviewer="bob")]
     (before,) = linker.link([text], k=3)
     assert answer(linker, text, *two) == replace(before, state="disputed", decisions=tuple(two))
-    assert Decided(two, linker).conflicts == [two]
+    assert conflicts(Decided(two, linker).places) == [two]
 
 
 def test_restrictions_hold_for_decisions(linker: Linker) -> None:
@@ -404,4 +404,4 @@ def test_the_command_and_the_service_see_the_same_conflicts(linker: Linker, tmp_
     with DecisionStore(tmp_path / "d.db") as store:
         added = store.add(said)
         of_command = conflicts(in_force(store.list(), linker.dictionary))
-        assert Decided.checked(store, linker).conflicts == of_command == [added[:2]]
+        assert conflicts(Decided.checked(store, linker).places) == of_command == [added[:2]]
