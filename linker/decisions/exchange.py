@@ -19,16 +19,7 @@ from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, tables
 from linker.files.rows import TableRow
-from linker.linking.decisions import (
-    concepts_of,
-    disagree,
-    in_force,
-    number_of,
-    parts_of,
-    place_of,
-    standing,
-    voice,
-)
+from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
 from linker.outputs import settles_of, sssom, tsv
 from linker.outputs.tsv import row_writer
 from linker.types import Decision
@@ -48,7 +39,6 @@ _REVIEW_TABLES = (
 )
 _YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
 _EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
-_OVERRULED = "another decision stands above it"
 _DAY = len("2026-11-27")  # of a time
 
 
@@ -78,7 +68,7 @@ def export(
         write(decisions, file)
         return 0
     if form == "sssom":
-        kept = sorted((d for said in places for d in standing(said)), key=number_of)
+        kept = sorted((d for said in places for d in standing(said)), key=lambda d: d.id or 0)
         sssom.write_curated(kept, file, name=name)
         return len(decisions) - len(kept)
     write_row = row_writer(file)
@@ -122,8 +112,7 @@ def _teaching(of_place: Sequence[Decision]) -> Sequence[Decision]:
     counting = standing(of_place)
     if disagree(counting) or any(d.predicate for d in counting):
         return []
-    said = [d for d in counting if d.accepted and not (d.bulk or d.scope)]
-    return [d for d in said if len(parts_of(d)) in (1, len(concepts_of(d)))]
+    return [d for d in counting if d.accepted and not (d.bulk or d.scope) and has_all_parts(d)]
 
 
 # reading

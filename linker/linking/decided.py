@@ -24,16 +24,7 @@ from linker.linking.decisions import (
 from linker.linking.decisions_file import DecisionsFile, Seen
 from linker.outputs import DECISION
 from linker.text.mentions import Definitions, expanded
-from linker.types import (
-    Candidate,
-    Decision,
-    Document,
-    Mention,
-    Part,
-    Prediction,
-    ReadingKind,
-    State,
-)
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction, ReadingKind
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -236,9 +227,13 @@ def _without_rejected(prediction: Prediction, ruling: Ruling, needed: float) -> 
         for rival in prediction.rivals
         if ruling.rejected.isdisjoint(part.best.concept_id for part in rival.parts if part.best)
     )
-    state: State = "rejected" if all(part.best for part in parts) else "open"
-    by = tuple(decision for decision in ruling.by if not decision.accepted)
-    return replace(prediction, parts=parts, rivals=rivals, state=state, decisions=by)
+    return replace(
+        prediction,
+        parts=parts,
+        rivals=rivals,
+        state="rejected" if all(part.best for part in parts) else "open",
+        decisions=tuple(decision for decision in ruling.by if not decision.accepted),
+    )
 
 
 def _reduced(part: Part, ids: frozenset[str], needed: float) -> Part:

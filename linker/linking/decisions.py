@@ -32,6 +32,11 @@ def concepts_of(decision: Decision) -> tuple[str, ...]:
     return tuple(filter(None, parts_of(decision)))
 
 
+def has_all_parts(decision: Decision) -> bool:
+    """Whether all parts have a concept, or none has one."""
+    return len(parts_of(decision)) in (1, len(concepts_of(decision)))
+
+
 def number_of(decision: Decision) -> int:
     """The place in the order of entry."""
     return decision.id or 0

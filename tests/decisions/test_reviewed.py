@@ -13,13 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linker import outputs
 from linker.decisions import exchange
 from linker.decisions.store import checked
 from linker.errors import InputError, Skip
-from linker.outputs import decisions_text, sssom, writing
+from linker.outputs import decisions_text, sssom
 from linker.outputs.tsv import COLUMNS
-from linker.types import PREDICATES, Candidate, Decision, Mention, Part, Prediction
+from linker.types import PREDICATES, Decision
 
 
 def read(path: Path, header: list[str], *rows: list[str], column: str | None = None) -> set[object]:
@@ -175,39 +174,6 @@ def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None
     file = io.StringIO()
     sssom.write_curated(decisions, file)
     assert list(read_text(tmp_path, file.getvalue())) == decisions
-
-
-def test_what_link_writes_comes_back_where_people_decided(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    gout = Candidate("MESH:D006073", "Gout", "gout", 1.0, confidence=0.9)
-    sure, unsure = Part("gout", candidates=(gout,)), Part("gout", nil=True, rejected=gout)
-    composite = Decision("gout and x", "MESH:D006073|-1", reviewer="ann")
-    said = {
-        "accepted": (Decision("gout", "MESH:D006073", scope="7"),),
-        "no concept": (Decision("tea", ""),),
-        "open": (Decision("Gicht", "MESH:D006073", accepted=False, reviewer="bob"),),
-        "rejected": (Decision("Podagra", "MESH:D1", accepted=False),),
-        "disputed": (Decision("x", "MESH:D1", reviewer="a"), Decision("x", "", reviewer="b")),
-    }
-    predictions = [
-        Prediction(
-            Mention(d[0].mention, document_id="7"),
-            (unsure if state == "open" else sure,),
-            state=state,
-            decisions=d,
-        )
-        for state, d in said.items()
-    ]
-    predictions += [Prediction(Mention("gout and x"), (sure, unsure))]
-    predictions += [replace(predictions[-1], state="accepted", decisions=(composite,))] * 2
-    file = io.StringIO()
-    writing.write("sssom", [(None, predictions)], file, outputs.Layout(decisions=True))
-    read_decisions = list(read_text(tmp_path, file.getvalue()))
-    expected = [d for decisions in said.values() for d in decisions]
-    assert read_decisions == [*expected, composite, composite]
-    # the answers of the model: rejected, disputed, and the two parts that nobody saw
-    assert "4 mappings were passed over, which no person curated" in caplog.text
 
 
 @pytest.mark.parametrize(
