@@ -124,9 +124,8 @@ def export(options: SimpleNamespace) -> None:
     and reviewer; decisions: those on the mentions of a project.
     """
     form: Any = options.form or ("own" if options.project else "tsv")
-    if form not in (_OWN if options.project else _TSV):
-        what = "with" if form in _TSV else "without"
-        raise click.UsageError(f"--format {form} is not written {what} --project")
+    if form not in (forms := _OWN if options.project else _TSV):
+        raise click.UsageError(f"--format is {form}; expected here: {', '.join(forms)}")
     if options.project:
         projects.export(options, form)
         return

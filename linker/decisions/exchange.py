@@ -145,14 +145,8 @@ def read(
     for row, decisions in _records(tables.read(path, wanted, on_error=on_error), column, reviewer):
         text = row.line or "\t".join(map(str.strip, row.cells))
         try:
-            for decision in decisions:
-                try:
-                    stored = check(decision)
-                except LinkerError as error:
-                    on_error(InputError(path, str(error), line=row.number, value=text))
-                else:
-                    yield stored
-        except ValueError as error:
+            yield from [check(decision) for decision in decisions]
+        except (LinkerError, ValueError) as error:
             known = error if isinstance(error, RecordError) else RecordError(str(error), text)
             on_error(known.at(path, row.number))
 

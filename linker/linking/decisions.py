@@ -19,7 +19,6 @@ Place = tuple[str, str]
 """A form of mentions, and the scope in which decisions on it hold."""
 Fate = Literal["current", "merged", "ambiguous", "obsolete", "unknown"]
 """What became of the ids of a decision in a release of the dictionary; see `fate`."""
-_MOST_REJECTED = 100  # candidates that are made in place of rejected ones, at most
 
 
 def parts_of(decision: Decision) -> tuple[str, ...]:
@@ -201,11 +200,6 @@ class Ruling:
         if self.is_in_bulk:
             return "rejected" if self.rejected else "model"
         return "accepted" if any(self.parts) else "no concept"
-
-    @property
-    def spare(self) -> int:
-        """How many candidates a mention may lose: so many more are made of it, up to a bound."""
-        return min(_MOST_REJECTED, len(self.rejected))
 
 
 def ruled(places: Iterable[Sequence[Decision]]) -> Ruling:

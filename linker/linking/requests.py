@@ -182,7 +182,7 @@ class Answer:
     @property
     def k(self) -> int:
         """The candidates of a part to make: more than are wanted, where people rejected some."""
-        return self.request.k + (self.ruling.spare if self.ruling else 0)
+        return self.request.k + (len(self.ruling.rejected) if self.ruling else 0)
 
 
 Task = tuple[Request, Document | None, list[Answer]]

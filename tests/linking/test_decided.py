@@ -196,10 +196,10 @@ def test_rulings(
         assert Decided(decisions, linker).ruling("M", "") == Ruling()
 
 
-def test_as_many_candidates_more_as_a_mention_may_lose() -> None:
-    assert [Ruling(rejected=frozenset(map(str, range(n)))).spare for n in (0, 2, 300)] == [
-        *(0, 2, 100)  # a bound keeps requests narrow
-    ]
+def test_as_many_candidates_stay_as_are_wanted_where_some_were_rejected(linker: Linker) -> None:
+    (before,) = linker.link(["breast cancer"], k=4)
+    wrong = [Decision("breast cancer", i, accepted=False) for i in ids(before)[0][1:3]]
+    assert ids(answer(linker, "breast cancer", *wrong, k=2)) == [ids(before)[0][::3]]
 
 
 def test_a_dispute_behind_the_nearest_decisions_hides_none_of_the_others(linker: Linker) -> None:
