@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +78,7 @@ def test_annotate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
+def test_explain(run: Run, trained: Path, file: Path) -> None:
     explain = ("explain", "Breast cancer", "--model", trained)
     result = run(*explain, "--decisions", file)
     assert (result.code, result.err) == (0, "")
@@ -88,16 +87,6 @@ def test_explain(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
     assert by.startswith(f"By a decision: {OVARIAN} was accepted by ann, 20")
     assert state == "State: accepted"
     assert model.endswith(f"answers: {BREAST} Breast Neoplasms")
-    scoped, text = tmp_path / "scoped.tsv", tmp_path / "t.txt"
-    scoped.write_text(f"mention\tid\tscope\nbreast cancer\t{BREAST}\tt\n", "utf-8")
-    text.write_text("She has breast cancer.\n", "utf-8")
-    run("review", "import", scoped, "--model", trained, "--decisions", file)
-    options = ("--decisions", file, "--document", text, "--format", "json")
-    record = json.loads(run("explain", "breast cancer", "--model", trained, *options).out)
-    (decision,) = record["by_decision"]["decisions"]
-    assert (decision["scope"], decision["concept_id"]) == ("t", BREAST)
-    linked = rows(run("annotate", text, "--model", trained, "--decisions", file).out)
-    assert linked[0]["concept_id"] == BREAST
 
 
 def test_evaluate(run: Run, trained: Path, file: Path, tmp_path: Path) -> None:
@@ -278,35 +267,6 @@ def test_states_go_out_and_come_back(
         assert states == STATES
     again = run("review", "import", out, "--model", trained, "--decisions", copy)
     assert form == "sssom" or "0 decisions were taken, 7 were there already" in again.err
-
-
-def test_a_table_that_a_person_went_through(run: Run, trained: Path, tmp_path: Path) -> None:
-    """Only rows whose state a person set are decisions."""
-    table, file = tmp_path / "patients.csv", tmp_path / "d.db"
-    table.write_text(
-        "patient,state,document_id,disease\n"
-        "1,Ohio,7,breast cancer\n2,,8,gout\n3,,,ataxia\n4,,,ovarian cancer\n"
-    )
-    linked = tmp_path / "linked.csv"
-    run("link", table, "--model", trained, "--column", "disease", "-o", linked)
-    decide = ("review", "import", linked, "--model", trained, "--decisions", file)
-    assert run(*decide).code == 1  # which column?
-    decide = (*decide, "--column", "disease")
-    assert "0 decisions were taken" in run(*decide).err
-    text = linked.read_text("utf-8")
-    (ataxia,) = re.findall(r"(?m)^3,.*(MESH:\w+)", text)
-    for number, state in ((1, "accepted"), (2, "no concept"), (3, "rejected"), (4, "certainly")):
-        text = re.sub(rf"(?m)^({number},.*),model", rf"\1,{state}", text)
-    linked.write_text(text, "utf-8")
-    result = run(*decide, "--reviewer", "ann", "--on-error", "skip")
-    assert "3 decisions were taken" in result.err
-    stored = rows(run("review", "list", "--decisions", file).out)
-    columns = ("mention", "concept_id", "accepted", "scope", "reviewer")
-    assert [tuple(row[column] for column in columns) for row in stored] == [
-        ("breast cancer", BREAST, "true", "", "ann"),
-        ("gout", "-1", "true", "", "ann"),
-        ("ataxia", ataxia, "false", "", "ann"),
-    ]
 
 
 def test_contrary_decisions_of_one_reviewer_are_counted(

@@ -214,28 +214,6 @@ def test_a_dispute_behind_the_nearest_decisions_hides_none_of_the_others(linker:
     assert ruling.by == (decisions[0], decisions[3])
 
 
-def test_scopes_are_documents(linker: Linker) -> None:
-    decision = Decision("ataxia", OVARIAN, scope="7")
-    for identifier, first in (("7", OVARIAN), ("8", None)):
-        mention = Mention("ataxia", ((0, 6),), document_id=identifier)
-        document = Document(identifier, (Passage("ataxia"),), (mention,))
-        for item in (mention, document):
-            prediction = answer(linker, item, decision)
-            assert (prediction.state == "accepted") == (first is not None)
-            assert first is None or ids(prediction)[0][0] == first
-
-
-def test_old_ids_and_ids_that_are_not_known(linker: Linker) -> None:
-    old = Decision("x", "OMIM:100800")  # an alternative id of achondroplasia
-    unknown = Decision("y", "MESH:D999999|MESH:D001943")
-    decided = Decided([old, unknown], linker)
-    assert list(decided.places) == [("x", "")]
-    assert decided.ruling("x", "") == Ruling(("MESH:D000130",))
-    assert decided.ruling("y", "") == Ruling()
-    same = [Decision("x", "OMIM:100800", reviewer="a"), Decision("x", "D000130", reviewer="b")]
-    assert not conflicts(Decided(same, linker).places)
-
-
 def test_conflicts_are_answered_by_the_model(linker: Linker) -> None:
     text = "breast cancer"
     two = [Decision(text, OVARIAN, reviewer="ann"), Decision(text, "", reviewer="bob")]
@@ -310,17 +288,6 @@ def test_only_places_that_something_came_to_are_touched(linker: Linker, tmp_path
         second = first.after(store)
     assert second.touched(first) == {("gout", "")}
     assert second.places["gout", ""] == added
-
-
-def test_predictions_without_decisions_are_only_cut(linker: Linker) -> None:
-    (prediction,) = linker.link(["breast cancer"], k=3)
-    decided = Decided([Decision("other", ATAXIA)], linker)
-    assert applied(decided, linker, prediction) == prediction
-    assert ids(applied(decided, linker, prediction, k=1)) == [[BREAST]]
-    empty = Prediction(Mention("m"), (Part("m", nil=True),))
-    decided = Decided([Decision("m", ATAXIA, accepted=False)], linker)
-    said = Decision("m", ATAXIA, accepted=False)
-    assert applied(decided, linker, empty) == replace(empty, state="open", decisions=(said,))
 
 
 MDS = "Patients with {} (MDS) were seen. MDS is rare."
