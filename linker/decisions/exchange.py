@@ -68,9 +68,8 @@ def export(
         write(decisions, file)
         return 0
     if form == "sssom":
-        kept = sorted(
-            (d for of_place in places for d in standing(of_place)), key=lambda d: d.id or 0
-        )
+        counting = (decision for of_place in places for decision in standing(of_place))
+        kept = sorted(counting, key=lambda decision: decision.id or 0)
         sssom.write_curated(kept, file, name=name)
         return len(decisions) - len(kept)
     write_row = row_writer(file)

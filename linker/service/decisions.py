@@ -63,12 +63,8 @@ def router(service: Service) -> APIRouter:
         def read() -> str:
             kept = store.list(mention)
             disputed = [
-                {
-                    "mention": of_place[0].mention,
-                    "scope": of_place[0].scope,
-                    "decisions": written(of_place),
-                }
-                for of_place in conflicts(in_force(kept, dictionary))
+                {"mention": d.mention, "scope": d.scope, "decisions": written([d, *others])}
+                for d, *others in conflicts(in_force(kept, dictionary))
             ]
             return json.dumps({"decisions": written(kept), "conflicts": disputed})
 
