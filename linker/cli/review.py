@@ -169,7 +169,7 @@ def list_(options: SimpleNamespace) -> None:
         if options.conflicts:
             dictionary = reading.read([options.model], options)
             disputed = conflicts(in_force(every, dictionary))
-            ids = {decision.id for said in disputed for decision in said}
+            ids = {decision.id for of_place in disputed for decision in of_place}
             rows = [decision for decision in rows if decision.id in ids]
         exchange.write(rows, file)
 

@@ -68,14 +68,15 @@ def export(
         write(decisions, file)
         return 0
     if form == "sssom":
-        kept = sorted((d for said in places for d in standing(said)), key=lambda d: d.id or 0)
+        counting = (decision for of_place in places for decision in standing(of_place))
+        kept = sorted(counting, key=lambda decision: decision.id or 0)
         sssom.write_curated(kept, file, name=name)
         return len(decisions) - len(kept)
     write_row = row_writer(file)
     write_row(("mention", "concept_id"))
     for decision in taught(places):
         write_row((decision.mention, decision.concept_id or "-1"))
-    return len(decisions) - sum(len(_teaching(said)) for said in places)
+    return len(decisions) - sum(len(_teaching(of_place)) for of_place in places)
 
 
 def write(decisions: Iterable[Decision], file: TextIO) -> None:
@@ -301,8 +302,8 @@ def add_new(
 
 def _claim(d: Decision, length: int | None = None) -> tuple[object, ...]:
     """What tells whether two decisions are one, with so many characters of their time."""
-    said = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
-    return *place_of(d.mention, d.scope), *said, d.bulk, *d.settles
+    claim = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
+    return *place_of(d.mention, d.scope), *claim, d.bulk, *d.settles
 
 
 # the log
@@ -352,8 +353,8 @@ def write_log(store: DecisionStore, file: TextIO, project: int | None = None) ->
         d = entry.decision
         if project is None or d.step in steps:
             step = steps.get(d.step, ("", "", ""))
-            said = (entry.state, *cells(d), entry.withdrawn, entry.withdrawn_by, *step)
-            rows.append(dict(zip(columns, (*said, "decision"), strict=False)))
+            known = (entry.state, *cells(d), entry.withdrawn, entry.withdrawn_by, *step)
+            rows.append(dict(zip(columns, (*known, "decision"), strict=False)))
     write_row = row_writer(file)
     write_row(columns)
     for row in sorted([*rows, *others], key=lambda row: str(row["time"])):

@@ -201,9 +201,9 @@ def _goes_on(before: Cells, cells: Cells) -> bool:
     if not cells:
         return False
     (number, *others), (next_number, *next_others) = _part_of(before), _part_of(cells)
-    own = {"object_id": "", "object_label": "", "comment": ""}
+    apart = {"object_id": "", "object_label": "", "comment": ""}
     is_next = (number + 1, others) == (next_number, next_others)
-    return is_next and {**before, **own} == {**cells, **own}
+    return is_next and {**before, **apart} == {**cells, **apart}
 
 
 def _of_parts(parts: Sequence[Cells], row: TableRow, reviewer: str) -> Iterator[Decision]:

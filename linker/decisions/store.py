@@ -222,8 +222,8 @@ def replaced(before: Sequence[Decision], added: Sequence[Decision]) -> list[Deci
     places = in_force([*before, *added]).values()
     still_said = {_claim(decision) for of_place in places for decision in standing(of_place)}
     names = {person(d.reviewer) for d in added}
-    said = [d for d in (*before, *added) if person(d.reviewer) in names]
-    return [decision for decision in said if _claim(decision) not in still_said]
+    theirs = [d for d in (*before, *added) if person(d.reviewer) in names]
+    return [decision for decision in theirs if _claim(decision) not in still_said]
 
 
 def _claim(d: Decision) -> tuple[str | bool, ...]:

@@ -139,8 +139,8 @@ def _region(of: _Interface, number: int, answer: Prediction, model: str) -> list
     ((start, end),), ids = answer.mention.spans, ids_of(answer)
     shared = {"id": f"L{number}", "to_name": of.text, "score": answer.confidence}
     place = {"start": start, "end": end, "text": answer.mention.text}
-    said = {a: f" ({words})" for a, words in ASSERTED.items()}
-    names = [p.best.name + said.get(p.assertion, "") for p in answer.parts if p.best]
+    words_of = {a: f" ({words})" for a, words in ASSERTED.items()}
+    names = [p.best.name + words_of.get(p.assertion, "") for p in answer.parts if p.best]
     meta = {"text": " | ".join(names), "linker": {"ids": "|".join(ids), "model": model}}
     labels = {"from_name": of.labels, "type": "labels", "meta": meta}
     concept = {"from_name": of.concept, "type": "textarea", "value": place | {"text": ids}}
@@ -241,10 +241,10 @@ def _decisions(
             of_words += [*accepted, *(identified(each, dictionary) for each in rejected)]
         except LinkerError as error:
             errors.append(f"region {region}: {error}")
-    places = left | {place: said for place, said in changed.items() if said}
-    odd = {place: said for place, said in places.items() if disagree(said)}
-    errors += [f"{said[0].mention!r} has different concepts" for said in odd.values()]
-    return [d for place, said in places.items() if place not in odd for d in said], errors
+    places = left | {place: of_place for place, of_place in changed.items() if of_place}
+    odd = {place: of_place for place, of_place in places.items() if disagree(of_place)}
+    errors += [f"{of_place[0].mention!r} has different concepts" for of_place in odd.values()]
+    return [d for place, of_place in places.items() if place not in odd for d in of_place], errors
 
 
 def _keep(

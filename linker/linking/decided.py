@@ -71,10 +71,10 @@ class Decided:
         Raises:
             LinkerError: the dictionary has none of their ids.
         """
-        seen, _, said = file.since((0, 0))
-        decided = cls(said, linker)
+        seen, _, every = file.since((0, 0))
+        decided = cls(every, linker)
         decided.seen = seen
-        decisions = [decision for of_place in in_force(said).values() for decision in of_place]
+        decisions = [decision for of_place in in_force(every).values() for decision in of_place]
         unknown = [d for d in decisions if not followed(d, linker.dictionary)]
         ids = [identifier for d in decisions for identifier in concepts_of(d)]
         if ids and len(unknown) == sum(bool(concepts_of(d)) for d in decisions):
@@ -100,7 +100,7 @@ class Decided:
             return self
         decided = copy.copy(self)
         decided.seen = seen
-        kept = {place: said for place, said in self.places.items() if place[0] not in forms}
+        kept = {place: of_place for place, of_place in self.places.items() if place[0] not in forms}
         decided.places = kept | in_force(decisions, self._linker.dictionary)
         return decided
 

@@ -99,10 +99,10 @@ def in_force(
         The decisions of each form and scope, in order of entry.
     """
     places = {}
-    for place, said in by_place(decisions).items():
+    for place, of_place in by_place(decisions).items():
         if dictionary is not None:
-            said = [followed(decision, dictionary) or decision for decision in said]
-        kept = _latest(said)
+            of_place = [followed(decision, dictionary) or decision for decision in of_place]
+        kept = _latest(of_place)
         if dictionary is not None:
             kept = [decision for decision in kept if followed(decision, dictionary)]
         if kept:
@@ -174,7 +174,7 @@ def disagree(decisions: Sequence[Decision]) -> bool:
 
 def conflicts(places: dict[Place, list[Decision]]) -> list[list[Decision]]:
     """The decisions in force at each place where reviewers disagree, in order of entry."""
-    return sorted(filter(disagree, places.values()), key=lambda said: number_of(said[0]))
+    return sorted(filter(disagree, places.values()), key=lambda of_place: number_of(of_place[0]))
 
 
 # what they say of a mention

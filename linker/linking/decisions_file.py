@@ -165,14 +165,14 @@ class DecisionsFile:
         """All decisions, or those on a mention, in order of entry, and what became of each."""
         forms = [] if mention is None else [form_of(mention), form_everywhere(mention)]
         with self.reading() as connection:
-            said = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
+            rows = self._read(connection, " WHERE form IN (?, ?)" if forms else "", forms)
         states: dict[int | None, Any] = {}
-        for of_place in in_force(d for d, withdrawn, _ in said if not withdrawn).values():
+        for of_place in in_force(d for d, withdrawn, _ in rows if not withdrawn).values():
             states |= {decision.id: "overruled" for decision in of_place}
             states |= {decision.id: "in force" for decision in standing(of_place)}
         return [
             Past(d, states.get(d.id, "withdrawn" if withdrawn else "replaced"), withdrawn, by)
-            for d, withdrawn, by in said
+            for d, withdrawn, by in rows
         ]
 
     def since(self, seen: Seen) -> tuple[Seen, Collection[str], Sequence[Decision]]:
@@ -194,7 +194,7 @@ class DecisionsFile:
         self, connection: sqlite3.Connection, where: str, values: Sequence[Any]
     ) -> Sequence[tuple[Decision, str, str]]:
         """Decisions in order of entry, with when they were withdrawn, and by whom."""
-        said = []
+        rows = []
         for row in connection.execute(f"{_DECISIONS}{where} ORDER BY d.id", values).fetchall():
             *texts, predicate, settles, withdrawn, by, number, accepted, step, bulk = row
             try:
@@ -203,11 +203,11 @@ class DecisionsFile:
                 names = () if settles == "[]" else settles_of(parse_json(settles))
             except ValueError as error:
                 raise self._refused(f"is damaged (decision {number}: {error})") from None
-            said_of: dict[str, Any] = dict(zip(_TEXTS, texts, strict=True))
-            said_of |= {"accepted": bool(accepted), "id": number, "predicate": predicate}
-            said_of |= {"step": step or None, "bulk": bool(bulk), "settles": names}
-            said.append((Decision(**said_of), withdrawn, by))
-        return said
+            fields: dict[str, Any] = dict(zip(_TEXTS, texts, strict=True))
+            fields |= {"accepted": bool(accepted), "id": number, "predicate": predicate}
+            fields |= {"step": step or None, "bulk": bool(bulk), "settles": names}
+            rows.append((Decision(**fields), withdrawn, by))
+        return rows
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -63,8 +63,8 @@ def router(service: Service) -> APIRouter:
         def read() -> str:
             kept = store.list(mention)
             disputed = [
-                {"mention": said[0].mention, "scope": said[0].scope, "decisions": written(said)}
-                for said in conflicts(in_force(kept, dictionary))
+                {"mention": d.mention, "scope": d.scope, "decisions": written([d, *others])}
+                for d, *others in conflicts(in_force(kept, dictionary))
             ]
             return json.dumps({"decisions": written(kept), "conflicts": disputed})
 
@@ -142,10 +142,10 @@ def store_of(service: Service) -> DecisionStore:
     return service.store
 
 
-def decision_of(service: Service, concept_id: str | None, **said: Any) -> Decision:
+def decision_of(service: Service, concept_id: str | None, **fields: Any) -> Decision:
     """A decision of a request, beside the answers of the model that is shown now."""
     model, release = service.model.fingerprint, releases(service.linker.dictionary)
-    return Decision(concept_id=concept_id or "", model=model, release=release, **said)
+    return Decision(concept_id=concept_id or "", model=model, release=release, **fields)
 
 
 def contrary_to(added: Sequence[Decision], before: Decided) -> list[Decision]:
@@ -157,4 +157,4 @@ def contrary_to(added: Sequence[Decision], before: Decided) -> list[Decision]:
 def written(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Decisions as objects that `json` can write; no concept is null."""
     objects = [{name: getattr(d, name) for name in _FIELDS} for d in decisions]
-    return [said | {"concept_id": said["concept_id"] or None} for said in objects]
+    return [fields | {"concept_id": fields["concept_id"] or None} for fields in objects]
