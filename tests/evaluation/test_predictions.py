@@ -127,22 +127,10 @@ def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None)
     assert [outcomes[1].error, outcomes[3].error] == ["hypernym", ""]
 
 
-@pytest.mark.parametrize("gold", ["OMIM:1|D:1", "D:1|OMIM:1", "D:1"])
-def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
-    tiny: Linker, path: Path, gold: str
-) -> None:
-    path.write_text(
-        json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])])))
-    )
-    given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
-    assert [o.rank for o in evaluated(path, given, "biosyn", tiny)] == [2, 1]
-
-
 @pytest.mark.parametrize(
     ("gold", "given", "protocol", "message"),
     [
-        ("OMIM:1", [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", "the gold ids differ"),
-        ("D:2", GIVEN, "biosyn", "its 1 mentions are not the 3 given: the gold ids differ: '.*'; "),
+        ("D:2", GIVEN, "biosyn", "its 1 mentions are not the 3 given"),
         ("D:2", GIVEN[:1], "strict", "BioSyn's predictions rank names, judge them with --protocol"),
     ],
 )

@@ -33,7 +33,7 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, tmp_path: Path, protoc
         "left_out": 1,
     }
     assert (result.mentions, result.warning) == (3, "")
-    run.write(tmp_path, result.record, result.outcomes, tiny)
+    run.write(tmp_path, result.record, result.outcomes)
     assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
     if protocol == "strict":
         first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()[1:]
@@ -49,7 +49,7 @@ def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path
     assert [outcome.confidence for outcome in result.outcomes] == given
     assert result.record["calibration"]["n"] == 2
     assert result.record["calibration"]["without_confidence"] == 0
-    run.write(tmp_path, result.record, result.outcomes, linker)
+    run.write(tmp_path, result.record, result.outcomes)
     _, first, _ = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
     assert first.split("\t")[7] == f"{given[0]:.4f}"
     assert ">Calibration</h2>" in (tmp_path / "report.html").read_text("utf-8")
