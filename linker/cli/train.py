@@ -20,7 +20,6 @@ from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
 from linker.training.data import check_known, collect
 from linker.training.plan import (
-    NOT_BOTH,
     RunSettings,
     TrainingPlan,
     check_folder,
@@ -93,7 +92,7 @@ def train(options: SimpleNamespace) -> None:
 def _plan(options: SimpleNamespace) -> TrainingPlan:
     """What the options ask for, as far as it fits together."""
     if options.refit and not (options.dev and options.mentions):
-        raise UsageError(NOT_BOTH)
+        raise UsageError("--refit trains again on the mentions of --mentions and --dev; give both")
     changes = [*options.changes]
     if options.device:
         changes.append(f"training.device={options.device}")

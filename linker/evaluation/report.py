@@ -218,21 +218,16 @@ def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """Count how composite mentions, annotated as A|B, and single ones were split.
 
     Returns:
-        The numbers of composite mentions; of those `split_right`, into as many parts as they have
-        ids; `answered_right`; `left_whole`; `split_otherwise`; and the numbers of single mentions,
-        and of those that were split.
+        The numbers of composite mentions, and of those `split_right`, into as many parts as they
+        have ids; and of single mentions, and of those that were split.
     """
     composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
     single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
-    wrong = [len(o.parts) > 1 and not o.is_split_right for o in (*composite, *single)]
     return {
         "composites": len(composite),
         "split_right": sum(outcome.is_split_right for outcome in composite),
-        "answered_right": sum(outcome.rank == 1 for outcome in composite),
-        "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
-        "split_otherwise": sum(wrong[: len(composite)]),
         "singles": len(single),
-        "singles_split": sum(wrong[len(composite) :]),
+        "singles_split": sum(len(o.parts) > 1 and not o.is_split_right for o in single),
     }
 
 

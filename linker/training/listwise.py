@@ -87,7 +87,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
 
 
 def _validate(model: ModelInTraining, epoch: int) -> Mapping[str, float]:
-    metrics = {**model.check(epoch), "sparse_weight": float(model.sparse_weight.detach())}
+    metrics = {"sparse_weight": float(model.sparse_weight.detach())}
     if model.validate is not None:
         metrics |= model.validate(model.generator(model.options.training.precision))
     return metrics
@@ -169,7 +169,8 @@ def _loss(
     )
     mentions = vectors[: len(mask)]
     candidates, hypernyms = spread(vectors[len(mask) :], mask, above)
-    scores = model.scores(mentions, candidates, sparse)
+    dense = model.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+    scores = dense + model.sparse_weight * sparse
     if options.loss == "listwise":
         each = losses.listwise(scores, relevance, mask, rules.relevance_temperature)
         counted = np.ones(len(mask), bool) if rules.keep_unjudged else lists.has_relevant

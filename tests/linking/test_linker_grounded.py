@@ -262,8 +262,6 @@ def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(
         train(dictionary, encoder="dan", dev=dev[:1], options=options, settings=resumed)
     model = train(dictionary, encoder="dan", dev=dev, options=options, settings=resumed)
     assert model.best_epoch >= 1
-    with pytest.raises(LinkerError):
-        train(dictionary, encoder="dan", dev=dev, refit=True, options=options)
 
 
 # ---------------------------------------------------------------------------- others of its kind

@@ -151,15 +151,6 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
     assert same(fit_ranker.folds(linker, dictionary, documents, 0)) == [0] * 20
 
 
-def test_mentions_of_other_folds_are_names_only_where_they_are_in_linking(
-    dictionary: Dictionary, linker: Linker
-) -> None:
-    mentions = [Mention("a fever", gold=one_of("D:4"))] * 20
-    for extend in (True, False):
-        found = fit_ranker.folds(linker, dictionary, mentions, 0, extend).lists.values
-        assert found[:, PLACE["training"]].any() == extend
-
-
 # ----------------------------------------------------------------------------------- fitted
 
 

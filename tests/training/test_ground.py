@@ -22,7 +22,8 @@ from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
-from linker.training.ground import Grounding, train  # noqa: E402
+from linker.training.ground import Grounding  # noqa: E402
+from linker.training.loop import run  # noqa: E402
 from linker.training.plan import RunSettings  # noqa: E402
 
 
@@ -232,7 +233,7 @@ def test_held_out_names_are_judged_and_not_trained_on(
     assert not {*made.validation.texts} & {
         name for batch in made.batches(1) for name in batch.names
     }
-    assert made.phase(encoder, made.validate).best_by == "dev_map"
+    assert made.phase(encoder).best_by == "dev_map"
     scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
@@ -246,14 +247,8 @@ def test_held_out_names_are_judged_and_not_trained_on(
 
 def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
     validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
-    records: list[dict[str, float]] = []
-    train(
-        encoder,
-        encoder.names,
-        chosen(epochs=4),
-        validation,
-        RunSettings(on_event=lambda record: records.append(dict(record))),
-    )
+    made = grounding(encoder, chosen(epochs=4), validation=validation)
+    records = run(made.phase(encoder), RunSettings(), {})
     best = max(record["dev_map"] for record in records)
     assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
 
@@ -340,7 +335,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
     options = chosen(anchors="between", classes="parts")
     made = grounding(encoder, options, validation=validation)
-    schedule = made.phase(encoder, made.validate)
+    schedule = made.phase(encoder)
     assert (schedule.best_by, schedule.minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(

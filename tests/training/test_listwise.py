@@ -193,7 +193,7 @@ def test_a_mention_that_is_a_name_may_find_itself(
 
 def test_no_empty_candidate(tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]) -> None:
     dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
-    data = data_of(dictionary, [("fevers", "D:0")], extend=False)
+    data = data_of(dictionary, [("fevers", "D:0")])
     assert "" in data.table.texts
     fit(Letters(), data, a_setup(top_k=5, dense_ratio=1.0))
     assert [sorted(names) for _, names in in_lists(data, made)] == [
