@@ -89,10 +89,6 @@ def _rows(record: Mapping[str, Any]) -> dict[str, Any]:
         "steps": steps,
         # the tenth below all intervals
         "lowest": max(0.0, min(0.9, math.floor(10 * lowest) / 10)),
-        "branches": [
-            (f"{branch['name']} ({branch['n']:,})", branch["acc"], branch["acc_interval"])
-            for branch in record.get("branches", ())
-        ],
     }
 
 

@@ -20,7 +20,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, Recipe, SparseEncoder, is_unit
 from linker.encoders.tfidf import TfidfEncoder
-from linker.errors import LinkerError
+from linker.errors import LinkerError, shorten
 from linker.linking.folder import Seen
 from linker.options import LinkerOptions
 from linker.text.biosyn import biosyn_parts
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
-
-_SHOWN = 10  # unknown ids in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +273,8 @@ def check_known(annotated: Sequence[Annotated], dictionary: Dictionary, name: st
             f"({unknown[0]}; its own: {dictionary.ids[0]})"
         )
     if unknown:
-        more = ", …" if len(unknown) > _SHOWN else ""
         text = "%s: the dictionary does not have %d of %d annotated ids, which add no name: %s"
-        shown = ", ".join(unknown[:_SHOWN]) + more
-        logger.warning(text, name, len(unknown), len(ids), shown)
+        logger.warning(text, name, len(unknown), len(ids), shorten(", ".join(unknown)))
 
 
 def queries(

@@ -20,7 +20,6 @@ from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
 from linker import persistence
-from linker.encoders.base import PROBE
 from linker.errors import LinkerError
 from linker.training.plan import Record, RunSettings
 from linker.types import Activity
@@ -183,11 +182,6 @@ class _State:
             at = f"epoch {epoch} of {phase.epochs}, loss {numbers['loss'][0]:.4f}"
             self.settings.on_activity(Activity(phase.name, share, at))
         self.module.eval()
-        with torch.no_grad():  # the last step of an epoch may break the weights
-            if not torch.isfinite(cast(Any, self.module).embed(PROBE)).all():
-                raise LinkerError(
-                    "the encoder makes vectors that are not finite; try a lower learning rate"
-                )
         means = {name: total / weight for name, (total, weight) in sums.items() if weight}
         measured = {name: float(value) for name, value in phase.validate(epoch).items()}
         record: Record = {"phase": phase.name, "epoch": epoch, **means, **measured}

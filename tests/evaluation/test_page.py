@@ -87,7 +87,7 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
     assert not re.search(r"https?://|url\(|@import|javascript:|\bon\w+=", html)
     ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
     labels = [a["aria-labelledby"] or "" for _, a in parsed.elements if a.get("role") == "img"]
-    assert len(labels) == 6
+    assert len(labels) == 5
     assert " ".join(labels).split() == ids  # the heading and the text of each chart
     assert headings(html) == [
         "Accuracy",
@@ -95,7 +95,6 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
         "Kinds of errors",
         "Calibration",
         "Accuracy by coverage",
-        "Branches of the hierarchy",
         "Confidence, missing answers and composites",
     ]
     assert "prefers-color-scheme: dark" in html
@@ -165,9 +164,6 @@ def test_charts_are_to_scale() -> None:
         "mrr": 1.0,
         "mrr_interval": [1.0, 1.0],
         "errors": {"sibling": 1200, "hypernym": 300},
-        "branches": [
-            {"name": f"b{i}", "n": 9, "acc": 0.5, "acc_interval": [0.4, 0.6]} for i in range(30)
-        ],
         "calibration": {"ece": 0.1, "brier": 0.2, "auroc": 0.0, "without_confidence": 2}
         | {"bins": bins},
         "risk_coverage": {"area": 0.05, "coverage": steps},
@@ -181,8 +177,6 @@ def test_charts_are_to_scale() -> None:
     assert [bar["width"] for bar in drawn(html, "Kinds of errors", "rect", "bar")] == [100, 25]
     assert drawn(html, "Kinds of errors", "line", "whisker") == []
     assert ">1,200</text>" in html
-    assert len(drawn(html, "Branches of the hierarchy", "rect", "bar")) == 25
-    assert html.count('<th scope="row">b') == 30
     assert drawn(html, "Calibration", "circle") == [{"cx": 25, "cy": 100}, {"cx": 75, "cy": 50}]
     counts = drawn(html, "Calibration", "rect", "count")
     assert [(count["y"], count["height"]) for count in counts] == [(92.5, 7.5), (70, 30)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from linker import InputError, Linker, LinkerError, Mention
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.outputs import jsonl, writing
+from linker.outputs import writing
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),
@@ -64,20 +63,6 @@ def test_predictions_for_other_mentions(
         evaluated(ours, given, "strict", tiny)
     assert str(caught.value).startswith(str(ours))
     assert str(caught.value).endswith("give the mentions that were linked, in the same order")
-
-
-@pytest.mark.parametrize(("depth", "messages"), [(1, 0), (4, 0), (5, 1), (20, 1)])
-def test_only_predictions_shorter_than_asked_are_warned_of(
-    tiny: Linker, path: Path, depth: int, messages: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
-    found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
-    assert found == [3, 4]  # the longest counts
-    with caplog.at_level(logging.WARNING):
-        list(predictions.outcomes(path, [GIVEN[2], GIVEN[0]], "strict", None, depth))
-    warning = f"{path}: no part has more than 4 candidates; Acc@k with a larger k is Acc@4"
-    assert caplog.messages == [warning] * messages
 
 
 def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
@@ -166,9 +151,3 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
     message = r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predi"
     with pytest.raises(InputError, match=message):
         evaluated(path, GIVEN, "biosyn", tiny)
-
-
-def test_a_broken_line_of_ours(tiny: Linker, path: Path) -> None:
-    path.write_text('{"mention": "abcd", "schema": 2}\n')
-    with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
-        evaluated(path, GIVEN[:1], "strict", tiny)

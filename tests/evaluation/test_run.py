@@ -88,10 +88,3 @@ def test_outcomes_say_confidence_reading_and_source() -> None:
     assert row["concept_id"] == "X:1|-1"
     assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
     assert row["rejected"] == "|X:2"
-
-
-def test_the_mrr_does_not_depend_on_the_k_that_are_shown(tiny: Linker) -> None:
-    given = [Mention("abcd", gold=parse_gold("D:2")), Mention("abcd", gold=parse_gold("D:1"))]
-    for protocol, rank in (("strict", 3), ("biosyn", 4)):
-        records = [run.evaluate(given, tiny, protocol, ks).record for ks in ((1,), (2, 5), (20,))]
-        assert {record["mrr"] for record in records} == {round((1 / rank + 1) / 2, 5)}

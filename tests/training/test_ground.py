@@ -156,51 +156,6 @@ def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
     assert len({*seen}) == len(seen)
 
 
-@pytest.mark.parametrize(
-    ("anchors", "positives", "expected"),
-    [([0, 2], [1, 3], 0), ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2)],
-)
-def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
-    encoder: TrainableDan, anchors: list[int], positives: list[int], expected: float
-) -> None:
-    names = Classes(
-        ["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2])
-    )
-    made = grounding(encoder, chosen(loss="contrast"), names)
-    loss = made._synonym_loss(
-        [np.array(anchors), np.array(positives)],
-        [torch.eye(2), torch.eye(2)],
-        np.empty(0, np.int64),
-    )
-    assert loss.item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) -> None:
-    one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
-    for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
-        made = grounding(encoder, names=names)
-        (batch,) = made.batches(1)
-        assert {*batch.names} == {"skin", "fever", "heart"}
-        vectors = torch.from_numpy(encoder.encode(batch.names)).requires_grad_()
-        loss = batch.loss(vectors)
-        assert set(loss) == {"loss", "prototype_loss"}
-        loss["loss"][0].backward()
-        assert vectors.grad.abs().sum() > 0
-
-
-def test_a_share_of_the_synonyms_makes_a_prototype(
-    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 0.5)
-    made = grounding(encoder)
-    chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
-    assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
-    assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
-    monkeypatch.setitem(ground._RULES, "triplet", ground._Rules(prototype_names=1))
-    few = grounding(encoder)
-    assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
-
-
 def test_the_nearest_of_other_classes_by_now_are_found(
     encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,9 +87,3 @@ def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
     assert log.said == ["refit: 3 epochs on the training and the development mentions"]
     assert linker.ranker == "a ranker"
     assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]
-
-
-def test_a_refit_without_epochs_says_nothing(log: Log) -> None:
-    log.run(TRAIN, DEV, refit=True)
-    assert log.notes[2] == ("fit", 9, 32, True, None)
-    assert log.said == []
