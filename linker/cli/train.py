@@ -18,7 +18,6 @@ from linker.integrations import DEFAULT_MODEL
 from linker.linking.linker import Linker
 from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
-from linker.training.data import check_known, collect
 from linker.training.plan import (
     RunSettings,
     TrainingPlan,
@@ -62,7 +61,6 @@ def train(options: SimpleNamespace) -> None:
     common.say(f"encoder: {plan.encoder}" + (plan.device and f", trained on {plan.device}"))
     examples = reading.annotated(options.mentions, options, dictionary)
     held_out = reading.annotated([dev] if dev else [], options, dictionary)
-    check_known([*collect(held_out, plan.options)], dictionary, dev or "")
     if options.words:
         plan = dataclasses.replace(plan, words=WordVectors.read(options.words))
     reporter = TrainingReporter()

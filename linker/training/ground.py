@@ -22,7 +22,6 @@ from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.base import Recipe
 from linker.encoders.trainable import GroundedEncoder
 from linker.encoders.words import unit
-from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Losses, Phase
@@ -129,11 +128,6 @@ class Grounding:
         anchors = self.recipe.anchors.split()
         self._prototypes = "prototype" in anchors
         self._anchors = [anchor for anchor in anchors if anchor != "prototype"]  # of names
-        if not (count or anchors):
-            raise LinkerError(
-                "there are no synonyms to draw together (all concepts have one name, or there is "
-                "one); set ground.epochs=0"
-            )
         self.steps = -(-(count or len(self.lone)) // self.recipe.batch_size)
         self._targets = encoder.prototypes(self.names, True)  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._anchors else self._targets

@@ -30,7 +30,7 @@ from linker.linking.linker import Linker
 from linker.options import LinkerOptions
 from linker.training import fit_ranker
 from linker.training import plan as plans
-from linker.training.data import TrainingData, check_known
+from linker.training.data import TrainingData, check_known, collect
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat
 from linker.types import Document, Mention
 
@@ -90,6 +90,7 @@ def run(
     """Train a linker as a plan says; see `train` for the other arguments."""
     settings = settings or RunSettings()
     if dev:
+        check_known([*collect(dev, plan.options)], dictionary, "development mentions")
         validate = validate or partial(_accuracies, dev)
         digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
         settings = replace(settings, development=digest)

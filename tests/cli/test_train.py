@@ -125,7 +125,7 @@ def test_mentions_of_another_vocabulary_are_an_error(
     assert result.code == 1
     (tmp_path / "dev.tsv").write_text("seizure\tHP:0001250\n")
     result = train("--dev", tmp_path / "dev.tsv")
-    assert (result.code, "dev.tsv: " in result.err) == (1, True)
+    assert (result.code, "development mentions: " in result.err) == (1, True)
     assert not model.exists()
 
 

@@ -18,7 +18,6 @@ from linker.encoders.base import EncoderContext, Recipe  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
 from linker.encoders.trainable import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
-from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
@@ -305,10 +304,3 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     assert made.validate(1)["dev_loss"] == pytest.approx(
         np.average([x["loss"][0].item() for x in losses], weights=[x["loss"][1] for x in losses])
     )
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
-def test_nothing_to_learn_from(encoder: TrainableDan, labels: list[int]) -> None:
-    names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
-        grounding(encoder, chosen(anchors=""), names)
