@@ -57,7 +57,7 @@ NEEDED = {  # packages that a page needs beside the bare installation, by what i
     "docs/python.md": {"torch": "dense"},
     "docs/spacy.md": {"spacy": "spacy"},
 }
-NOT_RUN = 28  # blocks that are excepted, in all pages
+NOT_RUN = 27  # blocks that are excepted, in all pages
 
 
 @dataclass(frozen=True, slots=True)

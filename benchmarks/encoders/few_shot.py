@@ -38,6 +38,8 @@ from linker.encoders.trainable import TrainableFewShot
 from linker.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground
+from linker.training.loop import run as run_phase
+from linker.training.plan import RunSettings
 from linker.training.sampling import shots as sample_shots
 
 TABLE = "few-shot"
@@ -104,7 +106,8 @@ def trained(
     few_shot.seed = sample
     encoder = TrainableFewShot(few_shot)
     seeded = changed(options, {"ground": {"shots": shots}, "training": {"seed": sample}})
-    ground.train(encoder, train, seeded, validation)
+    grounding = ground.Grounding(encoder, train, seeded, encoder.encode, validation)
+    run_phase(grounding.phase(encoder), RunSettings(), {})
     figures: dict[str, Any] = {"relatedness": related(encoder.eval().encode)}
     figures["cpu_seconds"] = round(time.process_time() - start)
     place = int(np.argsort(validation.texts)[0])  # the first validation name (table 4)

@@ -39,6 +39,8 @@ from linker.encoders.trainable import TrainableDan
 from linker.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground
+from linker.training.loop import run as run_phase
+from linker.training.plan import RunSettings
 
 TABLE, SEEDS = "levels", range(3)
 ROOTS = {  # the concepts that the levels are below, and the dictionary of each
@@ -106,7 +108,8 @@ def trained(root: str, name: str, seed: int) -> tuple[Encode, float]:
     start = time.process_time()
     if dan.hidden:
         seeded = changed(options, {"training": {"seed": seed}})
-        ground.train(encoder, names, seeded, validation)
+        grounding = ground.Grounding(encoder, names, seeded, encoder.encode, validation)
+        run_phase(grounding.phase(encoder), RunSettings(), {})
     return encoder.eval().encode, (time.process_time() - start) * bool(dan.hidden)
 
 

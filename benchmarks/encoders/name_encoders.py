@@ -56,6 +56,8 @@ from linker.encoders.trainable import GroundedEncoder, TrainableDan
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
 from linker.training import ground
+from linker.training.loop import run as run_phase
+from linker.training.plan import RunSettings
 
 TABLE, SEEDS = "names", range(3)
 ZERO_SHOT = 1000  # concepts
@@ -110,7 +112,8 @@ def find(run: Run) -> dict[str, Any]:
     if asked.hidden:
         training = dataclasses.replace(options.training, seed=run.seed)
         seeded = dataclasses.replace(options, training=training)
-        ground.train(encoder, names.train, seeded, names.validation)
+        grounding = ground.Grounding(encoder, names.train, seeded, encoder.encode, names.validation)
+        run_phase(grounding.phase(encoder), RunSettings(), {})
     seconds = time.process_time() - start
     encode = encoder.eval().encode
     figures: dict[str, Any] = run._asdict() | {"asked": dataclasses.asdict(asked)}

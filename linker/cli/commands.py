@@ -102,11 +102,6 @@ def run() -> int:
         error.show()
         return error.exit_code
     except Exception as error:
-        # before Python 3.12 a signal amid a class statement is the cause of a RuntimeError
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            return _say("interrupted", 130)
-        if isinstance(error.__cause__, SystemExit):
-            raise error.__cause__ from None
         if "--debug" in sys.argv:
             traceback.print_exc()
         if isinstance(error, LinkerError):

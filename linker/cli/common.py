@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import logging
-import os
 import re
 import socket
 import sys
@@ -231,14 +229,11 @@ def check_free(host: str, port: int, is_guarded: bool = False) -> None:
             "key; let a proxy ask for one, or give linker serve --api-key-file",
             host,
         )
-    places = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)
-    for family, _, _, _, place in places:
-        try:
-            socket.create_server(place, family=family).close()
-        except OSError as error:
-            if error.errno in (errno.EADDRINUSE, errno.EACCES):
-                reason = os.strerror(error.errno).lower()
-                raise LinkerError(
-                    f"port {port} of {host} cannot be listened on: {reason}; "
-                    "stop what uses it, or choose another --port (0: any that is free)"
-                ) from None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise LinkerError(
+            f"port {port} of {host} cannot be listened on: {error.strerror}; "
+            "stop what uses it, or choose another --port (0: any that is free)"
+        ) from None

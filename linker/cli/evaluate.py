@@ -47,7 +47,7 @@ def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple
     against=o.option("Compare with the evaluation in this folder, which -o wrote.", "DIR"),
     device=o.DEVICE,
     decisions=o.option("Decisions that win over the model; protocol strict only.", "FILE"),
-    output=o.folder("For metrics.json, outcomes.tsv, report.html; of --against changed.tsv."),
+    output=o.folder("For metrics.json, outcomes.tsv and report.html."),
     on_error=o.ON_ERROR,
 )
 def evaluate(options: SimpleNamespace) -> None:
@@ -126,12 +126,10 @@ def _evaluate_mentions(
             f"{options.mentions}: holds no annotated mentions; give a file with gold ids, "
             "e.g. a table with the columns mention and id"
         )
-    record, changed = evaluation.record | _about(options, linker), list[compare.Changed]()
-    tables = [report.table(record)]
+    record, tables = evaluation.record | _about(options, linker), [report.table(evaluation.record)]
     if other:
-        name, rows = options.predictions or options.model, [*map(run.row, evaluation.outcomes)]
-        this = compare.Evaluated(shown(name), options.protocol, options.ks, rows)
-        record["against"], changed = compare.compare(other, this)
+        name = shown(options.predictions or options.model)
+        record["against"] = compare.compare(other, name, record, evaluation.outcomes)
         tables.append(compare.table(record["against"]))
     common.show("\n\n".join(tables))
     if evaluation.warning:
@@ -146,10 +144,7 @@ def _evaluate_mentions(
         common.say(f"{of} were left out: without annotated concept")
     if options.output:
         folder = Path(options.output)
-        run.write(folder, record, evaluation.outcomes, linker, items)
-        if other:
-            with common.writing(str(folder / "changed.tsv"), []) as file:
-                compare.write_changed(changed, file)
+        run.write(folder, record, evaluation.outcomes)
         common.say(f"wrote metrics.json, outcomes.tsv and report.html into {folder}")
 
 

@@ -45,13 +45,12 @@ def get(options: SimpleNamespace) -> None:
 def _say(name: str, before: Fetched | None, now: Fetched) -> None:
     """Say what became of a file."""
     release = f"release {now.release or 'not stated'}, {now.size:,} bytes, SHA-256 {now.sha256}"
-    if before is None:
-        common.say(f"{name}: {release}")
-    elif before.sha256 == now.sha256:
-        common.say(f"{name}: has not changed since {before.date}; {release}")
-    else:
-        was = f"release {before.release or 'not stated'}, {before.size:,} bytes, of {before.date}"
-        common.say(f"{name}: has changed; it was {was}; it is {release}")
+    if before and before.sha256 == now.sha256:
+        release = f"has not changed since {before.date}; {release}"
+    elif before:
+        was = f"release {before.release or 'not stated'}, of {before.date}"
+        release = f"has changed; it was {was}; it is {release}"
+    common.say(f"{name}: {release}")
 
 
 def _list() -> None:

@@ -99,9 +99,6 @@ def encoders(_: SimpleNamespace) -> None:
         for name in sorted(registry.encoders()):
             try:
                 line = registry.describe(name)
-            except LinkerError as error:
-                if name not in registry.ENCODERS:  # of a package that is broken
-                    common.say(str(error))
-                    continue
+            except LinkerError as error:  # of a package that is broken or missing
                 line = f"({error})"
             file.write(f"{name:14}{line}\n")

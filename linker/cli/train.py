@@ -18,9 +18,7 @@ from linker.integrations import DEFAULT_MODEL
 from linker.linking.linker import Linker
 from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
-from linker.training.data import check_known, collect
 from linker.training.plan import (
-    NOT_BOTH,
     RunSettings,
     TrainingPlan,
     check_folder,
@@ -63,7 +61,6 @@ def train(options: SimpleNamespace) -> None:
     common.say(f"encoder: {plan.encoder}" + (plan.device and f", trained on {plan.device}"))
     examples = reading.annotated(options.mentions, options, dictionary)
     held_out = reading.annotated([dev] if dev else [], options, dictionary)
-    check_known([*collect(held_out, plan.options)], dictionary, dev or "")
     if options.words:
         plan = dataclasses.replace(plan, words=WordVectors.read(options.words))
     reporter = TrainingReporter()
@@ -93,7 +90,7 @@ def train(options: SimpleNamespace) -> None:
 def _plan(options: SimpleNamespace) -> TrainingPlan:
     """What the options ask for, as far as it fits together."""
     if options.refit and not (options.dev and options.mentions):
-        raise UsageError(NOT_BOTH)
+        raise UsageError("--refit trains again on the mentions of --mentions and --dev; give both")
     changes = [*options.changes]
     if options.device:
         changes.append(f"training.device={options.device}")

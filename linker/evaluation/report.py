@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from linker import matching, metrics
-from linker.dictionary import Dictionary
+from linker import metrics
 from linker.evaluation.protocols import ERRORS, Outcome
 from linker.linking.linker import Linker
 from linker.outputs import decimals
@@ -37,8 +36,8 @@ def summary(
 ) -> dict[str, Any]:
     """Acc@k and MRR with 95% bootstrap intervals.
 
-    With a linker also the figures of seen and of unseen mentions and concepts, the number of errors
-    of each kind, and the figures of each branch of the hierarchy.
+    With a linker also the figures of seen and of unseen mentions and concepts, and the number of
+    errors of each kind.
     """
     record = figures(outcomes, ks)
     if linker is None:
@@ -49,7 +48,6 @@ def summary(
     }
     errors = Counter(outcome.error for outcome in outcomes if outcome.error)
     record["errors"] = dict(errors.most_common())
-    record["branches"] = branches(linker.dictionary, outcomes)
     return record
 
 
@@ -90,40 +88,6 @@ def groups(linker: Linker, outcomes: Sequence[Outcome]) -> dict[str, list[Outcom
         is_seen = bool(ids) and all(not resolve(i).isdisjoint(seen.concepts) for i in ids)
         members[names[2 + (not is_seen)]].append(outcome)
     return members
-
-
-def branches(dictionary: Dictionary, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Acc@1 by branch of the hierarchy: by child of the root, or by root if there are several.
-
-    A mention counts in every branch that holds an annotated concept of it, so that the numbers of
-    the branches may add up to more than there are mentions.
-
-    Returns:
-        Id, name, number of mentions, Acc@1 and its 95% interval (Wilson) of each branch that has a
-        mention, the one with most mentions first.
-    """
-    hierarchy = dictionary.hierarchy
-    tops = hierarchy.roots
-    if len(tops) == 1:
-        (tops,) = hierarchy.children(tops)
-    members = hierarchy.under(tops.tolist())
-    hits: dict[int, list[bool]] = {}
-    for outcome in outcomes:
-        ids = matching.accepted(outcome.gold, dictionary.resolve)
-        rows = [row for identifier in ids for row in dictionary.rows(identifier)]
-        for branch in set(members[rows].indices.tolist()):
-            hits.setdefault(branch, []).append(outcome.rank == 1)
-    records = [
-        {
-            "id": dictionary.ids[branch],
-            "name": dictionary.preferred_name(branch),
-            "n": len(right),
-            "acc": rounded(sum(right) / len(right)),
-            "acc_interval": [*map(rounded, metrics.share_interval(sum(right), len(right)))],
-        }
-        for branch, right in hits.items()
-    ]
-    return sorted(records, key=lambda record: (-record["n"], record["id"]))
 
 
 def of_confidences(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -218,21 +182,16 @@ def composites(outcomes: Sequence[Outcome]) -> dict[str, int]:
     """Count how composite mentions, annotated as A|B, and single ones were split.
 
     Returns:
-        The numbers of composite mentions; of those `split_right`, into as many parts as they have
-        ids; `answered_right`; `left_whole`; `split_otherwise`; and the numbers of single mentions,
-        and of those that were split.
+        The numbers of composite mentions, and of those `split_right`, into as many parts as they
+        have ids; and of single mentions, and of those that were split.
     """
     composite = [outcome for outcome in outcomes if len(outcome.gold) > 1]
     single = [outcome for outcome in outcomes if len(outcome.gold) <= 1]
-    wrong = [len(o.parts) > 1 and not o.is_split_right for o in (*composite, *single)]
     return {
         "composites": len(composite),
         "split_right": sum(outcome.is_split_right for outcome in composite),
-        "answered_right": sum(outcome.rank == 1 for outcome in composite),
-        "left_whole": sum(len(outcome.parts) < 2 for outcome in composite),
-        "split_otherwise": sum(wrong[: len(composite)]),
         "singles": len(single),
-        "singles_split": sum(wrong[len(composite) :]),
+        "singles_split": sum(len(o.parts) > 1 and not o.is_split_right for o in single),
     }
 
 

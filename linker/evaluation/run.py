@@ -84,74 +84,43 @@ def evaluate(
 
 
 def _unknown_ids(linker: Linker, mentions: Iterable[Mention]) -> str:
-    """Describe the annotated ids that a linker can never answer with, and types with no others.
-
-    Returns:
-        A sentence; empty if it can answer with all ids.
+    """Say which annotated ids a linker can never answer with; empty if it can with all.
 
     Raises:
         LinkerError: it can answer with none of them.
     """
     linkable, dictionary = set(linker.linkable.tolist()), linker.dictionary
-    ids: dict[str, bool] = {}  # whether it is one of the linker's
-    types: dict[str, bool] = {}  # whether one of its ids is
-    for mention in mentions:
-        for identifier in (i for group in mention.gold or () for i in group.ids):
-            known = ids.setdefault(identifier, not linkable.isdisjoint(dictionary.rows(identifier)))
-            types[mention.type] = types.get(mention.type, False) or known
-    missing = [identifier for identifier, known in ids.items() if not known]
+    ids = {i for mention in mentions for group in mention.gold or () for i in group.ids}
+    missing = [i for i in sorted(ids) if linkable.isdisjoint(dictionary.rows(i))]
     if not missing:
         return ""
-    known_prefixes = counted(namespace(dictionary.ids[row]) for row in linkable)
-    prefixes = f"{counted(map(namespace, missing))}; it has {known_prefixes}"
-    if len(missing) == len(ids):
-        raise LinkerError(
-            f"the model has none of the {len(ids):,} annotated ids ({prefixes}); "
-            "name a model that has them, or other --namespaces"
-        )
-    foreign = [name for name, known in types.items() if name and not known]
-    hint = f", and none of type {', '.join(foreign)}: choose others with --type" if foreign else ""
+    prefixes = counted(namespace(dictionary.ids[row]) for row in linkable)
     count = f"{len(missing):,} of the {len(ids):,} annotated ids"
-    return f"the model does not have {count} ({prefixes}){hint}"
+    of_missing = counted(map(namespace, missing))
+    text = f"the model does not have {count} ({of_missing}; it has {prefixes})"
+    if len(missing) == len(ids):
+        raise LinkerError(f"{text}; name a model that has them, or other --namespaces")
+    return f"{text}; --type chooses among the mentions"
 
 
-def write(
-    folder: Path,
-    record: Mapping[str, Any],
-    outcomes: Sequence[Outcome],
-    linker: Linker | None,
-    items: Sequence[Mention | Document] = (),
-) -> None:
-    """Write metrics.json, outcomes.tsv and report.html into a folder.
-
-    Args:
-        folder: where to write.
-        record: the figures.
-        outcomes: the rows of the table.
-        linker: the model, which knows the names of concepts.
-        items: what was evaluated, so that the report shows the text around mentions.
-    """
+def write(folder: Path, record: Mapping[str, Any], outcomes: Sequence[Outcome]) -> None:
+    """Write metrics.json, outcomes.tsv with a row for each mention, and report.html."""
     from linker.evaluation import page  # Jinja takes its time to import
 
     write_tables(folder, record, "outcomes.tsv", [*map(row, outcomes)])
     with files.write_aside(folder / "report.html") as file:
-        file.write(page.render(record, outcomes, linker, items))
+        file.write(page.render(record))
 
 
 def write_tables(folder: Path, record: Mapping[str, Any], name: str, rows: Sequence[Row]) -> None:
     """Write metrics.json, and a table of the results that the figures are of."""
     with files.write_aside(folder / "metrics.json") as file:
-        file.write(dumps(record) + "\n")
+        file.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     with files.write_aside(folder / name) as file:
         write_row = row_writer(file)
         write_row(list(rows[0]))
         for cells in rows:
             write_row(list(cells.values()))
-
-
-def dumps(record: Mapping[str, Any]) -> str:
-    """Figures as JSON."""
-    return json.dumps(record, indent=1, ensure_ascii=False)
 
 
 def row(outcome: Outcome) -> Row:

@@ -39,7 +39,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         model,
         model.parameter_groups(model.encoder.align_rate)[:1],
         partial(_batches, model),
-        model.check,
+        lambda _: {},
         options.epochs,
         steps=-(-count // _BATCH),
         warmup=_WARMUP,
@@ -58,7 +58,9 @@ def _batches(model: ModelInTraining, epoch: int) -> list[Batch]:
         order = sampling.similar_together(vectors, _BATCH, random)
     else:
         order = random.permutation(len(pairs))
-    concepts = _concepts_of_names(table)
+    shape = len(table), int(table.concepts.max(initial=0)) + 1
+    ones = np.ones(len(table.concepts), np.int32)
+    concepts = csr_matrix((ones, table.concepts, table.indptr), shape=shape)  # of each name
     batches = []
     for start in range(0, len(order), _BATCH):
         batch = pairs[order[start : start + _BATCH]]
@@ -99,13 +101,6 @@ def synonym_pairs(table: NameTable, seed: int, epoch: int) -> Rows:
     rights = np.where(has_next, np.minimum(lefts + 1, len(names) - 1), first[lefts])
     pairs = np.stack([lefts, rights], axis=1)[lefts != rights]
     return np.asarray(names[pairs])
-
-
-def _concepts_of_names(table: NameTable) -> csr_matrix:
-    """Which concepts a name stands for: (names, concepts), 1 or 0."""
-    shape = len(table), int(table.concepts.max(initial=0)) + 1
-    ones = np.ones(len(table.concepts), np.int32)
-    return csr_matrix((ones, table.concepts, table.indptr), shape=shape)
 
 
 def _loss(same: np.ndarray, temperature: float, vectors: Tensor) -> Losses:

@@ -19,7 +19,8 @@ from linker.candidates.index import Floats
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, Recipe, SparseEncoder, is_unit
-from linker.errors import LinkerError
+from linker.encoders.tfidf import TfidfEncoder
+from linker.errors import LinkerError, shorten
 from linker.linking.folder import Seen
 from linker.options import LinkerOptions
 from linker.text.biosyn import biosyn_parts
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
-
-_SHOWN = 10  # unknown ids in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class TrainingData:
     """A dictionary, annotated mentions, and how their names score by characters."""
 
     dictionary: Dictionary
-    extended: Dictionary  # with the mentions as names, unless the plan leaves them out
+    extended: Dictionary  # with the mentions as names
     indexed: SparseGenerator  # ranks the names of `extended`, those of `dictionary` first
     mentions: Sequence[Annotated]
     normalize: Callable[[str], str]
@@ -77,9 +76,10 @@ class TrainingData:
         """
         annotated = list(collect(mentions, plan.options))
         names = [*further, *(name for mention in annotated for name in mention.names)]
-        extended = dictionary.add(names, plan.normalize) if plan.extend else dictionary
+        extended = dictionary.add(names, plan.normalize)
         if fitted is None:
-            table, fitted = table_of(dictionary, plan.normalize), plan.sparse_encoder()
+            table, kind = table_of(dictionary, plan.normalize), plan.encoder_class
+            fitted = (kind if plan.is_sparse else TfidfEncoder)(plan.options.sparse)
             named = np.flatnonzero(np.diff(table.indptr))  # not the empty name
             fitted.fit(table.texts.take(named))  # as BioSyn: without the mentions
         table = table_of(extended, plan.normalize)
@@ -123,9 +123,7 @@ class TrainingData:
 
         It is used for linking only: in training it would tell the answer.
         """
-        return frequency_of_names(
-            concept_counts(self.mentions, self.dictionary), self.indexed.table
-        )
+        return frequency(concept_counts(self.mentions, self.dictionary), self.indexed.table)
 
     def generator(
         self,
@@ -266,6 +264,7 @@ def check_known(annotated: Sequence[Annotated], dictionary: Dictionary, name: st
     Raises:
         LinkerError: they have ids, and all are unknown.
     """
+    logger.info("%s: %d", name, len(annotated))
     ids = dict.fromkeys(identifier for mention in annotated for identifier in mention.ids)
     unknown = sorted(identifier for identifier in ids if not dictionary.rows(identifier))
     if unknown and len(unknown) == len(ids):
@@ -274,10 +273,8 @@ def check_known(annotated: Sequence[Annotated], dictionary: Dictionary, name: st
             f"({unknown[0]}; its own: {dictionary.ids[0]})"
         )
     if unknown:
-        more = ", …" if len(unknown) > _SHOWN else ""
         text = "%s: the dictionary does not have %d of %d annotated ids, which add no name: %s"
-        shown = ", ".join(unknown[:_SHOWN]) + more
-        logger.warning(text, name, len(unknown), len(ids), shown)
+        logger.warning(text, name, len(unknown), len(ids), shorten(", ".join(unknown)))
 
 
 def queries(
@@ -299,12 +296,6 @@ def queries(
     """
     single = [mention for mention in mentions if mention.is_single]
     if not single:
-        if mentions:
-            logger.warning(
-                "none of the %d annotated mentions has one concept; "
-                "the encoder is trained on the dictionary's names",
-                len(mentions),
-            )
         return None
     distinct: dict[TrainingQuery, None] = {}
     for mention in single:
@@ -336,7 +327,7 @@ def concept_counts(mentions: Iterable[Annotated], dictionary: Dictionary) -> NDA
     return counts
 
 
-def frequency_of_names(counts: NDArray[np.float64], table: NameTable) -> NDArray[np.float32]:
+def frequency(counts: NDArray[np.float64], table: NameTable) -> NDArray[np.float32]:
     """Compute log(1 + count of the concept of a name), (names,); the most of several concepts.
 
     Args:

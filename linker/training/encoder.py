@@ -34,7 +34,7 @@ from torch import Tensor, nn
 from linker import persistence
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats
-from linker.encoders.base import PROBE, Encoder, Precision, is_unit
+from linker.encoders.base import Encoder, Precision, is_unit
 from linker.encoders.trainable import (
     TrainableEncoder,
     checksum,
@@ -96,20 +96,6 @@ class ModelInTraining(nn.Module):
         """Encode names to (len(names), dim), with gradients."""
         return self.encoder.embed(names)
 
-    def scores(self, mentions: Tensor, candidates: Tensor, sparse: Tensor) -> Tensor:
-        """Score the candidates of mentions.
-
-        Args:
-            mentions: v_m, (B, d).
-            candidates: v_e, (B, K, d).
-            sparse: the sparse scores, (B, K).
-
-        Returns:
-            z, (B, K).
-        """
-        dense = self.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
-        return dense + self.sparse_weight * sparse
-
     def generator(
         self, precision: Precision = "fp32", linking: Encoder | None = None
     ) -> HybridGenerator:
@@ -168,11 +154,6 @@ class ModelInTraining(nn.Module):
             vectors = self.encode(list(self.data.indexed.table.texts))
             self._vectors = weights, persistence.to_fp16(vectors)
         return self._vectors[1]
-
-    def check(self, epoch: int) -> Mapping[str, float]:
-        """Refuse weights that the last step of an epoch broke, before they are kept."""
-        self.encode(PROBE)
-        return {}
 
 
 def train(

@@ -138,9 +138,7 @@ def noise_lists(linker: Linker, items: Items, seed: int) -> Iterator[Judged]:
     yield judged(linker, chosen).weighted(WEIGHT_NONE)
 
 
-def folds(
-    linker: Linker, dictionary: Dictionary, mentions: Items, seed: int, extend: bool = True
-) -> Judged:
+def folds(linker: Linker, dictionary: Dictionary, mentions: Items, seed: int) -> Judged:
     """The lists of annotated mentions, each made by a linker that has learnt the other folds.
 
     The encoder stays as it is.
@@ -150,7 +148,6 @@ def folds(
         dictionary: its names, without mentions.
         mentions: documents, which are not divided, or mentions.
         seed: of the folds.
-        extend: whether the mentions of other folds become names.
     """
     fold_of = rng(seed, Stream.FOLDS).permutation(len(mentions)) % _FOLDS
     parts = []
@@ -158,7 +155,7 @@ def folds(
         rest = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one != fold]
         held = [m for m, of_one in zip(mentions, fold_of, strict=True) if of_one == fold]
         if _annotated(held):
-            parts.append(judged(with_dictionary(linker, dictionary, rest, extend=extend), held))
+            parts.append(judged(with_dictionary(linker, dictionary, rest), held))
     return Judged.joined(parts)
 
 
@@ -168,7 +165,6 @@ def fitted(
     mentions: Items,
     dev: Items,
     say: Callable[[str], None],
-    extend: bool = True,
 ) -> Ranker:
     """Fit the ranker of a linker to annotated mentions, from the weights that are shipped.
 
@@ -181,7 +177,6 @@ def fitted(
         mentions: what it was trained on; they are read in folds.
         dev: development mentions.
         say: is told what the ranker was fitted to.
-        extend: whether the mentions became names.
     """
     start, seed = linker.ranker or Ranker.shipped(), linker.options.training.seed
     linker = linker.with_ranker(start)
@@ -191,7 +186,7 @@ def fitted(
         if linker.best_epoch and isinstance(linker.generator, HybridGenerator):
             reader = dataclasses.replace(linker, generator=linker.generator.sparse)
         facts.append(f"{count:,} annotated mentions, in {_FOLDS} folds")
-        parts.append(folds(reader, dictionary, mentions, seed, extend))
+        parts.append(folds(reader, dictionary, mentions, seed))
         parts += noise_lists(with_dictionary(reader, dictionary), mentions, seed)
     if (count := _annotated(dev)) >= FEWEST:
         facts.append(f"{count:,} development mentions")

@@ -22,11 +22,9 @@ from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.base import Recipe
 from linker.encoders.trainable import GroundedEncoder
 from linker.encoders.words import unit
-from linker.errors import LinkerError
 from linker.options import LinkerOptions
 from linker.training import losses, sampling
-from linker.training.loop import Batch, Losses, Phase, run
-from linker.training.plan import RunSettings
+from linker.training.loop import Batch, Losses, Phase
 from linker.training.sampling import Stream, rng
 
 if TYPE_CHECKING:
@@ -73,28 +71,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
         return None
     names, validation = sampling.select_classes(options, model.data.table, model.data.dictionary)
     grounding = Grounding(encoder, names, options, model.encode, validation)
-    return grounding.phase(model, lambda epoch: {**model.check(epoch), **grounding.validate(epoch)})
-
-
-def train(
-    encoder: GroundedEncoder,
-    names: Classes,
-    options: LinkerOptions,
-    validation: Classes | None = None,
-    settings: RunSettings | None = None,
-) -> None:
-    """Ground an encoder on names alone, without a linker around it.
-
-    Args:
-        encoder: is trained in place.
-        names: what is trained on.
-        options: of the phase, and the seed.
-        validation: names that choose the epoch that is kept, and end the training; some of `names`
-            are held out for this where None.
-        settings: who is told.
-    """
-    grounding = Grounding(encoder, names, options, encoder.encode, validation)
-    run(grounding.phase(encoder, grounding.validate), settings or RunSettings(), {})
+    return grounding.phase(model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +128,6 @@ class Grounding:
         anchors = self.recipe.anchors.split()
         self._prototypes = "prototype" in anchors
         self._anchors = [anchor for anchor in anchors if anchor != "prototype"]  # of names
-        if not (count or anchors):
-            raise LinkerError(
-                "there are no synonyms to draw together (all concepts have one name, or there is "
-                "one); set ground.epochs=0"
-            )
         self.steps = -(-(count or len(self.lone)) // self.recipe.batch_size)
         self._targets = encoder.prototypes(self.names, True)  # CCA(u_c)
         self._means = encoder.prototypes(self.names, False) if self._anchors else self._targets
@@ -176,7 +148,7 @@ class Grounding:
             return int(np.where(others > 0, self.recipe.triplets, 0).sum())
         return int(others.sum())
 
-    def phase(self, module: nn.Module, validate: Callable[[int], Mapping[str, float]]) -> Phase:
+    def phase(self, module: nn.Module) -> Phase:
         """The phase that trains the encoder, which is a part of a module."""
         rules, validates = self.rules, len(self.validation) > 0
         monitor = "loss" if self.recipe.classes == "parts" else "map"
@@ -186,7 +158,7 @@ class Grounding:
             module,
             [{"params": weights, "lr": rules.learning_rate, "weight_decay": 0.0}],
             self.batches,
-            validate,
+            self.validate,
             self.epochs,
             self.steps,
             "adam",

@@ -87,7 +87,7 @@ def prepare(model: ModelInTraining) -> Phase | None:
 
 
 def _validate(model: ModelInTraining, epoch: int) -> Mapping[str, float]:
-    metrics = {**model.check(epoch), "sparse_weight": float(model.sparse_weight.detach())}
+    metrics = {"sparse_weight": float(model.sparse_weight.detach())}
     if model.validate is not None:
         metrics |= model.validate(model.generator(model.options.training.precision))
     return metrics
@@ -140,7 +140,7 @@ def _dense_candidates(model: ModelInTraining, maker: ListMaker) -> np.ndarray:
     """The rows of the names that the encoder ranks highest for each query; -1: none."""
     table = model.data.table
     names = model.indexed_vectors()[: len(table)]
-    queries, k = model.encode([query.text for query in maker.queries]), maker.dense_wanted + 1
+    queries, k = model.encode([query.text for query in maker.queries]), maker.width + 2
     rows = VectorIndex(names).search(queries, k).rows.reshape(-1, min(k, len(names)))
     rows[np.diff(table.indptr)[rows] == 0] = -1  # the empty name, which stands for no concept
     return rows
@@ -165,11 +165,12 @@ def _loss(
     options = model.options.training
     mask, sparse, relevance, above = (
         torch.from_numpy(values).to(vectors.device)
-        for values in (lists.mask, lists.sparse, lists.relevance, has_hypernym)
+        for values in (lists.rows >= 0, lists.sparse, lists.relevance, has_hypernym)
     )
     mentions = vectors[: len(mask)]
     candidates, hypernyms = spread(vectors[len(mask) :], mask, above)
-    scores = model.scores(mentions, candidates, sparse)
+    dense = model.scale * torch.einsum("bd,bkd->bk", mentions, candidates)
+    scores = dense + model.sparse_weight * sparse
     if options.loss == "listwise":
         each = losses.listwise(scores, relevance, mask, rules.relevance_temperature)
         counted = np.ones(len(mask), bool) if rules.keep_unjudged else lists.has_relevant
@@ -232,13 +233,10 @@ class CandidateLists:
     rows: Integers  # (n, K) rows of the name table; -1 where masked
     sparse: Floats  # (n, K) sparse scores; 0 where masked
     relevance: NDArray[np.int8]  # (n, K) 2 synonym, 1 hypernym, 0 neither, or masked
-    mask: NDArray[np.bool_]  # (n, K) True where there is a candidate
 
     def __getitem__(self, rows: NDArray[np.int64]) -> CandidateLists:
         """Select lists, in the order of `rows`."""
-        return CandidateLists(
-            self.rows[rows], self.sparse[rows], self.relevance[rows], self.mask[rows]
-        )
+        return CandidateLists(self.rows[rows], self.sparse[rows], self.relevance[rows])
 
     @property
     def has_relevant(self) -> NDArray[np.bool_]:
@@ -272,7 +270,7 @@ class ListMaker:
             are names of the dictionary.
 
     Attributes:
-        dense_wanted: how many dense names of each query are always enough to fill its list.
+        width: the most candidates of a list; one more dense name, and its own, always fill it.
     """
 
     def __init__(
@@ -284,9 +282,9 @@ class ListMaker:
         *,
         exclude_own: bool = False,
     ) -> None:
-        self.queries, self._options, self._sparse = tuple(queries), options, sparse
+        self.queries, self._sparse = tuple(queries), sparse
         table = sparse.table
-        self.dense_wanted = options.top_k + exclude_own
+        self.width = options.top_k
         self._texts = [query.text for query in queries]
         row_of = dict.fromkeys(self._texts, -1)  # of the texts that are names
         if exclude_own:
@@ -309,9 +307,9 @@ class ListMaker:
 
         Args:
             dense_rows: (queries, m) rows of the name table, best first; -1 where there are no
-                more. m is `dense_wanted` or more, or the number of all names if that is smaller.
+                more. m is `width` + 1 or more, or the number of all names if that is smaller.
         """
-        count, width = len(self.queries), self._options.top_k
+        count, width = len(self.queries), self.width
         rows, grades = np.full((count, width), -1, np.int32), np.zeros((count, width), np.int8)
         for i, dense in enumerate(dense_rows.tolist()):
             names = dict.fromkeys((*self._sparse_rows[i], *dense))
@@ -323,7 +321,7 @@ class ListMaker:
             grades[i, : len(candidates)] = [
                 relevance(self._ids(row), right, above) for row in candidates
             ]
-        return CandidateLists(rows, self._sparse.similarity(self._texts, rows), grades, rows >= 0)
+        return CandidateLists(rows, self._sparse.similarity(self._texts, rows), grades)
 
     def hypernym_names(self, random: np.random.Generator) -> Integers:
         """Sample names of each query's hypernyms, without replacement.

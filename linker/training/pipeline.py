@@ -24,13 +24,13 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
-from linker.errors import LinkerError, UsageError
+from linker.errors import LinkerError
 from linker.linking import spans
 from linker.linking.linker import Linker
 from linker.options import LinkerOptions
 from linker.training import fit_ranker
 from linker.training import plan as plans
-from linker.training.data import TrainingData, check_known
+from linker.training.data import TrainingData, check_known, collect
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat
 from linker.types import Document, Mention
 
@@ -47,7 +47,6 @@ def train(
     dev: Iterable[Mention | Document] = (),
     refit: bool = False,
     options: LinkerOptions | None = None,
-    extend: bool = True,
     corrections: Mapping[str, str] | None = None,
     words: word_vectors.WordVectors | None = None,
     validate: Validate | None = None,
@@ -62,7 +61,6 @@ def train(
         dev: annotated mentions that choose the best epoch, by Acc@1 of the protocol `strict`.
         refit: whether to train again on `mentions` and `dev`, with the choices made.
         options: the defaults of the encoder where None.
-        extend: whether the mentions become names; without, they only count as seen.
         corrections: misspelt words or phrases, and what they become.
         words: vectors for encoders made of words; trained on the dictionary where None.
         validate: measures the linker after each epoch in place of `dev`; `dev_acc1` decides.
@@ -76,7 +74,6 @@ def train(
         options=None if options is None else lambda _: options,
         refit=refit,
         words=words,
-        extend=extend,
         corrections=corrections,
     )
     return run(plan, dictionary, list(mentions), list(dev), settings, validate)
@@ -91,15 +88,14 @@ def run(
     validate: Validate | None = None,
 ) -> Linker:
     """Train a linker as a plan says; see `train` for the other arguments."""
-    if plan.refit and not (dev and mentions):
-        raise UsageError(plans.NOT_BOTH)
     settings = settings or RunSettings()
     if dev:
+        check_known([*collect(dev, plan.options)], dictionary, "development mentions")
         validate = validate or partial(_accuracies, dev)
         digest = hashlib.sha256(repr(list(dev)).encode("utf-8", "replace")).hexdigest()
         settings = replace(settings, development=digest)
     linker = without_ranker(plan, dictionary, mentions, settings, validate)
-    ranker = fit_ranker.fitted(linker, dictionary, mentions, dev, settings.say, plan.extend)
+    ranker = fit_ranker.fitted(linker, dictionary, mentions, dev, settings.say)
     linker = linker.with_ranker(ranker)
     settings.on_trained(linker)
     if plan.refit:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from linker import registry
 from linker.encoders.base import SparseEncoder
-from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, UsageError, needing, shown
 from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
 from linker.text.spelling import normal_form, normalized
@@ -32,10 +31,6 @@ PHASES = ("align", "ground", "rank", "refit")
 
 `refit` is the list-wise phase on the development mentions too.
 """
-
-NOT_BOTH = (
-    "--refit trains again on the mentions of --mentions and --dev; give both, or leave it out"
-)
 
 
 def _ignore(_: object) -> None: ...
@@ -113,7 +108,6 @@ class TrainingPlan:
     encoder: str  # its name in the registry
     options: LinkerOptions
     corrections: Mapping[str, str] = field(default_factory=dict)  # misspelt -> right, normalised
-    extend: bool = True  # whether the mentions become names
     words: WordVectors | None = None  # where None, they are trained where they are needed
     refit: bool = False  # whether to train again on the development mentions too
     device: str = ""  # where a dense encoder is trained
@@ -135,12 +129,6 @@ class TrainingPlan:
         return bool(
             getattr(kind, "has_weights", False) or self.encoder == getattr(kind, "trained_as", "")
         )
-
-    def sparse_encoder(self) -> SparseEncoder:
-        """Make the encoder of characters, which is not fitted yet."""
-        kind = self.encoder_class if self.is_sparse else TfidfEncoder
-        encoder: SparseEncoder = kind(self.options.sparse)
-        return encoder
 
     @property
     def normalize(self) -> Callable[[str], str]:
@@ -168,7 +156,6 @@ def make(
     words: WordVectors | None = None,
     has_words: bool = False,
     refit: bool = False,
-    extend: bool = True,
     corrections: Mapping[str, str] | None = None,
 ) -> TrainingPlan:
     """Decide what a training does, and refuse what does not fit together.
@@ -181,7 +168,6 @@ def make(
         words: word vectors, where they are there already.
         has_words: whether word vectors will be given.
         refit: whether to train again on the development mentions too.
-        extend: whether the mentions become names.
         corrections: misspelt words or phrases, and what they become.
 
     Raises:
@@ -200,7 +186,7 @@ def make(
     chosen = (options or partial(preset, preset_name))(encoder)
     chosen = for_encoder(chosen, registry.load(encoder))
     spelling = normalized(corrections or {}, chosen.normalize, chosen.text.language)
-    plan = TrainingPlan(encoder, chosen, spelling, extend, words, refit)
+    plan = TrainingPlan(encoder, chosen, spelling, words, refit)
     if has_words and not plan.reads("words"):
         raise UsageError(f"--words: the encoder {encoder} makes nothing of word vectors")
     for change in changes:  # a TOML file may serve several encoders

@@ -29,7 +29,7 @@ from linker.training.data import (
     TrainingData,
     check_known,
     concept_counts,
-    frequency_of_names,
+    frequency,
     name_of_each,
 )
 from linker.training.plan import TrainingPlan
@@ -129,18 +129,15 @@ def update(
     )
 
 
-def with_dictionary(
-    linker: Linker, dictionary: Dictionary, mentions: Items = (), *, extend: bool = True
-) -> Linker:
+def with_dictionary(linker: Linker, dictionary: Dictionary, mentions: Items = ()) -> Linker:
     """Link to another dictionary with the encoder and λ of a linker; nothing is trained.
 
     Args:
         linker: the linker.
         dictionary: the names to link to, to which the sparse encoder is fitted.
         mentions: annotated ones, in place of those that the linker has learnt.
-        extend: whether they become names.
     """
-    plan = TrainingPlan(linker.encoder, linker.options, linker.corrections, extend)
+    plan = TrainingPlan(linker.encoder, linker.options, linker.corrections)
     data = TrainingData.of(plan, dictionary, mentions)
     generator: Generator = data.indexed
     old = linker.generator
@@ -175,7 +172,7 @@ def _frequency(linker: Linker, data: TrainingData) -> Floats:
             concepts = data.extended.rows(before.ids[row])
             for concept in concepts:
                 counts[concept] += np.expm1(least[row]) / len(concepts)
-    return frequency_of_names(counts, data.indexed.table)
+    return frequency(counts, data.indexed.table)
 
 
 def _seen(before: Seen, now: Seen, dictionary: Dictionary) -> Seen:

@@ -199,13 +199,6 @@ def select_classes(
             "judge by; expected: two classes; take another ground.root, or a dictionary with more "
             "of a hierarchy (--hierarchy)"
         )
-    few = int((names.sizes < 2 * ground.shots).sum())
-    if few or names.count < count:
-        text = (
-            "%d of %d classes have fewer than %d names to draw from, half of which is trained on; "
-            "%d more have one name, and are left out"
-        )
-        logger.warning(text, few, names.count, 2 * ground.shots, count - names.count)
     return shots(names, ground.shots, options.training.seed)
 
 

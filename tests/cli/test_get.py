@@ -53,7 +53,7 @@ def test_get_shows_terms_and_size_first_then_what_changed(
     assert again.err.startswith(f"medic: has not changed since {date}; release not stated")
     site.pages["/medic"] = b"# Report created: today\n" + sample.read_bytes()
     changed = run("get", "medic").err.splitlines()[1]
-    was = f"medic: has changed; it was release not stated, {size:,} bytes, of {date}; it is "
+    was = f"medic: has changed; it was release not stated, of {date}; it is "
     assert changed.startswith(f"{was}release today, {size + 24:,} bytes, SHA-256 ")
 
 

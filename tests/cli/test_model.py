@@ -66,13 +66,11 @@ def test_ours(run: Run) -> None:
 def test_a_plug_in_that_cannot_be_loaded_says_why(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = run("model", "encoders")
     values = {"bad": "os:Wrong", "theirs": "no_such_package.encoder:Encoder"}
     own = "linker.encoders"
     points = [importlib.metadata.EntryPoint(name, value, own) for name, value in values.items()]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
     result = run("model", "encoders")
-    assert (result.code, result.out) == (0, ours.out)
-    bad, theirs = result.err.splitlines()
-    assert bad.startswith("encoder 'bad': os:Wrong of the package os cannot be imported")
-    assert theirs.startswith("encoder 'theirs': no_such_package.encoder:Encoder of the package")
+    assert (result.code, result.err) == (0, "")
+    assert "(encoder 'bad': os:Wrong of the package os cannot be imported" in result.out
+    assert "(encoder 'theirs': no_such_package.encoder:Encoder of the package" in result.out

@@ -56,7 +56,7 @@ def test_a_port_in_use_is_told_before_the_model_is_loaded(run: Run, started: lis
         port = taken.getsockname()[1]
         result = run("serve", "--model", "nowhere", "--port", port)
     assert (result.code, result.out) == (1, "")
-    assert result.err.startswith(f"linker: port {port} of 127.0.0.1 cannot be listened on: address")
+    assert result.err.startswith(f"linker: port {port} of 127.0.0.1 cannot be listened on")
     assert not started
 
 

@@ -57,7 +57,7 @@ def evaluated(
     with (folder / "p.jsonl").open("w", encoding="utf-8") as file:
         writing.write("jsonl", [(None, predictions)], file)
     result = run.evaluate(items, linker, "strict", (1, 5), path=folder / "p.jsonl")
-    run.write(folder, result.record, result.outcomes, linker, items)
+    run.write(folder, result.record, result.outcomes)
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -87,7 +87,7 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
     assert not re.search(r"https?://|url\(|@import|javascript:|\bon\w+=", html)
     ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
     labels = [a["aria-labelledby"] or "" for _, a in parsed.elements if a.get("role") == "img"]
-    assert len(labels) == 6
+    assert len(labels) == 5
     assert " ".join(labels).split() == ids  # the heading and the text of each chart
     assert headings(html) == [
         "Accuracy",
@@ -95,17 +95,9 @@ def test_the_page_has_every_section_and_no_resources(tiny: Linker, tmp_path: Pat
         "Kinds of errors",
         "Calibration",
         "Accuracy by coverage",
-        "Branches of the hierarchy",
         "Confidence, missing answers and composites",
-        "Examples of errors",
     ]
     assert "prefers-color-scheme: dark" in html
-    row = next(row for row in html.split("<tr>") if "<mark>breast cancer</mark>" in row)
-    assert "We saw </span><mark>breast cancer</mark><span" in row
-    assert "> twice, and ovarian cancer again" in row
-    assert "D:4 ovarian cancer" in row  # annotated, with its name
-    assert "D:3 name of D:3" in row
-    assert "0.7500" in row
 
 
 def test_what_the_data_holds_is_escaped_and_never_run(tmp_path: Path) -> None:
@@ -113,18 +105,16 @@ def test_what_the_data_holds_is_escaped_and_never_run(tmp_path: Path) -> None:
     image = 'x"><img src=x onerror=alert(1)>'
     path.write_text(f"id\tname\tparents\nD:0\troot\t\nD:1\t{EVIL}\tD:0\nD:2\t{image}\tD:0\n")
     linker = train(Dictionary.read(path), encoder="tfidf")
-    text = f"{EVIL}\x00\x1b[31m\u202e {{{{ 7 * 7 }}}}"
-    mention = Mention(text, ((5, 5 + len(text)),), parse_gold("D:2"), document_id="<i>")
-    document = Document("<i>", (Passage(f"{EVIL[:4]} {text} {EVIL} </mark>"),), (mention,))
-    prediction = answer(mention, "D:1", 0.5)
-    html = evaluated(linker, [document], [prediction], tmp_path)
+    mention = Mention(f"{EVIL}\\x00", gold=parse_gold("D:2"))
+    result = run.evaluate([mention], linker, "strict", (1,))
+    html = page.render(result.record | {"mentions": f"{EVIL}\x00\x1b[31m\u202e {{{{ 7 * 7 }}}}"})
     parsed = Parsed(html)
     names = [tag for tag, _ in parsed.elements]
     assert not {"script", "img", "i"} & set(names)
     assert not [
         name for _, attributes in parsed.elements for name in attributes if name[:2] == "on"
     ]
-    assert "<mark>&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;\\x00\\x1b[31m\\u202e" in html
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;\\x00\\x1b[31m\\u202e" in html
     assert "{{ 7 * 7 }}" in html  # and no template
     assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", html)
     assert sum("onerror=alert(1)" in text for text in parsed.texts) >= 2  # in a chart and a table
@@ -134,7 +124,7 @@ def test_what_the_data_holds_is_escaped_and_never_run(tmp_path: Path) -> None:
 def test_a_page_without_confidences_leaves_their_charts_out(tiny: Linker, protocol: str) -> None:
     items = [Mention("abcd", gold=parse_gold("D:1")), Mention("www", gold=parse_gold("D:6"))]
     result = run.evaluate(items, tiny, protocol, (1,))
-    html = page.render(result.record, result.outcomes, tiny, items)
+    html = page.render(result.record)
     assert not {"Calibration", "Accuracy by coverage"} & {*headings(html)}
     assert ("calibration and coverage are left out" in html) == (protocol == "strict")
 
@@ -144,26 +134,6 @@ def test_a_page_without_a_model(tmp_path: Path) -> None:
     html = evaluated(None, [mention], [answer(mention, "D:2", 0.5)], tmp_path)
     assert headings(html)[:3] == ["Accuracy", "Calibration", "Accuracy by coverage"]
     assert headings(html)[3:] == ["Confidence, missing answers and composites"]
-
-
-def test_what_was_rejected_is_shown(tiny: Linker, tmp_path: Path) -> None:
-    mention = Mention("abcd", gold=parse_gold("D:2"))
-    rejected = Candidate("D:1", "a name", "x", 1, confidence=0.125)
-    prediction = Prediction(mention, (Part("abcd", nil=True, rejected=rejected),))
-    html = evaluated(tiny, [mention], [prediction], tmp_path)
-    assert "no concept (rejected: D:1 a name)" in html
-
-
-def test_the_same_error_is_shown_once_and_the_most_confident_first(
-    tiny: Linker, tmp_path: Path
-) -> None:
-    texts = ["one", "two", "two", *(f"m{i}" for i in range(9))]
-    mentions = [Mention(text, gold=parse_gold("D:3")) for text in texts]
-    given = [0.1, 0.2, 0.2, *(i / 10 for i in range(9))]
-    predictions = [answer(m, "D:6", c) for m, c in zip(mentions, given, strict=True)]
-    html = evaluated(tiny, mentions, predictions, tmp_path)
-    assert re.findall("<mark>(.*)</mark>", html) == ["m8", "m7", "m6", "m5", "m4"]
-    assert evaluated(tiny, mentions[:3], predictions[:3], tmp_path).count("<mark>two</mark>") == 1
 
 
 def drawn(html: str, heading: str, tag: str, kind: str | None = None) -> list[dict[str, float]]:
@@ -194,24 +164,19 @@ def test_charts_are_to_scale() -> None:
         "mrr": 1.0,
         "mrr_interval": [1.0, 1.0],
         "errors": {"sibling": 1200, "hypernym": 300},
-        "branches": [
-            {"name": f"b{i}", "n": 9, "acc": 0.5, "acc_interval": [0.4, 0.6]} for i in range(30)
-        ],
         "calibration": {"ece": 0.1, "brier": 0.2, "auroc": 0.0, "without_confidence": 2}
         | {"bins": bins},
         "risk_coverage": {"area": 0.05, "coverage": steps},
         "no_answer": {"without_concept": 0, "without_answer": 0},
         "composites": {"composites": 0, "singles": 1, "singles_split": 0},
     }
-    html = page.render(record, [], None)
+    html = page.render(record)
     assert [bar["width"] for bar in drawn(html, "Accuracy", "rect", "bar")] == [50, 100]
     whisker, *ends = drawn(html, "Accuracy", "line", "whisker")[:3]
     assert [whisker, *ends] == [{"x1": 25, "x2": 75}, {"x1": 25, "x2": 25}, {"x1": 75, "x2": 75}]
     assert [bar["width"] for bar in drawn(html, "Kinds of errors", "rect", "bar")] == [100, 25]
     assert drawn(html, "Kinds of errors", "line", "whisker") == []
     assert ">1,200</text>" in html
-    assert len(drawn(html, "Branches of the hierarchy", "rect", "bar")) == 25
-    assert html.count('<th scope="row">b') == 30
     assert drawn(html, "Calibration", "circle") == [{"cx": 25, "cy": 100}, {"cx": 75, "cy": 50}]
     counts = drawn(html, "Calibration", "rect", "count")
     assert [(count["y"], count["height"]) for count in counts] == [(92.5, 7.5), (70, 30)]

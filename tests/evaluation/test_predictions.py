@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from linker import InputError, Linker, LinkerError, Mention
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.outputs import jsonl, writing
+from linker.outputs import writing
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),
@@ -66,20 +65,6 @@ def test_predictions_for_other_mentions(
     assert str(caught.value).endswith("give the mentions that were linked, in the same order")
 
 
-@pytest.mark.parametrize(("depth", "messages"), [(1, 0), (4, 0), (5, 1), (20, 1)])
-def test_only_predictions_shorter_than_asked_are_warned_of(
-    tiny: Linker, path: Path, depth: int, messages: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
-    found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
-    assert found == [3, 4]  # the longest counts
-    with caplog.at_level(logging.WARNING):
-        list(predictions.outcomes(path, [GIVEN[2], GIVEN[0]], "strict", None, depth))
-    warning = f"{path}: no part has more than 4 candidates; Acc@k with a larger k is Acc@4"
-    assert caplog.messages == [warning] * messages
-
-
 def biosyn(*queries: tuple[str, list[tuple[str, list[str]]]]) -> dict[str, Any]:
     """The form of predictions_eval.json: a query has parts, a part ranked names with their joined ids."""
     return {
@@ -127,22 +112,10 @@ def test_the_predictions_of_biosyn(tiny: Linker, path: Path, indent: int | None)
     assert [outcomes[1].error, outcomes[3].error] == ["hypernym", ""]
 
 
-@pytest.mark.parametrize("gold", ["OMIM:1|D:1", "D:1|OMIM:1", "D:1"])
-def test_biosyn_leaves_out_the_ids_of_omim_where_there_are_others(
-    tiny: Linker, path: Path, gold: str
-) -> None:
-    path.write_text(
-        json.dumps(biosyn(("D:1", [("abcd", ["D:6", "D:1"])]), ("OMIM:1", [("x", ["OMIM:1"])])))
-    )
-    given = [Mention("abcd", gold=parse_gold(gold)), Mention("x", gold=parse_gold("OMIM:1"))]
-    assert [o.rank for o in evaluated(path, given, "biosyn", tiny)] == [2, 1]
-
-
 @pytest.mark.parametrize(
     ("gold", "given", "protocol", "message"),
     [
-        ("OMIM:1", [Mention("x", gold=parse_gold("OMIM:2"))], "biosyn", "the gold ids differ"),
-        ("D:2", GIVEN, "biosyn", "its 1 mentions are not the 3 given: the gold ids differ: '.*'; "),
+        ("D:2", GIVEN, "biosyn", "its 1 mentions are not the 3 given"),
         ("D:2", GIVEN[:1], "strict", "BioSyn's predictions rank names, judge them with --protocol"),
     ],
 )
@@ -178,9 +151,3 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
     message = r"these are no predictions .*; expected our JSONL, or BioSyn's .*; check --predi"
     with pytest.raises(InputError, match=message):
         evaluated(path, GIVEN, "biosyn", tiny)
-
-
-def test_a_broken_line_of_ours(tiny: Linker, path: Path) -> None:
-    path.write_text('{"mention": "abcd", "schema": 2}\n')
-    with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
-        evaluated(path, GIVEN[:1], "strict", tiny)

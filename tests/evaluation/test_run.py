@@ -33,7 +33,7 @@ def test_a_model_is_evaluated_by_a_protocol(tiny: Linker, tmp_path: Path, protoc
         "left_out": 1,
     }
     assert (result.mentions, result.warning) == (3, "")
-    run.write(tmp_path, result.record, result.outcomes, tiny)
+    run.write(tmp_path, result.record, result.outcomes)
     assert json.loads((tmp_path / "metrics.json").read_text("utf-8")) == result.record
     if protocol == "strict":
         first, second = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()[1:]
@@ -49,7 +49,7 @@ def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path
     assert [outcome.confidence for outcome in result.outcomes] == given
     assert result.record["calibration"]["n"] == 2
     assert result.record["calibration"]["without_confidence"] == 0
-    run.write(tmp_path, result.record, result.outcomes, linker)
+    run.write(tmp_path, result.record, result.outcomes)
     _, first, _ = (tmp_path / "outcomes.tsv").read_text("utf-8").splitlines()
     assert first.split("\t")[7] == f"{given[0]:.4f}"
     assert ">Calibration</h2>" in (tmp_path / "report.html").read_text("utf-8")
@@ -88,10 +88,3 @@ def test_outcomes_say_confidence_reading_and_source() -> None:
     assert row["concept_id"] == "X:1|-1"
     assert (row["confidence"], row["reading"], row["source"]) == ("0.1250", "split", "doid.obo|")
     assert row["rejected"] == "|X:2"
-
-
-def test_the_mrr_does_not_depend_on_the_k_that_are_shown(tiny: Linker) -> None:
-    given = [Mention("abcd", gold=parse_gold("D:2")), Mention("abcd", gold=parse_gold("D:1"))]
-    for protocol, rank in (("strict", 3), ("biosyn", 4)):
-        records = [run.evaluate(given, tiny, protocol, ks).record for ks in ((1,), (2, 5), (20,))]
-        assert {record["mrr"] for record in records} == {round((1 / rank + 1) / 2, 5)}

@@ -286,18 +286,6 @@ def test_mentions_become_names(dictionary: Dictionary, model: Linker) -> None:
     assert model.link(query).parts == trained.link(query).parts
 
 
-def test_without_extension_mentions_only_count_as_seen(dictionary: Dictionary) -> None:
-    trained = train(
-        dictionary,
-        encoder="tfidf",
-        mentions=[Mention("Sugar Trouble", gold=parse_gold("OMIM:300100"))],  # an old id
-        extend=False,
-    )
-    assert len(trained.dictionary.names) == len(dictionary.names)
-    assert trained.seen.mentions == {"sugar trouble"}
-    assert trained.seen.concepts == {"MESH:D000326"}
-
-
 def test_names_out_of_annotated_mentions() -> None:
     text = "Adult lymphoma (AL), breast and ovarian cancer."
     gold = {"AL": "D008223", "breast and ovarian cancer": "D001943|D010051"}

@@ -29,7 +29,6 @@ from linker import (  # noqa: E402
     registry,
 )
 from linker.evaluation import protocols  # noqa: E402
-from linker.linking.folder import Seen  # noqa: E402
 from linker.options import changed, preset  # noqa: E402
 from linker.training import pipeline  # noqa: E402
 from linker.training.plan import RunSettings  # noqa: E402
@@ -243,28 +242,6 @@ def extended(few: Dictionary, own: list[Mention], whole: LinkerOptions) -> Linke
     return train(few, whole, own)
 
 
-def test_mentions_become_names_after_training_unless_told_otherwise(
-    few: Dictionary, own: list[Mention], whole: LinkerOptions, extended: Linker
-) -> None:
-    forms = [extended.normalize(mention.text) for mention in own]
-    plain = train(few, whole, own, extend=False)
-    names = len(plain.generator.table)
-    assert [*extended.generator.table.texts] == [*plain.generator.table.texts, *forms]
-    assert "chondrodystrophy" in {c.matched_name for c in found(extended, ["chondrodystrophy"])[0]}
-    ours, theirs = weights(extended), weights(plain)
-    # the last bit of half precision
-    assert ours.pop("vectors")[:names] == pytest.approx(np.array(theirs.pop("vectors")), rel=2**-10)
-    assert ours.pop("bias")[:names] == theirs.pop("bias")
-    assert ours == theirs
-    assert (
-        plain.seen
-        == extended.seen
-        == Seen(
-            frozenset(forms), frozenset(i for m in own for group in m.gold or () for i in group.ids)
-        )
-    )
-
-
 @pytest.mark.parametrize(
     ("history", "best", "last"),
     [
@@ -377,8 +354,6 @@ def test_resuming_with_something_else_is_refused(
         train(dictionary, options, own, settings=work)
     with pytest.raises(LinkerError, match=r"another training, .*\bmentions"):
         train(few, options, own[1:], settings=work)
-    with pytest.raises(LinkerError, match=r"another training, with another indexed"):
-        train(few, options, own, settings=work, extend=False)
     with pytest.raises(LinkerError, match=r"another training, with another indexed"):
         train(few, options, [*own, own[0]], settings=work)  # counts twice
 

@@ -148,12 +148,10 @@ SPARSE = TfidfOptions("char", 1, 2)
 def data_of(
     dictionary: Dictionary,
     mentions: Sequence[tuple[str, str]] | None = MENTIONS,
-    *,
-    extend: bool = True,
 ) -> TrainingData:
     """What is trained on; with mentions, these are indexed too."""
     annotated = [Mention(text, gold=(GoldGroup((concept,)),)) for text, concept in mentions or ()]
-    plan = TrainingPlan("tfidf", LinkerOptions(sparse=SPARSE), extend=extend)
+    plan = TrainingPlan("tfidf", LinkerOptions(sparse=SPARSE))
     return TrainingData.of(plan, dictionary, annotated)
 
 

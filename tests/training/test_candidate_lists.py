@@ -16,7 +16,6 @@ from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
 from linker.options import TrainingOptions
-from linker.training import listwise
 from linker.training.data import TrainingQuery
 from linker.training.listwise import ListMaker
 from linker.training.sampling import Stream, rng
@@ -121,47 +120,6 @@ def names(row: Iterable[int]) -> list[str]:
     return [BY_ROW[r] for r in row if r >= 0]
 
 
-def test_few_sparse_names_are_filled_up_and_few_of_both_are_masked(small: Small) -> None:
-    made = maker(
-        small,
-        [query("q", "D:5"), query("r", "D:2"), query("s", "D:2")],
-        {"q": {"fever": 0.9}, "r": {"mass": 0.3}},
-        dense_ratio=0.25,
-    )
-    lists = made.make(
-        rows(["pyrexia", "mass", "tumor", "burkitt"], ["mass", "growth"], [], width=4)
-    )
-    assert [names(row) for row in lists.rows] == [
-        ["fever", "pyrexia", "mass", "tumor"],
-        ["mass", "growth"],
-        [],
-    ]
-    assert lists.rows[1:].tolist() == [[3, 4, -1, -1], [-1] * 4]
-    assert lists.mask.tolist() == [[True] * 4, [True, True, False, False], [False] * 4]
-    assert lists.relevance.tolist() == [[2, 2, 0, 0], [1, 2, 0, 0], [0, 0, 0, 0]]
-    assert lists.sparse[1:].tolist() == [[pytest.approx(0.3), 0, 0, 0], [0, 0, 0, 0]]
-    assert lists.has_relevant.tolist() == [True, True, False]
-    assert lists.with_gold.tolist() == [True, True, False]
-
-
-def test_the_sparse_ranking_is_computed_once(small: Small) -> None:
-    sparse = Fixed(*small, {"q": {"fever": 1.0}})
-    made = ListMaker([query("q", "D:5")], small[1], sparse, TrainingOptions(top_k=2))
-    asked = sparse.asked
-    first, second = made.make(rows(["mass", "tumor"])), made.make(rows(["pyrexia", "fever"]))
-    assert (names(first.rows[0]), names(second.rows[0])) == (
-        ["fever", "mass"],
-        ["fever", "pyrexia"],
-    )
-    assert asked == sparse.asked > 0
-
-
-def test_dense_rows_of_all_names_are_enough_where_the_dictionary_is_small(small: Small) -> None:
-    made = maker(small, [query("fever", "D:5")], {}, exclude_own=True, top_k=50)
-    lists = made.make(np.arange(12, dtype=np.int32)[None])
-    assert names(lists.rows[0]) == [name for name in BY_ROW if name != "fever"]
-
-
 @pytest.mark.parametrize(
     ("right", "expected"),
     [
@@ -181,31 +139,6 @@ def test_hypernyms_are_names_above_the_right_concepts(
     assert (set(drawn), len(drawn)) == (expected, len(expected))
     lists = made.make(np.arange(12, dtype=np.int32)[None])
     assert set(names(lists.rows[0][lists.relevance[0] == 1])) == expected
-
-
-def test_hypernyms_are_drawn_by_seed_and_epoch_alone(
-    small: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listwise, "_MAX_HYPERNYMS", 2)
-    queries = [
-        query("q", "D:3"),
-        query("r", "D:2"),
-        query("s", "D:5"),
-        *[query(f"t{i}", "D:3") for i in range(20)],
-    ]
-    made = maker(small, queries, {})
-    first = hypernyms(made, 0, 3)
-    assert first.dtype == np.int32
-    assert first.shape == (23, 2)
-    assert first[2].tolist() == [-1, -1]
-    assert not np.array_equal(first, hypernyms(made, 1, 3))
-    assert not np.array_equal(first, hypernyms(made, 0, 4))
-    made.make(np.zeros((23, 4), np.int32))
-    again = maker(small, queries, {})
-    assert np.array_equal(hypernyms(again, 1, 3), hypernyms(made, 1, 3))
-    assert np.array_equal(first, hypernyms(made, 0, 3))
-    assert len({tuple(sorted(row)) for row in first[3:].tolist()}) > 1  # equal queries draw apart
-    assert all(len(set(names(row))) == len(names(row)) for row in first)
 
 
 def above(right: set[str]) -> set[str]:
@@ -233,8 +166,8 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
     }
     options = {"top_k": top_k, "dense_ratio": dense_ratio}
     made = maker(small, queries, scores, exclude_own=exclude_own, **options)
-    dense = [data.draw(st.permutations(range(12)))[: made.dense_wanted] for _ in queries]
-    lists = made.make(np.array(dense, np.int32).reshape(len(queries), made.dense_wanted))
+    dense = [data.draw(st.permutations(range(12)))[: made.width + 1] for _ in queries]
+    lists = made.make(np.array(dense, np.int32).reshape(len(queries), made.width + 1))
 
     n_sparse = top_k - int(top_k * dense_ratio)
     for i, q in enumerate(queries):
@@ -248,7 +181,7 @@ def test_lists_the_slow_way(small: Small, data: st.DataObject) -> None:
             if len(expected) < top_k and BY_ROW[row] not in {*expected, *own}:
                 expected.append(BY_ROW[row])
         assert names(lists.rows[i]) == expected
-        assert len(expected) == len(set(expected)) == top_k  # `dense_wanted` is enough
+        assert len(expected) == len(set(expected)) == top_k  # `width` + 1 is enough
         for name, grade, score in zip(
             expected, lists.relevance[i].tolist(), lists.sparse[i].tolist(), strict=True
         ):

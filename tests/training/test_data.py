@@ -19,7 +19,7 @@ def test_names_of_the_dictionary_and_mentions_indexed_behind_them(dictionary: Di
     assert list(data.indexed.table.texts)[len(names) :] == [
         text for text, _ in MENTIONS if text != "mass"
     ]
-    plain = data_of(dictionary, extend=False)
+    plain = data_of(dictionary, None)
     assert plain.names is plain.indexed
 
 

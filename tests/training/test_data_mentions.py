@@ -56,8 +56,3 @@ def test_mentions_that_all_give_no_query_are_an_error(aged: Dictionary) -> None:
     lost = [MENTIONS[number] for number in (0, 2, 4, 8, 9, 10)]
     with pytest.raises(LinkerError):
         queries(annotated(lost), aged, normalize)
-
-
-def test_no_mentions(aged: Dictionary, caplog: pytest.LogCaptureFixture) -> None:
-    assert queries([], aged, normalize) is None
-    assert caplog.messages == []

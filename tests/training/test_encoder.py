@@ -16,12 +16,10 @@ from linker import Dictionary  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.training import align  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
 from linker.types import Activity  # noqa: E402
 
-from . import small  # noqa: E402
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, read, trained  # noqa: E402
 
 HALF = 2**-12  # the most that half precision moves a number below 1
@@ -89,18 +87,6 @@ def test_mentions_that_give_no_query_are_refused_before_any_work(dictionary: Dic
     with pytest.raises(LinkerError):
         fit(Letters(), data_of(dictionary, [("unheard of", "D:99")]), setup)
     assert seen == []
-
-
-@pytest.mark.parametrize("mentions", [None, [("a fever", "D:0")]])
-def test_one_concept(tmp_path: Path, mentions: list[tuple[str, str]] | None) -> None:
-    one = read("D:0\tfever\tpyrexia|high temperature\t", tmp_path)
-    generator, history = fit(Letters(), data_of(one, mentions), a_setup(align=1))
-    assert [(record["phase"], record["epoch"]) for record in history] == [
-        ("align", 1),
-        ("rank", 1),
-        ("rank", 2),
-    ]
-    assert generator.rank(["fewer"], 3, "concepts")[0].concepts.tolist() == [0]
 
 
 def test_one_concept_with_one_name(tmp_path: Path) -> None:
@@ -238,15 +224,3 @@ def test_training_anew_forgets_all_checkpoints(dictionary: Dictionary, tmp_path:
     interrupted(data, setup, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["align"]
     assert trained(data, setup.to(resume=True)) == trained(data, a_setup(align=2, top_k=4))
-
-
-def test_broken_weights_are_never_kept(
-    dictionary: Dictionary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The loss of the step was a number still."""
-    monkeypatch.setattr(align, "_WARMUP", 0)
-    monkeypatch.setattr(Letters, "align_rate", 1e30)
-    monkeypatch.setattr(small, "ALIGN_BATCH", 100)
-    with pytest.raises(LinkerError, match="not finite"):
-        fit(Letters(normalize=False), data_of(dictionary), a_setup(align=1, checkpoints=tmp_path))
-    assert not (tmp_path / "align").exists()

@@ -67,13 +67,6 @@ def readings(linker: Linker, text: str) -> list[int]:
 # ---------------------------------------------------------------------------- what is right
 
 
-def test_one_concept(linker: Linker) -> None:
-    assert right(linker, Mention("cancer of breast", gold=one_of("D:1")))[0] == [("D:1",)]
-    assert right(linker, Mention("cancer of breast", gold=one_of("OLD:1")))[0] == [("D:1",)]
-    both = right(linker, Mention("cancer of breast", gold=one_of("D:3", "D:1")))[0]
-    assert sorted(both[0]) == ["D:1", "D:3"]
-
-
 def test_a_composite_is_right_where_it_is_split(linker: Linker) -> None:
     text = "breast and ovarian cancer"
     parts = readings(linker, text)
@@ -149,15 +142,6 @@ def test_documents_stay_whole(dictionary: Dictionary) -> None:
     linker = train(dictionary, encoder="tfidf", mentions=documents)
     assert all(same(fit_ranker.judged(linker, documents)))
     assert same(fit_ranker.folds(linker, dictionary, documents, 0)) == [0] * 20
-
-
-def test_mentions_of_other_folds_are_names_only_where_they_are_in_linking(
-    dictionary: Dictionary, linker: Linker
-) -> None:
-    mentions = [Mention("a fever", gold=one_of("D:4"))] * 20
-    for extend in (True, False):
-        found = fit_ranker.folds(linker, dictionary, mentions, 0, extend).lists.values
-        assert found[:, PLACE["training"]].any() == extend
 
 
 # ----------------------------------------------------------------------------------- fitted
@@ -276,21 +260,6 @@ def trained(dictionary: Dictionary, encoder: str, **mentions: list[Mention]) -> 
     assert linker.ranker
     assert all(np.isfinite(values).all() for values in linker.ranker.weights.values())
     return linker, said[-1]
-
-
-@pytest.mark.parametrize(("role", "encoder"), [("mentions", "tfidf"), ("dev", "static")])
-def test_names_that_are_easy(fifty: Dictionary, encoder: str, role: str) -> None:
-    linker, said = trained(fifty, encoder, **{role: of_ten(60)})
-    again, _ = trained(fifty, encoder, **{role: of_ten(60)})
-    assert said.startswith("ranker: fitted to 60 ")
-    assert list(linker.link(["fevers", "zzz"])) == list(again.link(["fevers", "zzz"]))
-    for place, name in enumerate(TEN):
-        (prediction,) = linker.link([name])
-        assert prediction.parts[0].best
-        assert prediction.parts[0].best.concept_id == f"T:{place}"
-    result = run.evaluate(of_ten(20), linker, "strict", (1,))
-    assert [outcome.rank for outcome in result.outcomes] == [1] * 20
-    assert all(0 <= (outcome.confidence or 0) <= 1 for outcome in result.outcomes)
 
 
 @pytest.mark.parametrize(

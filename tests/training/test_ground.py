@@ -18,11 +18,11 @@ from linker.encoders.base import EncoderContext, Recipe  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
 from linker.encoders.trainable import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
-from linker.errors import LinkerError  # noqa: E402
 from linker.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
-from linker.training.ground import Grounding, train  # noqa: E402
+from linker.training.ground import Grounding  # noqa: E402
+from linker.training.loop import run  # noqa: E402
 from linker.training.plan import RunSettings  # noqa: E402
 
 
@@ -155,51 +155,6 @@ def test_the_contrast_is_that_of_the_formula(encoder: TrainableDan) -> None:
     assert len({*seen}) == len(seen)
 
 
-@pytest.mark.parametrize(
-    ("anchors", "positives", "expected"),
-    [([0, 2], [1, 3], 0), ([0, 3], [1, 2], np.log(1 + np.exp(-5)) / 2)],
-)
-def test_the_contrast_does_not_set_a_name_against_its_own_spelling(
-    encoder: TrainableDan, anchors: list[int], positives: list[int], expected: float
-) -> None:
-    names = Classes(
-        ["skin", "fever", "skin", "heart", "cancer", "tumor"], np.array([0, 0, 1, 1, 2, 2])
-    )
-    made = grounding(encoder, chosen(loss="contrast"), names)
-    loss = made._synonym_loss(
-        [np.array(anchors), np.array(positives)],
-        [torch.eye(2), torch.eye(2)],
-        np.empty(0, np.int64),
-    )
-    assert loss.item() == pytest.approx(expected, abs=1e-6)
-
-
-def test_prototypes_alone_where_no_concept_has_two_names(encoder: TrainableDan) -> None:
-    one_each = Classes(["skin", "fever", "heart"], np.array([0, 1, 2]))
-    for names in (one_each, Classes(["skin", "fever", "heart"], np.array([0, 0, 0]))):
-        made = grounding(encoder, names=names)
-        (batch,) = made.batches(1)
-        assert {*batch.names} == {"skin", "fever", "heart"}
-        vectors = torch.from_numpy(encoder.encode(batch.names)).requires_grad_()
-        loss = batch.loss(vectors)
-        assert set(loss) == {"loss", "prototype_loss"}
-        loss["loss"][0].backward()
-        assert vectors.grad.abs().sum() > 0
-
-
-def test_a_share_of_the_synonyms_makes_a_prototype(
-    encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ground, "_SHARE_OF_NAMES", 0.5)
-    made = grounding(encoder)
-    chosen, owner = made._prototype_names(np.array([0, 3]), np.random.default_rng(0))
-    assert np.bincount(owner).tolist() == [2, 2]  # of 3 and of 4 names
-    assert made.names.labels[chosen].tolist() == [0, 0, 3, 3]
-    monkeypatch.setitem(ground._RULES, "triplet", ground._Rules(prototype_names=1))
-    few = grounding(encoder)
-    assert len(few._prototype_names(np.array([0, 3]), np.random.default_rng(0))[0]) == 2
-
-
 def test_the_nearest_of_other_classes_by_now_are_found(
     encoder: TrainableDan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +187,7 @@ def test_held_out_names_are_judged_and_not_trained_on(
     assert not {*made.validation.texts} & {
         name for batch in made.batches(1) for name in batch.names
     }
-    assert made.phase(encoder, made.validate).best_by == "dev_map"
+    assert made.phase(encoder).best_by == "dev_map"
     scores = encoder.encode(made.names.texts) @ encoder.encode(made.validation.texts)[0]
     order = np.argsort(-scores, kind="stable")
     ranks = [
@@ -246,14 +201,8 @@ def test_held_out_names_are_judged_and_not_trained_on(
 
 def test_training_alone_keeps_the_best_epoch(encoder: TrainableDan) -> None:
     validation = Classes(["tumor breast", "fever"], np.array([0, 3]))
-    records: list[dict[str, float]] = []
-    train(
-        encoder,
-        encoder.names,
-        chosen(epochs=4),
-        validation,
-        RunSettings(on_event=lambda record: records.append(dict(record))),
-    )
+    made = grounding(encoder, chosen(epochs=4), validation=validation)
+    records = run(made.phase(encoder), RunSettings(), {})
     best = max(record["dev_map"] for record in records)
     assert grounding(encoder, validation=validation).validate(1)["dev_map"] == best
 
@@ -340,7 +289,7 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     )
     options = chosen(anchors="between", classes="parts")
     made = grounding(encoder, options, validation=validation)
-    schedule = made.phase(encoder, made.validate)
+    schedule = made.phase(encoder)
     assert (schedule.best_by, schedule.minimize) == ("dev_loss", True)
     assert {*made.names.texts}.isdisjoint({"tumor breast", "skin heart"})
     alone = grounding(
@@ -355,10 +304,3 @@ def test_judging_by_the_loss(encoder: TrainableDan) -> None:
     assert made.validate(1)["dev_loss"] == pytest.approx(
         np.average([x["loss"][0].item() for x in losses], weights=[x["loss"][1] for x in losses])
     )
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 2], [0, 0, 0]])
-def test_nothing_to_learn_from(encoder: TrainableDan, labels: list[int]) -> None:
-    names = Classes(["skin", "fever", "heart"], np.array(labels))
-    with pytest.raises(LinkerError, match="there are no synonyms to draw together"):
-        grounding(encoder, chosen(anchors=""), names)

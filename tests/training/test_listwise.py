@@ -22,7 +22,6 @@ from linker.training.data import TrainingData  # noqa: E402
 from linker.training.listwise import CandidateLists, ListMaker  # noqa: E402
 
 from .small import (  # noqa: E402
-    MENTIONS,
     PARENTS,
     ROOT,
     SMALL,
@@ -178,22 +177,9 @@ def test_without_mentions_names_are_asked_and_are_never_in_their_own_lists(
     assert all(0 < record["gold_share"] <= 1 for record in history)
 
 
-def test_a_mention_that_is_a_name_may_find_itself(
-    dictionary: Dictionary, made: list[tuple[ListMaker, CandidateLists]]
-) -> None:
-    data = data_of(dictionary)
-    fit(Letters(), data, a_setup())
-    lists = dict(in_lists(data, made))
-    assert "mass" in lists["mass"]
-    assert not {text for text, _ in MENTIONS} - {"mass"} & {
-        name for names in lists.values() for name in names
-    }  # the others are no names
-    assert made[0][0] is made[1][0]  # so that sparse rankings are computed once
-
-
 def test_no_empty_candidate(tmp_path: Path, made: list[tuple[ListMaker, CandidateLists]]) -> None:
     dictionary = read("D:0\tfever\tpyrexia|--\t\nD:1\tmass\tgrowth\t", tmp_path)
-    data = data_of(dictionary, [("fevers", "D:0")], extend=False)
+    data = data_of(dictionary, [("fevers", "D:0")])
     assert "" in data.table.texts
     fit(Letters(), data, a_setup(top_k=5, dense_ratio=1.0))
     assert [sorted(names) for _, names in in_lists(data, made)] == [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 
 from linker.candidates.respelling import is_one_error
 from linker.training import fit_ranker
-from linker.training.fit_ranker import ERRORS, holds_name, misspelt, no_disease, noisy, table
+from linker.training.fit_ranker import holds_name, misspelt, no_disease, noisy, table
 from linker.types import Document, GoldGroup, Mention, Passage
 
 WRAPPED = table("wrapped.tsv")
@@ -38,20 +36,6 @@ def test_each_mention_comes_wrapped_and_with_an_error() -> None:
     assert noisy([Mention("asthma", gold=GOLD)], random(7)) == noisy(
         [Mention("asthma", gold=GOLD)], random(7)
     )
-
-
-def test_each_kind_of_wrapping_is_as_frequent() -> None:
-    kind_of = {form: n for n, kind in enumerate(WRAPPED) for form in kind}
-    items = [Mention("gout", gold=GOLD)]  # too short for an error
-    draws = (noisy(items, random(seed))[0].text.replace("gout", "{}") for seed in range(2_000))
-    counts = Counter(kind_of[form] for form in draws)
-    assert len(counts) == len(WRAPPED)
-    assert all(abs(count - 250) < 75 for count in counts.values())  # five standard deviations
-
-
-def test_wrappings_have_one_place_for_the_name() -> None:
-    assert all(form.count("{}") == 1 for kind in WRAPPED for form in kind)
-    assert all(form.format("x") != "x" for kind in WRAPPED for form in kind)
 
 
 def test_which_mentions_are_taken() -> None:
@@ -81,24 +65,6 @@ def test_a_typing_error(text: str, seed: int) -> None:
     for error in found:
         assert is_one_error(text, error)
         assert error[:1] == text[:1]
-
-
-@pytest.mark.parametrize("text", ["", "gout", "a b c", "éééééé", "12345", "a1b2c3d4"])
-def test_texts_that_have_no_error(text: str) -> None:
-    assert list(misspelt(text, random())) == []
-
-
-def test_the_shares_of_errors() -> None:
-    text, kinds, generator = "abcdefghij", Counter[str](), random()
-    for _ in range(3_000):
-        for error in misspelt(text, generator):
-            if len(error) != len(text):
-                kinds["doubled" if len(error) > len(text) else "dropped"] += 1
-            else:
-                kinds["transposed" if sorted(error) == sorted(text) else "replaced"] += 1
-    assert sum(ERRORS.values()) == pytest.approx(1)
-    for kind, share in ERRORS.items():  # a replaced letter is the same one in 26 draws
-        assert kinds[kind] / 3_000 == pytest.approx(share, abs=0.04)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +112,3 @@ def test_phrases_beside_mentions(monkeypatch: pytest.MonkeyPatch) -> None:
         *("insulin", "patients", "ten", "ten of us", "us", "treated", "treated with colchicine"),
         *("colchicine", "colchicine daily", "daily", "severe"),
     }
-
-
-def test_documents_without_a_text_have_no_phrases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_ranker, "table", lambda _: ())
-    assert no_disease([Document("d"), Document("e", (Passage(""),))], bool, random()) == []

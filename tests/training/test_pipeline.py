@@ -37,15 +37,11 @@ class Log:
         self.notes: list[Any] = []
         self.said: list[str] = []
         self.epochs, self.dictionary = 0, dictionary
-        self.extended: list[bool] = []
         monkeypatch.setattr(fit_ranker, "fitted", self.fitted)
         monkeypatch.setattr(pipeline, "without_ranker", self.fit)
 
-    def fitted(
-        self, linker: Any, dictionary: Dictionary, mentions: Any, dev: Any, say: Any, extend: bool
-    ) -> str:
+    def fitted(self, linker: Any, dictionary: Dictionary, mentions: Any, dev: Any, say: Any) -> str:
         assert (dictionary, say) == (self.dictionary, self.said.append)
-        self.extended.append(extend)
         assert linker.ranker is None
         self.notes.append(("ranker", len(mentions), len(dev)))
         return "a ranker"
@@ -57,13 +53,11 @@ class Log:
         history = [{"phase": "align", "epoch": 1}, {"phase": phase, "epoch": 1}]
         return Made(history, self.epochs)
 
-    def run(
-        self, mentions: Any = (), dev: Any = (), *, refit: bool = False, extend: bool = True
-    ) -> Any:
+    def run(self, mentions: Any = (), dev: Any = (), *, refit: bool = False) -> Any:
         options = preset("default", "dan")
         training = dataclasses.replace(options.training, epochs=9)
         options = dataclasses.replace(options, training=training)
-        plan = TrainingPlan("dan", options, refit=refit, extend=extend)
+        plan = TrainingPlan("dan", options, refit=refit)
         trained: list[Any] = []
         settings = RunSettings(say=self.said.append, on_trained=trained.append)
         validate: Any = "validate"
@@ -85,12 +79,6 @@ def test_it_is_trained_once_and_then_the_ranker(log: Log) -> None:
     assert log.said == []
 
 
-@pytest.mark.parametrize("extend", [True, False])
-def test_the_ranker_knows_whether_mentions_became_names(log: Log, extend: bool) -> None:
-    log.run(TRAIN, extend=extend)
-    assert log.extended == [extend]
-
-
 def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
     """The ranker is kept, and the epochs are as many as were best."""
     log.epochs = 3
@@ -99,9 +87,3 @@ def test_a_refit_learns_the_development_mentions_too(log: Log) -> None:
     assert log.said == ["refit: 3 epochs on the training and the development mentions"]
     assert linker.ranker == "a ranker"
     assert [record["phase"] for record in linker.history] == ["align", "rank", "refit"]
-
-
-def test_a_refit_without_epochs_says_nothing(log: Log) -> None:
-    log.run(TRAIN, DEV, refit=True)
-    assert log.notes[2] == ("fit", 9, 32, True, None)
-    assert log.said == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from linker import Dictionary, Linker, LinkerError, Mention
+from linker import Dictionary, Linker, Mention
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import NameTable
 from linker.encoders.base import PROBE
 from linker.encoders.static import StaticEncoder
-from linker.options import changed, preset
+from linker.options import changed
 from linker.training.pipeline import train
 from linker.training.release import Changes, update
 from linker.types import GoldGroup
@@ -168,11 +167,6 @@ def test_corrections_are_added(old: Linker) -> None:
         assert three / two == pytest.approx(np.log(4) / np.log(3))
 
 
-def test_ids_that_nothing_knows(old: Linker, new: Dictionary) -> None:
-    with pytest.raises(LinkerError):
-        update(old, new, [mention("x", "D77")])
-
-
 def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path: Path) -> None:
     old.save(tmp_path / "model")
     linker, _ = update(Linker.load(tmp_path / "model"), new)
@@ -180,16 +174,3 @@ def test_a_model_that_is_saved_and_loaded(old: Linker, new: Dictionary, tmp_path
         assert linker.generator.vectors.dtype == np.float16
     linker.save(tmp_path / "model")  # over the arrays that it maps
     assert answers(Linker.load(tmp_path / "model")) == answers(update(old, new)[0])
-
-
-def test_larger_numbers_than_half_precision_has(tmp_path: Path) -> None:
-    """Vectors of one release may be float32, though the new ones would be float16."""
-    old = train(read(tmp_path, OLD), encoder="static", options=preset("default", "static"))
-    generator = old.generator
-    assert isinstance(generator, HybridGenerator)
-    vectors = np.asarray(generator.vectors, np.float32)
-    vectors[0] = 1e6
-    wide = HybridGenerator(generator.sparse, generator.encoder, vectors, generator.sparse_weight)
-    linker, _ = update(dataclasses.replace(old, generator=wide), read(tmp_path, NEW))
-    assert isinstance(linker.generator, HybridGenerator)
-    assert linker.generator.vectors.max() == 1e6

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -79,23 +78,6 @@ def line(n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).permutation(n).astype(np.float32)[:, None]
 
 
-def runs(values: np.ndarray, size: int) -> list[list[int]]:
-    """What stands in each run of `size`, sorted."""
-    return [
-        sorted(values[i : i + size, 0].astype(int).tolist()) for i in range(0, len(values), size)
-    ]
-
-
-@given(halvings=st.integers(0, 5), size=st.integers(2, 5), seed=SEEDS)
-@settings(max_examples=60)
-def test_runs_are_neighbours_on_a_line(halvings: int, size: int, seed: int) -> None:
-    vectors = line(size * 2**halvings, seed)
-    found = sampling.similar_together(vectors, 4 * size, np.random.default_rng(seed))
-    assert sorted(runs(vectors[found], size)) == [
-        list(range(i, i + size)) for i in range(0, len(vectors), size)
-    ]
-
-
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=20).map(
     lambda labels: np.unique(labels, return_inverse=True)[1].astype(np.int64)
 )
@@ -166,16 +148,6 @@ def test_near_names_are_likelier_negatives() -> None:
     )
 
 
-def test_without_a_near_name_of_another_class_any_is_drawn() -> None:
-    labels = np.array([0, 0, 0, 1, 2])
-    near = lambda rows: (np.tile([0, 1, 2], (len(rows), 1)), np.ones((len(rows), 3), np.float32))  # noqa: E731
-    drawn = [
-        sampling.triplets(classes_of(labels), 1, near, drawing(seed))[2].tolist()
-        for seed in range(20)
-    ]
-    assert {row for rows in drawn for row in rows} == {3, 4}
-
-
 def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
     queries = listwise.dictionary_queries(aged.table(str), aged, 100, seed=0, epoch=0)
     names = [
@@ -198,28 +170,6 @@ def test_dictionary_queries_are_names_with_synonyms(aged: Dictionary) -> None:
     assert len({query.text for query in drawn[0]}) == 6
     assert drawn[0] == drawn[1]
     assert drawn[2] != drawn[0] != drawn[3]
-
-
-def test_a_name_that_is_empty_once_normalised_is_no_query_and_no_synonym(aged: Dictionary) -> None:
-    emptied = aged.table(lambda text: "" if text in {"pyrexia", "mass"} else text)
-    texts = {q.text for q in listwise.dictionary_queries(emptied, aged, 99, seed=0, epoch=0)}
-    assert texts == {
-        "disease",
-        "illness",
-        "tumor",
-        "growth",
-        "lymphoma",
-        "lymphoid mass",
-        "burkitt",
-        "burkitt tumor",
-    }
-
-
-def test_a_dictionary_without_synonyms_gives_no_queries(tmp_path: Path) -> None:
-    path = tmp_path / "plain.txt"
-    path.write_text("A:1||fever\nA:2||cough\n")
-    plain = Dictionary.read(path)
-    assert listwise.dictionary_queries(plain.table(str), plain, 5, seed=0, epoch=0) == []
 
 
 def test_the_streams_of_earlier_versions_are_the_same() -> None:
