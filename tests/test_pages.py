@@ -180,7 +180,7 @@ def words(text: str) -> list[list[str]]:
 def test_a_page_says_what_it_needs(page: str) -> None:
     source = (ROOT / page).read_text(encoding="utf-8")
     for name in NEEDED[page].values():
-        assert re.search(rf"extra `?{name}\b|pip install -c constraints.txt .*\b{name}\b", source)
+        assert re.search(rf"extra\s`?{name}\b|pip install -c constraints.txt .*\b{name}\b", source)
 
 
 def excepted() -> list[tuple[str, Block]]:
