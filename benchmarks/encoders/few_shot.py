@@ -26,11 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from benchmarks.lib.vectors import YEAR, minilm, related, spreads, vectors
+from benchmarks.lib.vectors import YEAR, related, spreads, vectors
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
-from linker.encoders.base import Encoder
-from linker.encoders.dan import DanEncoder, DanOptions
+from linker.encoders.dan import DanEncoder, DanOptions, NumpyEncoder
 from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.trainable import TrainableFewShot
 from linker.options import changed, preset
@@ -40,7 +39,7 @@ from linker.training.sampling import shots as sample_shots
 
 TABLE = "few-shot"
 SAMPLES, SHOTS = 5, 15  # names a class
-INPUTS = {"fastText": "dan", "CCA": "dan", "MiniLM": "transformer"}
+INPUTS = ("fastText", "CCA")
 ORDERS = ("S > I", "I > S")
 PUBLISHED = {  # MayoSRS, UMNSRS relatedness and similarity, of fastText vectors
     ("fastText", "input"): (0.44, 0.47, 0.48),
@@ -68,43 +67,38 @@ def large_classes(which: str) -> Classes:
 
 
 @cache
-def base_encoder(name: str) -> Encoder:
+def base_encoder(name: str) -> NumpyEncoder:
     """The encoder of an input, on which the few-shot encoder stands."""
-    if name == "MiniLM":
-        return minilm()
     names, options = medic(YEAR).table(normalize), DanOptions(cca=name == "CCA", hidden=0)
     return DanEncoder.fitted(classes.of_concepts(names), options, vectors("fastText"))
 
 
-def trained(
-    base: Encoder, kind: str, which: str, sample: int
-) -> tuple[TrainableFewShot, dict[str, Any]]:
+def trained(base: NumpyEncoder, which: str, sample: int) -> tuple[NumpyEncoder, dict[str, Any]]:
     """An encoder on another one, and its figures.
 
     Args:
         base: the other encoder.
-        kind: its name in the registry.
         which: the classes, "I" or "S".
         sample: the seed.
     """
     options = preset("default", "fewshot")
     train, validation = sample_shots(large_classes(which), SHOTS, sample)
     start = time.process_time()
-    few_shot = FewShotEncoder(base, kind, options.encoder)
+    few_shot = FewShotEncoder(base, options.encoder)
     few_shot.seed = sample
     encoder = TrainableFewShot(few_shot)
     seeded = changed(options, {"ground": {"shots": SHOTS}, "training": {"seed": sample}})
     ground.train(encoder, train, seeded, validation)
     figures: dict[str, Any] = {"relatedness": related(encoder.eval().encode)}
     figures["cpu_seconds"] = round(time.process_time() - start)
-    return encoder, figures
+    return encoder.finished(), figures
 
 
 def stacked(name: str, order: str, sample: int) -> dict[str, Any]:
     """Train on one hierarchy, and then, on top of that, on the other."""
     first, second = order.split(" > ")
-    lower, of_lower = trained(base_encoder(name), INPUTS[name], first, sample)
-    _, of_upper = trained(lower, "fewshot", second, sample)
+    lower, of_lower = trained(base_encoder(name), first, sample)
+    _, of_upper = trained(lower, second, sample)
     figures = {"input": name, "order": order, "sample": sample}
     return figures | {"runs": {first: of_lower, order: of_upper}}
 
