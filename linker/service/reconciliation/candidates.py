@@ -20,8 +20,7 @@ from linker.types import Assertion, Prediction, Selection
 SURE = 0.8
 """The confidence that a match needs.
 
-It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half
-(benchmarks/service/openrefine.py).
+It is a choice: of development mentions 19 of 20 matches are right with it, 7 of 8 with one half.
 """
 BATCH = 100  # queries in a batch, and at most as many answers to each
 _IDENTIFYING = ("id", "xrefs")  # properties whose values name the concept itself
