@@ -83,35 +83,18 @@ def summed(every: Iterable[Row], key: str) -> list[int]:
 def interval(value: Sequence[float] | float, ends: Sequence[float] = ()) -> str:
     """A value with its interval; both may come in one sequence."""
     every = [value, *ends] if isinstance(value, float) else value
-    return "{:.4f} ({:.3f}-{:.3f})".format(*every)
+    return "{:.3f} ({:.3f}-{:.3f})".format(*every)
 
 
 def gain(values: Sequence[float] | None) -> str:
     """A difference with its interval; a hyphen for none."""
-    return "{:+.4f} ({:+.4f} to {:+.4f})".format(*values) if values else "-"
-
-
-def mean(values: Sequence[float]) -> str:
-    """A mean with the minimum and the maximum of its runs, where there are several."""
-    shown = "{:.3f} ({:.3f}-{:.3f})" if values[1] < values[2] else "{:.3f}"
-    return shown.format(*values)
-
-
-def spread(values: Iterable[float]) -> str:
-    """The mean of some values, with the lowest and the highest."""
-    every = list(values)
-    return f"{statistics.mean(every):.3f} ({min(every):.3f}-{max(every):.3f})"
+    return "{:+.3f} ({:+.3f} to {:+.3f})".format(*values) if values else "-"
 
 
 def rate(values: Sequence[float]) -> str:
     """A median of rates."""
     value = statistics.median(values)
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
-
-
-def starred(name: str, is_right: bool) -> str:
-    """A name, with a star behind it where it is right."""
-    return f"{name}{' *' * is_right}".replace("*", "\\*")
 
 
 def accuracies(name: str, configuration: str) -> dict[str, float]:
@@ -133,37 +116,6 @@ def accuracies(name: str, configuration: str) -> dict[str, float]:
     return {"acc1": acc["1"][0], "acc5": acc["5"][0], "unseen": unseen[0]}
 
 
-def on_names() -> dict[str, Row]:
-    """The row of each encoder in the tables of names and of classes."""
-    trained = {}
-    for row in rows("levels", root="DOID:7"):
-        if row["encoder"] == "MiniLM":
-            trained["MiniLM"] = row
-        elif row["encoder"].startswith("CCA + DAN"):
-            trained[f"{row['encoder']}, DOID:7"] = row
-    for row in rows("few_shot"):
-        if row["input"] in ("fastText", "CCA") and row["on"] in ("I", "S"):
-            trained[f"few-shot on {row['input']}, {row['on']}"] = row
-    return trained | {row["encoder"]: row for row in rows("name_encoders", data="fine")}
-
-
-def as_linkers() -> dict[str, Row]:
-    """The row of each encoder in the tables of linking, with the names of 2012."""
-    linked = {row["configuration"]: row for row in rows("ncbi_test_dan", medic="2012")}
-    (linked["MiniLM"],) = rows("ncbi_test_dense", configuration="default", medic="2012")
-    return linked
-
-
-def that_begin(names: Iterable[str], start: str) -> list[str]:
-    """The names that begin so."""
-    return [name for name in names if name.startswith(start)]
-
-
-def first_that_begins(kinds: Mapping[str, str], name: str) -> str:
-    """The value of the first key with which a name begins; empty where there is none."""
-    return next((kind for start, kind in kinds.items() if name.startswith(start)), "")
-
-
 def blocks() -> dict[str, Block]:
     """The macros of the template that are blocks, by their names."""
     templates = Environment(
@@ -174,12 +126,12 @@ def blocks() -> dict[str, Block]:
         autoescape=False,  # the output is Markdown, of our own figures
     )
     functions = (
-        *(rows, grouped, column, head, decimals, percent, out_of, summed, interval, gain, mean),
-        *(spread, rate, starred, accuracies, on_names, as_linkers, that_begin, first_that_begins),
+        *(rows, grouped, column, head, decimals, percent, out_of, summed, interval, gain, rate),
+        accuracies,
     )
     templates.globals |= {function.__name__: function for function in functions}
     templates.globals |= {"figures": results.figures, "TITLES": TITLES}
-    templates.filters |= {"d": decimal, "gain": gain, "mean": mean}
+    templates.filters |= {"d": decimal, "gain": gain}
     templates.filters |= {"median": statistics.median, "average": statistics.mean}
     exported = vars(templates.get_template(TEMPLATE).module).items()
     return {name: value for name, value in exported if isinstance(value, Macro)}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-import importlib.util
 import json
 import math
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import get_type_hints
 
+import click
 import pytest
 
 from linker import registry
+from linker.cli import settings
 from linker.encoders.tfidf import TfidfOptions
 from linker.errors import LinkerError
 from linker.options import (
@@ -21,11 +25,8 @@ from linker.options import (
     TextOptions,
     as_saved,
     changed,
-    for_encoder,
     preset,
-    preset_encoder,
     presets,
-    reads,
     restored,
 )
 from linker.text.normalize import NormalizeOptions
@@ -130,161 +131,96 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
         changed(PLAIN, {"sparse": {"ngram_max": 16**5000}})
 
 
-# --------------------------------------------------------------------------------------------------- the options of an encoder
+# ------------------------------------------------------------------------------ every numeric option
 
 
-@pytest.fixture
-def torch() -> None:
-    """Skip where dense encoders cannot be imported."""
-    for package in ("torch", "transformers"):
-        pytest.importorskip(package)
+VALUES = ("0", "-1", "nan", "inf", "-inf", "1000000000", "100000000000000000000", "1e400", "many")
+NEVER = {"nan", "inf", "-inf", "1e400", "100000000000000000000", "many"}
+COMPANIONS = {  # what makes an option count
+    "bne.hidden": "bne.characters=false",
+    "sparse.ngram_max": "sparse.ngram_min=1",
+    "sparse.ngram_min": "sparse.ngram_max=3",
+}
 
 
-def test_defaults_of_an_encoder(torch: None) -> None:
-    dan = preset("default", "dan")
-    assert (dan.align.epochs, dan.words.min_count) == (0, 1)
-    assert dan.encoder == registry.load("dan").Options()
-    assert preset("paper-dan", "dan") == preset("paper-dan")
-    assert preset("default", "bne-words").encoder.characters is False
-    transformer = registry.load("transformer").Options()
-    assert preset("default", "transformer") == LinkerOptions(encoder=transformer)
+@cache
+def numeric() -> dict[str, dict[str, float]]:
+    """All options that are numbers, as "group.field", with the ends of their ranges."""
+    records = get_type_hints(LinkerOptions)
+    del records["encoder"], records["recipe"]
+    for encoder in registry.ENCODERS:
+        with contextlib.suppress(LinkerError):  # what it needs is not installed
+            if kind := getattr(registry.load(encoder), "Options", None):
+                records[registry.options_group(encoder)] = kind
+    found = {}
+    for group, kind in records.items():
+        hints = get_type_hints(kind, include_extras=True)
+        for field in dataclasses.fields(kind):
+            if get_type_hints(kind)[field.name] in (int, float):
+                about = getattr(hints[field.name], "__metadata__", ())
+                parts = [part for info in about for part in info.metadata]
+                found[f"{group}.{field.name}"] = {
+                    end: value
+                    for end in ("ge", "gt", "le")
+                    for part in parts
+                    if (value := getattr(part, end, None)) is not None
+                }
+    return found
 
 
-def test_presets_know_their_encoder(torch: None) -> None:
-    biosyn = registry.load("transformer").Options(pooling="cls", normalize=False)
-    assert preset("paper-biosyn").encoder == biosyn
-    assert preset("paper-biosyn", "tfidf").encoder is None
-    assert preset("paper-biosyn", "dan").encoder == registry.load("dan").Options()
-    own = ("dan", "dan-higher", "fewshot", "bne", "bne-words")
-    ours = {"default": "", **{f"paper-{name}": name for name in own}}
-    ours |= {"paper-biosyn": "transformer", "paper-bcnh": "transformer"}
-    assert ours.items() <= presets().items()
-    assert {name: preset_encoder(name) for name in presets()} == presets()
-    with pytest.raises(LinkerError, match=r"^the preset paper-dan is for the encoder dan, not tr"):
-        preset("paper-dan", "transformer")
+def refusals(option: str, value: str, folder: Path) -> list[str]:
+    """What --set, a TOML file and a saved model (JSON) say of a value; empty where they take it."""
+    group, _, field = option.partition(".")
+    encoder = group if group in registry.ENCODERS else "transformer"
+    companions = [COMPANIONS[option]] if option in COMPANIONS else []
+    toml = folder / "options.toml"
+    lines = ['{} = "{}"\n'.format(*change.split("=")) for change in companions]
+    text = json.dumps(value) if value == "many" else value
+    toml.write_text("".join(lines) + f"{option} = {text}\n")
+    of_json = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(value, text)
+    start = settings.read("default", settings.values_of(companions), encoder)
+    saved = json.loads(f'{{"{group}": {{"{field}": {of_json}}}}}')
+    given: list[Callable[[], object]] = [
+        lambda change=change: settings.read(  # type: ignore[misc]
+            "default", settings.values_of([*companions, change]), encoder
+        )
+        for change in (f"{option}={value}", str(toml))
+    ]
+    return [refusal(get) for get in (*given, lambda: changed(start, saved))]
 
 
-@pytest.mark.parametrize("group", ["dan", "dan-higher", "encoder"])
-def test_every_name_of_an_encoder_and_the_word_encoder_mean_its_options(
-    torch: None, group: str
-) -> None:
-    for name in ("dan", "dan-higher"):
-        options = changed(preset("default", name), {group: {"hidden": "7"}}, name)
-        assert options.encoder == registry.load("dan").Options(hidden=7)
+def refusal(get: Callable[[], object]) -> str:
+    try:
+        get()
+    except (LinkerError, click.UsageError) as error:
+        return str(error)
+    return ""
 
 
-def test_options_of_other_encoders_are_passed_over(torch: None) -> None:
-    tables = {"bne": {"hidden": 7}, "tfidf": {"x": 1}, "dan": {"hidden": 8}}
-    for name in ("dan", ""):
-        options = changed(preset("default", "dan"), tables, name)
-        assert options.encoder == registry.load("dan").Options(hidden=8)
-    del tables["tfidf"]
-    assert changed(LinkerOptions(), tables, "tfidf") == LinkerOptions()
-
-
-def test_the_first_group_of_an_encoder_chooses_it(torch: None) -> None:
-    assert changed(LinkerOptions(), {"dan": {"hidden": 8}}).encoder.hidden == 8
-    bne = preset("default", "bne")
-    too_large = "^bne.hidden is 2001; expected: 1 to 2000, or bne.characters=false$"
-    for options, values, message in (
-        (LinkerOptions(), {"tfidf": {"x": 1}}, "^the encoder tfidf has no options of its own$"),
-        (LinkerOptions(), {"encoder": {"x": 1}}, "^the options encoder are of no encoder yet; "),
-        (bne, {"encoder": {"hidden": 2001}}, too_large),
-        (bne, {"bne": {"depth": 1}}, "^there is no option bne.depth; bne has: characters, "),
-    ):
-        with pytest.raises(LinkerError, match=message):
-            changed(options, values)
-
-
-def test_an_encoder_refuses_the_options_of_another(torch: None) -> None:
-    dan = preset("default", "dan")
-    kinds = {name: registry.load(name) for name in ("tfidf", "dan", "bne")}
-    assert for_encoder(dan, kinds["dan"]) is dan
-    assert for_encoder(dan, kinds["tfidf"]).encoder is None
-    assert for_encoder(LinkerOptions(), kinds["bne"]).encoder == kinds["bne"].Options()
-    message = r"^the options of the encoder are DanOptions, and BneEncoder has BneOptions; "
-    with pytest.raises(LinkerError, match=message):
-        for_encoder(dan, kinds["bne"])
-
-
-@pytest.mark.parametrize(
-    ("encoder", "unread"),
-    [
-        ("tfidf", {"encoder", "dan", "transformer", "words", "align", "ground", "training"}),
-        ("transformer", {"dan", "dan-higher", "bne", "words", "ground"}),
-        ("dan-higher", {"transformer", "fewshot", "bne-words"}),
-        ("bne", {"transformer", "dan"}),
-    ],
-)
-def test_which_options_are_read(torch: None, encoder: str, unread: set[str]) -> None:
-    options = preset("default", encoder)
-    groups = {"normalize", "sparse", "encoder", "words", "align", "ground", "training", "none"}
-    groups |= {*registry.ENCODERS} - {"tfidf"}
-    assert {group for group in unread if reads(group, encoder, options)} == set()
-    own = {
-        name for name in groups if registry.options_group(name) == registry.options_group(encoder)
-    }
-    rest = {"normalize", "sparse", "none"} | own
-    assert {group for group in rest if not reads(group, encoder, options)} == set()
-
-
-def test_a_field_that_is_not_there_is_a_mistake_of_the_program() -> None:
-    with pytest.raises(TypeError, match=r"^sparse.depth is 3; expected: no option of this name"):
-        TfidfOptions(depth=3)  # type: ignore[call-arg]
-
-
-# ------------------------------------------------------------------------------------------------------ every numeric option
-
-
-@pytest.fixture(scope="module")
-def attack() -> Any:
-    """The module of the attacks on options."""
-    spec = importlib.util.spec_from_file_location(
-        "attack_options", Path(__file__).parents[1] / "benchmarks" / "attacks" / "options.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_number_has_a_range_and_a_value_in_it(attack: Any) -> None:
-    ranges = attack.numeric()
-    assert {"sparse.ngram_max", "words.dim", "training.seed"} <= set(ranges)
+def test_every_number_has_a_range_and_a_value_in_it() -> None:
+    assert {"sparse.ngram_max", "words.dim", "training.seed"} <= set(numeric())
     for name, encoder in presets().items():
         options = preset(name, encoder)
-        for option, limits in ranges.items():
+        for option, limits in numeric().items():
             group, _, field = option.partition(".")
             if group in registry.ENCODERS:
                 if group != registry.options_group(encoder):
                     continue
                 group = "encoder"
             value = getattr(getattr(options, group), field)
-            assert limits.get("ge", limits.get("gt")) <= value <= limits["le"], option
+            assert limits.get("ge", limits.get("gt", 0)) <= value <= limits["le"], option
             assert value > limits.get("gt", -math.inf), option
 
 
-def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(attack: Any) -> None:
-    refused = {case: attack.read(*case) for case in attack.cases()}
-    for (option, value), said in refused.items():
-        # by --set, TOML and JSON alike
-        assert len({bool(refusal) for refusal in said}) == 1, (option, value, said)
-        assert all(option in refusal for refusal in said if refusal), (option, value, said)
-    never = ("nan", "inf", "-inf", "1e400", "100000000000000000000", "many")
-    assert [case for case, said in refused.items() if case[1] in never and not all(said)] == []
-
-
-COSTLY = "sparse.ngram_max ground.level training.top_k"
-
-
-@pytest.mark.parametrize("option", COSTLY.split())
-def test_the_upper_end_of_a_range_trains_a_tiny_dictionary(attack: Any, option: str) -> None:
-    """Those whose cost grew with the number; `benchmarks/attacks/options.py` tries all."""
-    for package in ("torch", "transformers", "gensim"):
-        pytest.importorskip(package)
-    encoder = "tfidf" if option.startswith("sparse") else "dan"
-    assert attack.trained(option, str(attack.numeric()[option]["le"]), encoder) is None
+@pytest.mark.parametrize("option", numeric())
+def test_what_nobody_means_is_refused_everywhere_by_the_name_of_the_option(
+    option: str, tmp_path: Path
+) -> None:
+    for value in VALUES:
+        said = refusals(option, value, tmp_path)
+        assert len({bool(one) for one in said}) == 1, (value, said)  # in all places alike
+        assert all(option in one for one in said if one), (value, said)
+        assert all(said) or value not in NEVER, value
 
 
 def test_a_model_keeps_the_options_of_its_encoder_by_its_name() -> None:

@@ -2,14 +2,12 @@
 
 python benchmarks/accuracy/cells.py                            all parts, of a model trained here
 python benchmarks/accuracy/cells.py --model DIR --only typing  one part; others of the result stay
-python benchmarks/accuracy/cells.py --output cells_before      writes results/cells_before.json
 
 Writes results/cells.json. The model is what `linker train` makes of the MEDIC of 2026 with names
 lent by DOID and HPO. It is asked for rows of a registry (field/cells.tsv beside the data; those
 that fail are printed), and for what `cell_lists.py` has: names in wrappings, what is no disease,
-assertions, several names in a cell; for names with typing errors; and for the development mentions
-of NCBI Disease and BC5CDR as they are. The ranker that is shipped was fitted to these mentions, so
-that of those figures only differences count. A share is [how many, of how many].
+assertions, several names in a cell; and for names with typing errors. The ranker that is shipped
+was fitted to mentions of these names. A share is [how many, of how many].
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import random
 import re
 import string
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +30,6 @@ from benchmarks.lib import results
 from benchmarks.lib.data import DATA, TITLES, documents
 from benchmarks.lib.linkers import LENT, with_lent
 from linker import Linker, Prediction, matching
-from linker.evaluation import run
 from linker.training import fit_ranker
 from linker.training.pipeline import train
 from linker.types import Gold, GoldGroup
@@ -330,33 +327,8 @@ def several(asked: Asked) -> list[Row]:
     return [*rows, {"separator": ALL, "all_found": total(rows, "all_found")}]
 
 
-def mentions(asked: Asked) -> list[Row]:
-    """The development mentions of each corpus as they are: what must not be lost.
-
-    Texts of one concept that are unanswered or split, distinct texts that are called anything but
-    present, and the protocol strict on the documents.
-    """
-    rows = []
-    for corpus, texts in asked.documents.items():
-        single = [asked.plain[text] for text in asked.single[corpus]]
-        said = Counter(asked.plain[text].assertion for text in asked.annotated[corpus])
-        figures = run.evaluate(texts, asked.linker, "strict", (1,)).record
-        row = {
-            "corpus": corpus,
-            "unanswered": share(not ids(prediction) for prediction in single),
-            "split": share(len(prediction.parts) > 1 for prediction in single),
-            "called": {one: [said[one], said.total()] for one in (*ASSERTIONS, "mixed")},
-            "mentions": figures["n"],
-            "acc1": figures["acc"]["1"],
-            "ece": figures["calibration"]["ece"],
-        }
-        rows.append(row)
-    return rows
-
-
 PARTS: dict[str, Callable[[Asked], list[Row]]] = {
-    one.__name__: one
-    for one in (field, wrappings, no_disease, assertions, typing, several, mentions)
+    one.__name__: one for one in (field, wrappings, no_disease, assertions, typing, several)
 }
 
 
@@ -364,13 +336,12 @@ if __name__ == "__main__":
     parser = results.parser(__doc__)
     parser.add_argument("--model", type=Path, metavar="DIR", help="default: one is trained")
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
-    parser.add_argument("--output", default="cells", metavar="NAME", help="of the result")
     given = parser.parse_args()
     model = Linker.load(given.model) if given.model else train(with_lent(LENT, "2026"))
     asked, figures = Asked(model), {}
     for part in given.only or PARTS:
         figures[part] = PARTS[part](asked)
         print(f"{part}:", *figures[part], sep="\n  ", flush=True)
-    old = results.figures(given.output) if given.only and results.exists(given.output) else {}
+    old = results.figures("cells") if given.only and results.exists("cells") else {}
     merged = {part: value for part in PARTS if (value := figures.get(part) or old.get(part))}
-    results.save(given.output, merged, seed=SEED)
+    results.save("cells", merged, seed=SEED)

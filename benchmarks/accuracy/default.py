@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import configurations, ranker_weights
-from benchmarks.lib import dense_tables, results, runs
+from benchmarks.lib import dense, results, runs
 from benchmarks.lib.data import TITLES
-from benchmarks.lib.dense_runs import Task, ranked
+from benchmarks.lib.dense import Task, ranked
 from benchmarks.lib.linkers import LENDERS, LENT, NONE, with_lent
 from linker.evaluation import protocols
 
@@ -77,10 +77,10 @@ def rows(on: str, is_table: bool) -> list[dict[str, Any]]:
         for system in (system for system in systems if system.key in kept):
             figures = kept[system.key]
             row = {"corpus": task.corpus, "on": on} | system._asdict()
-            row |= {p: dense_tables.accuracy([figures], p) for p in protocols.PROTOCOLS}
+            row |= {p: dense.accuracy([figures], p) for p in protocols.PROTOCOLS}
             base = kept.get(system._replace(encoder="characters", lent=NONE).key)
             if base and base is not figures:
-                row["gain"] = dense_tables.gain(figures, base, "strict")
+                row["gain"] = dense.gain(figures, base, "strict")
             lines.append(row)
     return lines
 

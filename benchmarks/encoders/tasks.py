@@ -8,7 +8,7 @@ the names of the concepts above it, or the names below these. Reranking (Phan et
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from linker import Dictionary, metrics
 from linker.candidates.index import ranks
 from linker.dictionary import NameTable, classes
 from linker.dictionary.classes import Classes, Rows
-from linker.encoders.words import WordVectors, tokens, unit
+from linker.encoders.words import tokens, unit
 from linker.text.normalize import normalize
 
 MOST_WORDS = 6  # of a name that is retrieved; longer ones are left out
@@ -43,7 +43,6 @@ class Split:
     validation: Classes  # names that early stopping looks at
     test: Classes
     zero_shot: Classes  # names of other classes, with labels of their own
-    repeated: Classes | None = None  # further test names, which are also trained on
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +75,6 @@ def fine(dictionary: Dictionary) -> Classes:
     return _short(classes.of_concepts(dictionary.table(normalize), dictionary.ids))
 
 
-def coarse(dictionary: Dictionary) -> Classes:
-    """The names of each concept that has others below it, and of the leaves below it.
-
-    This stands for the ICD-10 codes of the paper, which fuse the names of several concepts. A leaf
-    with several parents is counted to the first.
-    """
-    rows = range(len(dictionary))
-    names = classes.of_concepts(dictionary.table(normalize), [*map(str, rows)])
-    parents, children = dictionary.hierarchy.parents(rows), dictionary.hierarchy.children(rows)
-    above = [
-        up[0] if len(up) and not len(down) else row
-        for row, up, down in zip(rows, parents, children, strict=True)
-    ]
-    class_of = np.array([above[int(row)] for row in names.ids])[names.labels]
-    return _short(Classes(names.texts, np.unique(class_of, return_inverse=True)[1]))
-
-
 def _short(names: Classes) -> Classes:
     short = [row for row, text in enumerate(names.texts) if len(text.split()) <= MOST_WORDS]
     return names.relabelled(np.array(short, np.int64))
@@ -120,47 +102,6 @@ def split(names: Classes, zero_shot: int, seed: int) -> Split:
     known, parts = names.relabelled(np.flatnonzero(part < 3)), part[part < 3]
     train, validation, test = (known[np.flatnonzero(parts == i)] for i in range(3))
     return Split(train, validation, test, names.relabelled(np.flatnonzero(part == 3)))
-
-
-def medmentions(
-    train: Iterable[tuple[str, str]], test: Iterable[tuple[str, str]], seed: int
-) -> Split:
-    """Split mentions as published.
-
-    Test mentions are distinct. Those that are also training mentions are `repeated`, those of
-    concepts without training mentions `zero_shot`. Of a tenth of the training concepts with two
-    names or more, one name is for validation.
-
-    Args:
-        train: (name, concept) pairs to train on.
-        test: (name, concept) pairs to test on.
-        seed: of the sampling.
-    """
-    known, distinct = (
-        dict.fromkeys((normalize(name), concept) for name, concept in pairs)
-        for pairs in (train, test)
-    )
-    label = {concept: i for i, concept in enumerate(dict.fromkeys(c for _, c in known))}
-    other = sorted({concept for _, concept in distinct} - label.keys())
-    zero_shot = {concept: i for i, concept in enumerate(other)}
-
-    def labelled(pairs: Iterable[tuple[str, str]], labels: dict[str, int]) -> Classes:
-        kept = [(name, labels[concept]) for name, concept in pairs if concept in labels]
-        return Classes([name for name, _ in kept], np.array([i for _, i in kept], np.int64))
-
-    names = labelled(known, label)
-    random = np.random.default_rng((seed, 1))
-    order = random.permutation(len(names))
-    labels, first, count = np.unique(names.labels[order], return_index=True, return_counts=True)
-    held_out = order[first[(count >= 2) & (random.random(len(labels)) < 0.1)]]
-    new = [pair for pair in distinct if pair not in known]
-    return Split(
-        names[np.setdiff1d(np.arange(len(names)), held_out)],
-        names[held_out],
-        labelled(new, label),
-        labelled(new, zero_shot),
-        labelled([pair for pair in distinct if pair in known], label),
-    )
 
 
 def retrieved(encode: Encode, queries: Classes, ranked: Classes | None = None) -> list[Rows]:
@@ -206,11 +147,6 @@ def scores(ranks_of_names: Sequence[Rows]) -> dict[str, float]:
         "mrr": metrics.reciprocal_ranks(first),
     }
     return {name: round(float(of_names.mean()), 5) for name, of_names in values.items()}
-
-
-def coverage(ranks_of_names: Sequence[Rows], k: int) -> float:
-    """The mean share of the right names that is among the first k (Phan et al. 2019, figure 4)."""
-    return round(float(np.mean([(places <= k).mean() for places in ranks_of_names])), 5)
 
 
 def levels(dictionary: Dictionary, root: str, seed: int, depth: int = DEPTH) -> list[Level]:
@@ -338,41 +274,11 @@ def mean_average_precision(asked: Sequence[Question], similarity: Similarity) ->
     return round(float(metrics.average_precisions(places).mean()), 4)
 
 
-def jaccard(query: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """The share of words that a mention and each name have in common."""
-    words, others = set(tokens(query)), [set(tokens(name)) for name in names]
-    return np.array([len(words & other) / max(1, len(words | other)) for other in others])
-
-
 def cosine(encode: Encode) -> Similarity:
     """The cosine of an encoder's vectors."""
 
     def similarity(query: str, names: Sequence[str]) -> NDArray[np.float64]:
         vectors = unit(encode([query, *names])).astype(np.float64)
         return np.asarray(vectors[1:] @ vectors[0])
-
-    return similarity
-
-
-def word_mover(words: WordVectors) -> Similarity:
-    """Minus the word mover's distance (Kusner et al. 2015) of known words.
-
-    Names without known words are the farthest.
-    """
-    import ot
-
-    def bag(name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        known = [words.row[word] for word in tokens(name) if word in words.row]
-        rows, counts = np.unique(np.array(known, np.int64), return_counts=True)
-        return words.vectors[rows].astype(np.float64), counts / max(1, len(known))
-
-    def similarity(query: str, names: Sequence[str]) -> NDArray[np.float64]:
-        vectors, weights = bag(query)
-        values = []
-        for others, other_weights in map(bag, names):
-            known = len(vectors) and len(others)
-            distances = ot.dist(vectors, others, "euclidean") if known else None
-            values.append(-ot.emd2(weights, other_weights, distances) if known else -np.inf)
-        return np.array(values, np.float64)
 
     return similarity

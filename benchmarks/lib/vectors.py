@@ -1,4 +1,4 @@
-"""What the benchmarks of name encoders share: word vectors, relatedness and nearest names."""
+"""What the benchmarks of name encoders share: word vectors and relatedness."""
 
 from __future__ import annotations
 
@@ -16,25 +16,20 @@ from scipy import stats
 
 from benchmarks.lib import results, runs
 from benchmarks.lib.data import locate, medic
-from linker.candidates.index import VectorIndex
-from linker.dictionary.classes import Classes
 from linker.encoders.base import Encoder
 from linker.encoders.words import (
     WordsOptions,
     WordVectors,
     dictionary_names,
-    marked,
     read_texts,
     tokens,
     train,
-    unit,
 )
 
 YEAR = "2017"  # the release of MEDIC
 WORDS = {
     "fastText": WordsOptions(),
     "SG_W": WordsOptions(buckets=0),
-    "SG_S.C": WordsOptions(buckets=0, tokens="concepts"),
 }
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -62,8 +57,6 @@ def vectors(kind: str) -> WordVectors:
 def _trained(options: WordsOptions) -> WordVectors:
     names = dictionary_names(medic(YEAR))
     sentences = list(read_texts(sorted(locate("text").glob("*.txt.gz"))))
-    if options.tokens != "words":
-        sentences = list(marked(sentences, names))
     return train([*sentences, *map(tokens, names)], options)
 
 
@@ -90,20 +83,6 @@ def correlation(encode: Encode, path: Path) -> float:
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     cosines = (left * right).sum(1) / np.where(lengths, lengths, 1)
     return float(stats.spearmanr(cosines, [float(pair["score"]) for pair in pairs]).statistic)
-
-
-def nearest(encode: Encode, mention: str, names: Sequence[str], k: int) -> list[int]:
-    """The places of the names that are nearest to a mention, the nearest first."""
-    rows = VectorIndex(unit(encode(names))).search(unit(encode([mention])), k).rows
-    return [int(row) for row in rows]
-
-
-def nearest_of_class(
-    encode: Encode, mention: str, names: Classes, label: int
-) -> list[tuple[str, bool]]:
-    """The ten names that are nearest to a mention, and whether each is of its class."""
-    rows = nearest(encode, mention, names.texts, 10)
-    return [(names.texts[row], bool(names.labels[row] == label)) for row in rows]
 
 
 def spread(values: Sequence[float], digits: int = 5) -> list[float]:

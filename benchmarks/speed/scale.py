@@ -1,6 +1,6 @@
 """Dictionaries of 0.1, 1 and 10 million names: training, opening, linking, recall, memory, disk.
 
-Names are recombined (lib/recombined.py); the mentions are the distinct development mentions of both
+Names are recombined (recombined.py); the mentions are the distinct development mentions of both
 corpora, and names with a slip. Dictionaries, models and figures are kept in benchmarks/work/scale:
 `--only 0.1` measures a size, `--again` anew, `--table` nothing.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lib import exact, recombined, results
+from benchmarks.lib import results
 from benchmarks.lib.measure import (
     Figures,
     apart,
@@ -28,6 +28,7 @@ from benchmarks.lib.measure import (
     run_command,
     timed,
 )
+from benchmarks.speed import exact, recombined
 from benchmarks.speed.linking import mentions as development
 
 SIZES = (0.1, 1.0, 10.0)  # millions of names

@@ -21,19 +21,11 @@ from benchmarks.lib import results
 
 CASES = {  # result -> module and function, what is measured
     "speed": ("beside_biosyn.characters", "characters beside BioSyn's way; start-up; a million"),
-    "dense_speed": ("beside_biosyn.dense", "MiniLM beside BioSyn's way: encoding, linking, epoch"),
     "cold_start": ("processes.cold_start", "one mention, by models (--model) now and --before"),
-    "busy": ("processes.busy", "a training beside busy processes, by how threads wait"),
     "encoder_speed": ("encoders.encoder_speed", "every encoder: names a second, size, training"),
     "linking": ("linking.linking", "linking beside encoding, its stages, whether it is exact"),
     "default_speed": ("linking.default_speed", "the default beside others: train, load, link"),
-    "within": ("within.within", "linking within ten branches of MEDIC"),
-    "release": ("release.release", "MEDIC 2017 to 2026 in a trained model"),
-    "ann": ("ann.ann", "approximate indexes of a million vectors"),
     "scale": ("scale.scale", "0.1, 1 and 10 million names"),
-    "readers": ("readers.readers", "dictionaries of each format, beside other systems"),
-    "mesh": ("mesh.mesh", "generated MeSH of full size: reading, training, memory"),
-    "cluster": ("cluster.cluster", "many processes, and Ray that loses workers and its head"),
 }
 
 

@@ -19,7 +19,7 @@ _ENVIRONMENT = {
     # 1,024 of them if not told otherwise; batches of names have so many sizes that this takes 1 GB.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
     # Threads that wait for one another sleep. By default they spin: beside other work the one that
-    # is waited for then loses its core to those that wait (benchmarks/speed/processes.py). OpenMP,
+    # is waited for then loses its core to those that wait (docs/scale.md). OpenMP,
     # which torch computes with, reads the first, numpy's OpenBLAS the second (2^4 ticks).
     "OMP_WAIT_POLICY": "PASSIVE",
     "OPENBLAS_THREAD_TIMEOUT": "4",

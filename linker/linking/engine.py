@@ -44,7 +44,7 @@ LIMITS: dict[Doubt, float] = {
 
 From 0.8 on answers are taken without a look, so that all are below. Short forms of a list that
 nobody annotated are below one half; of those that were annotated, or stand in a document, 9 of 10
-and more are right (benchmarks/accuracy/short_forms.py). The ranker is fitted without the limits.
+and more are right. The ranker is fitted without the limits.
 """
 FLOOR = 0.05
 """The confidence below which an answer is none, where no other threshold is asked for."""

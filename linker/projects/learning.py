@@ -2,7 +2,7 @@
 
 The encoder stays as it is. Accepted decisions become names, as annotated mentions do, and the
 ranker is fitted further to the candidates that the model, which has not learnt them yet, gives for
-them. That takes seconds, and is as good as a training from the start (docs/curation.md). Those
+them. That takes seconds, and is as good as a training from the start (docs/workbench.md). Those
 that hold in one document only are no names; the ranker is fitted to their mentions there.
 
 For figures decisions are held out: each of five parts is answered by a model that has learnt the

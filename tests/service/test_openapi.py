@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes of the OpenAPI; benchmarks/attacks/service.py has other ones."""
+"""Requests that schemathesis makes of the OpenAPI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of dense linkers: one configuration trained with one seed, evaluated on one corpus.
+"""Dense linkers: runs, each a configuration trained with one seed, and tables of them.
 
 A run is kept when it ends (lib/runs.py); a second call goes on with what is missing, from the last
 checkpoint of a run that was interrupted. Self-alignment and grounding see no mentions: runs that
@@ -8,33 +8,33 @@ no ranker, and candidates stand in the order of their scores.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.lib import runs
 from benchmarks.lib.data import CORPORA, documents, medic
 from benchmarks.lib.linkers import by_score
-from benchmarks.lib.results import WORK, record
+from benchmarks.lib.results import WORK, record, save
 from benchmarks.lib.vectors import vectors
-from linker import Linker, LinkerOptions, matching
+from linker import Linker, LinkerOptions, metrics
 from linker.evaluation import protocols, report
 from linker.options import changed
 from linker.training import listwise
 from linker.training.plan import RunSettings
 
-OURS = "linker.training.listwise._OURS"
 KS = (1, 5, 20)
-EXAMPLE = "B-cell non-Hodgkins lymphomas", "MESH:D016393"  # BCNH, Table 2
+Runs = Mapping[int, dict[str, Any]]  # the figures of the runs of a configuration by seed
 FROM_WORDS = ("dan", "dan-higher", "fewshot", "bne")
 """Encoders made of word vectors, and the group of options that each reads."""
 
@@ -48,9 +48,6 @@ class Configuration:
     options: LinkerOptions
     mentions: bool = True  # False: the dictionary is all there is to learn from
     encoder: str = "transformer"
-    text: bool = True  # False: the word vectors are from the names of the dictionary alone
-    # other constants of the program than it has: "linker.training.ground._RULES" -> value
-    constants: Mapping[str, Any] = field(default_factory=dict)
     over: tuple[str, ...] = ()  # the configurations of the same release that it is compared with
 
     @property
@@ -116,9 +113,7 @@ def _trained(configuration: Configuration, task: Task, seed: int) -> dict[str, A
     evaluated on.
     """
     last = dataclasses.replace(listwise._OURS, keep_best=False)
-    with ExitStack() as stack:
-        for place, value in {OURS: last, **configuration.constants}.items():
-            stack.enter_context(mock.patch(place, value))
+    with mock.patch("linker.training.listwise._OURS", last):
         return _evaluated(configuration, task, seed)
 
 
@@ -131,7 +126,7 @@ def _evaluated(configuration: Configuration, task: Task, seed: int) -> dict[str,
         configuration.encoder,
         task.known if configuration.mentions else [],
         options,
-        words=vectors("fastText") if configuration.from_words and configuration.text else None,
+        words=vectors("fastText") if configuration.from_words else None,
         validate=(lambda linker: _accuracy(linker, test)) if task.on == "devel" else None,
         settings=RunSettings(folder / phase, resume=True, shared=folder, on_event=_print),
     )
@@ -142,8 +137,6 @@ def _evaluated(configuration: Configuration, task: Task, seed: int) -> dict[str,
         "on": task.on,
         "options": dataclasses.asdict(options),
         "history": model.history,
-        "norms": norms(model),
-        "example": example(model),
     } | ranked(model, test)
 
 
@@ -162,8 +155,7 @@ def checkpoints(configuration: Configuration, seed: int) -> Path:
     """The folder of checkpoints, named after what self-alignment or grounding depends on."""
     groups = ("normalize", "encoder", "recipe", "ground" if configuration.from_words else "align")
     values = [dataclasses.asdict(getattr(configuration.options, group)) for group in groups]
-    parts = [configuration.medic, seed, *values, sorted(map(str, configuration.constants.items()))]
-    parts += ["no text"] * (not configuration.text)
+    parts = [configuration.medic, seed, *values]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
     return WORK / f"{configuration.medic}-{seed}-{digest}"
 
@@ -180,48 +172,109 @@ def _print(record: Any) -> None:
     print(" ", record, flush=True)
 
 
-def norms(model: Linker) -> dict[str, float] | None:
-    """How often the vector of a hypernym is longer than that of its hyponym.
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the runs to a parser."""
+    add, again = parser.add_argument, "may be given again"
+    add("--seeds", type=int, default=5, help="runs of each configuration")
+    add("--seed", type=int, action="append", help=f"run this one; {again}")
+    add("--only", action="append", metavar="NAME", help=f"run this configuration; {again}")
+    add("--medic", metavar="YEAR", help="run those with this release")
+    add("--table", action="store_true", help="run nothing, put together what is kept")
 
-    A pair is the preferred names of a concept and of a direct parent that is no root. None for
-    vectors of unit length.
+
+def main(
+    given: argparse.Namespace,
+    configurations: Sequence[Configuration],
+    task: Task,
+    published: Mapping[str, list[float]],
+    label: str = "dense",
+) -> None:
+    """Make the runs that are missing, seed by seed; then write a table of all runs.
+
+    Args:
+        given: the options of `add_options`.
+        configurations: the rows of the table.
+        task: what is trained on and evaluated on.
+        published: name of a configuration -> Acc@1 and Acc@5 that a paper reports for it.
+        label: what the result is called, behind corpus and split.
     """
-    vectors = getattr(model.generator, "vectors", None)
-    if vectors is None or model.options.encoder.normalize:
-        return None
-    names, hierarchy = model.dictionary, model.dictionary.hierarchy
-    row_of = {text: row for row, text in enumerate(model.generator.table.texts)}
-    preferred = [row_of[model.normalize(names.preferred_name(row))] for row in range(len(names))]
-    length = np.linalg.norm(vectors.astype(np.float32), axis=1)[preferred]
-    longer = [
-        length[parent] > length[child]
-        for child in range(len(names))
-        for parent in hierarchy.parents([child])[0].tolist()
-        if parent not in hierarchy.top
+    for seed in [] if given.table else given.seed or range(given.seeds):
+        for configuration in configurations:
+            if (not given.only or configuration.name in given.only) and (
+                not given.medic or configuration.medic == given.medic
+            ):
+                run(configuration, task, seed)
+    all_runs = {(c.name, c.medic): kept(c, task) for c in configurations}
+    rows = [
+        row([*runs.values()]) | {"published": published.get(name)}
+        for (name, _), runs in all_runs.items()
+        if runs
     ]
-    return {"hypernym_longer": float(np.mean(longer))}
+    differences = [
+        difference(all_runs[c.name, c.medic], all_runs[other, c.medic], protocol)
+        for c in configurations
+        for other in c.over
+        if all_runs[c.name, c.medic] and all_runs.get((other, c.medic))
+        for protocol in protocols.PROTOCOLS
+    ]
+    save(f"{task.corpus}_{task.on}_{label}", {"rows": rows, "differences": differences})
+    print(*rows, sep="\n")
 
 
-def example(model: Linker) -> list[tuple[str, int]]:
-    """The ten best names of the mention of BCNH's Table 2, each with its relevance.
+def row(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A row: means over the runs, with bootstrap intervals over mentions and runs."""
+    first = runs[0]
+    cells = {name: first[name] for name in ("configuration", "medic", "corpus", "on")}
+    cells |= {"runs": len(runs), "epochs": first["options"]["training"]["epochs"]}
+    cells |= {protocol: accuracy(runs, protocol) for protocol in protocols.PROTOCOLS}
+    return cells
 
-    Relevance is 2 for a synonym, 1 for a hypernym, 0 for others.
-    """
-    names, table = model.dictionary, model.generator.table
-    right = names.resolve(EXAMPLE[1])
-    above = {
-        names.ids[parent]
-        for identifier in right
-        for parents in names.hierarchy.parents(names.rows(identifier))
-        for parent in {*parents.tolist()} - names.hierarchy.top
+
+def accuracy(runs: Sequence[dict[str, Any]], protocol: str) -> dict[str, Any]:
+    """Acc@k under a protocol, of all mentions and of those that were seen in training and not."""
+    right = {k: _right(runs, protocol, k) for k in KS}
+    unseen = _numbers(runs[0]["unseen"][protocol]) == 1
+    return {
+        "n": len(unseen),
+        "acc": {str(k): _rounded(metrics.mean_interval(right[k], samples=10_000)) for k in KS},
+        "each_run_acc1": [round(float(mean), 5) for mean in right[1].mean(1)],
+        "seen_acc1": _rounded(metrics.mean_interval(right[1][:, ~unseen], samples=10_000)),
+        "unseen_acc1": _rounded(metrics.mean_interval(right[1][:, unseen], samples=10_000)),
+        "n_unseen": int(unseen.sum()),
     }
-    lookup = model.normalize(EXAMPLE[0])
-    rows = model.generator.rank([lookup], 10, "names")[0].names.tolist()
-    ids = [
-        {names.ids[c] for c in table.concepts[table.indptr[row] : table.indptr[row + 1]]}
-        for row in rows
-    ]
-    return [
-        (table.texts[row], matching.relevance(i, right, above))
-        for row, i in zip(rows, ids, strict=True)
-    ]
+
+
+def difference(a: Runs, b: Runs, protocol: str = "biosyn") -> dict[str, Any]:
+    """How much better `a` is than `b`, by a paired bootstrap over mentions and runs.
+
+    The runs are those whose seeds both have, or all where there is no such seed.
+    """
+    seeds = [seed for seed in a if seed in b]
+    first, second = ([runs[seed] for seed in seeds or runs] for runs in (a, b))
+    pair = {"of": first[0]["configuration"], "over": second[0]["configuration"]}
+    intervals = {
+        f"acc{k}": _rounded(
+            metrics.paired_difference(_right(first, protocol, k), _right(second, protocol, k))
+        )
+        for k in KS
+    }
+    return pair | {"protocol": protocol, "seeds": seeds} | intervals
+
+
+def gain(a: Mapping[str, Any], b: Mapping[str, Any], protocol: str) -> list[float | None]:
+    """How much higher Acc@1 of one run is than that of another, by a paired bootstrap."""
+    return _rounded(metrics.paired_difference(_right([a], protocol, 1), _right([b], protocol, 1)))
+
+
+def _right(runs: Sequence[Mapping[str, Any]], protocol: str, k: int) -> NDArray[np.bool_]:
+    """Whether each mention is right at k in each run: (runs, mentions)."""
+    ranks = np.array([_numbers(run["ranks"][protocol]) for run in runs])
+    return (ranks >= 1) & (ranks <= k)
+
+
+def _numbers(line: str) -> NDArray[np.int64]:
+    return np.array(line.split(), np.int64)
+
+
+def _rounded(values: Sequence[float]) -> list[float | None]:
+    return [round(value, 5) if value == value else None for value in values]
