@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from linker import Dictionary, LinkerError
+from linker import Dictionary, LinkerError, outputs
 from linker.cli import settings
 from linker.dictionary import inspection
 from linker.errors import InputError, OnError, Skip, stop
 from linker.evaluation import predictions
-from linker.outputs import jsonl, writing
-from linker.readers import mentions, table
+from linker.readers import jsonl, mentions, table
 from linker.text import spelling
 from linker.training.pipeline import train
 from linker.types import Candidate, Document, Mention, Part, Prediction
@@ -61,7 +60,7 @@ def _mentions(format: str) -> Read:
             whole = ("bioc", "pubtator") if document and document.passages else ()
             for form in ("tsv", "jsonl", *whole):
                 with contextlib.suppress(LinkerError), encoded() as file:
-                    writing.write(form, linked, file)
+                    outputs.write(form, linked, file)
         return lines if chosen in _BY_LINE else None
 
     return read

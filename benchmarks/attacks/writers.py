@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from linker import outputs
-from linker.outputs import joined_ids, jsonl, writing
-from linker.readers import mentions, table
+from linker.outputs import joined_ids
+from linker.readers import jsonl, mentions, table
 from linker.types import Candidate, Concept, Document, Mention, Name, Part, Passage, Prediction
 
 from .core import Attack, Failed, not_refused
@@ -96,7 +96,7 @@ def _several(rng: random.Random) -> list[tuple[Document, list[Prediction]]]:
 
 def _written(form: str, linked: Linked, path: Path) -> str:
     with open(path, "w", encoding="utf-8", newline="\n") as file:
-        writing.write(form, linked, file, outputs.Layout(documents=True))
+        outputs.write(form, linked, file, outputs.Layout(documents=True))
     return path.read_bytes().decode()
 
 
@@ -146,7 +146,7 @@ def _jsonl(rng: random.Random, folder: Path) -> None:
     expected = [prediction.to_dict() for _, found in linked for prediction in found]
     _check("jsonl by json", [json.loads(line) for line in written.split("\n")[:-1]], expected)
     with not_refused("jsonl by our readers, refused"):
-        read = [one.to_dict() for one in jsonl.read(folder / "a.jsonl")]
+        read = [one.to_dict() for one in jsonl.read_predictions(folder / "a.jsonl")]
         texts = [mention.text for mention, _ in mentions.flatten(mentions.read(folder / "a.jsonl"))]
     _check("jsonl by our reader of predictions", read, expected)
     _check("jsonl by our reader of mentions", texts, [one["mention"].strip() for one in expected])

@@ -16,8 +16,7 @@ from linker.errors import InputError, LinkerError
 from linker.evaluation.report import aligned, rounded
 from linker.evaluation.run import Row
 from linker.ids import curie, format_gold, parse_gold
-from linker.outputs import decimals
-from linker.outputs.tsv import row_writer
+from linker.outputs import decimals, row_writer
 
 CHANGES = {
     "right_to_wrong": "right in A, wrong in B",

@@ -16,7 +16,7 @@ from linker.ids import counted, format_gold, namespace
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.outputs import decimals
-from linker.outputs.tsv import row_writer
+from linker.outputs import row_writer
 from linker.readers.mentions import flatten
 from linker.types import Document, Mention
 

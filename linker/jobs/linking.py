@@ -14,7 +14,7 @@ from linker import files, outputs, persistence
 from linker.encoders.base import Device
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import pyarrow_for
-from linker.files.columns import ColumnNeeded
+from linker.files.tables import ColumnNeeded
 from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
@@ -23,7 +23,7 @@ from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import Layout, writing
+from linker.outputs import Layout
 from linker.readers import mentions as readers
 from linker.text import short_forms
 from linker.types import Document, Mention, Selection
@@ -136,7 +136,7 @@ class Written:
 
 def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     """Write predictions into texts."""
-    format = writing.writer_of(form)
+    format = outputs.writer_of(form)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
@@ -287,7 +287,7 @@ def _link_file(
         selectable(items, linker, file.path, on_error=on_error)
     )
     if settings.form == "parquet":
-        from linker.outputs import tsv
+        from linker.readers import tsv
 
         with files.write_binary_aside(file.output) as raw:
             count = tsv.write_parquet(linked, raw, bool(settings.also))
@@ -296,7 +296,7 @@ def _link_file(
     with files.write_aside(file.output) as text:
         has = has_documents(kind), linker, decisions is not None, bool(settings.also)
         layout = layout_of(settings.form, *has)
-        count = writing.write(settings.form, linked, text, layout)
+        count = outputs.write(settings.form, linked, text, layout)
         file.check()
     return count
 

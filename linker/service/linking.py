@@ -15,12 +15,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
+from linker import outputs
 from linker.dictionary import lookup
 from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import writing
 from linker.readers.records import MENTION_LIMIT
 from linker.service.errors import ERRORS, Failure, check_mention
 from linker.service.schemas import (
@@ -162,5 +162,5 @@ def _text(
         # one by one, since other threads wait for each call
         return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
     file, documents = io.StringIO(), any(document is not None for document, _ in linked)
-    writing.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
+    outputs.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
     return file.getvalue()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linker.readers import known
+from linker.readers import dictionaries as known
 
 from .conftest import Result
 

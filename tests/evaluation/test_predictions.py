@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from linker import InputError, Linker, LinkerError, Mention
+from linker import InputError, Linker, LinkerError, Mention, outputs
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.outputs import jsonl, writing
+from linker.readers import jsonl
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 def ours(tiny: Linker, path: Path) -> Path:
     """Our own predictions for GIVEN."""
     with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items(GIVEN, k=20), file)
+        outputs.write("jsonl", tiny.link_items(GIVEN, k=20), file)
     return path
 
 
@@ -71,8 +71,12 @@ def test_only_predictions_shorter_than_asked_are_warned_of(
     tiny: Linker, path: Path, depth: int, messages: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
-    found = [len(part.candidates) for prediction in jsonl.read(path) for part in prediction.parts]
+        outputs.write("jsonl", tiny.link_items([GIVEN[2], GIVEN[0]], k=4), file)
+    found = [
+        len(part.candidates)
+        for prediction in jsonl.read_predictions(path)
+        for part in prediction.parts
+    ]
     assert found == [3, 4]  # the longest counts
     with caplog.at_level(logging.WARNING):
         list(predictions.outcomes(path, [GIVEN[2], GIVEN[0]], "strict", None, depth))
@@ -182,5 +186,5 @@ def test_no_predictions(tiny: Linker, path: Path, content: str) -> None:
 
 def test_a_broken_line_of_ours(tiny: Linker, path: Path) -> None:
     path.write_text('{"mention": "abcd", "schema": 2}\n')
-    with pytest.raises(InputError, match=r"predictions.json, line 1: the line is no prediction"):
+    with pytest.raises(InputError, match=r"predictions.json, line 1"):
         evaluated(path, GIVEN[:1], "strict", tiny)

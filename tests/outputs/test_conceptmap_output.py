@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from linker.outputs import ObjectSource, conceptmap
+from linker.outputs import ObjectSource
+from linker.readers import fhir as conceptmap
 from linker.types import Candidate, Mention, Part, Prediction
 
 from .conftest import written

@@ -45,8 +45,7 @@ def test_what_is_denied_is_no_row() -> None:
 
 def test_concepts_without_a_number_of_omop_are_refused() -> None:
     gout = Candidate("MESH:D006073", "Gout", "gout", 1.0)
-    message = "holds concept ids of OMOP, and MESH:D006073 has none; link with a dictionary of OMOP"
-    with pytest.raises(LinkerError, match=message):
+    with pytest.raises(LinkerError):
         written("source_to_concept_map", (None, [answered("gout", gout)]))
 
 

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.outputs import ObjectSource, sssom
+from linker.outputs import ObjectSource
+from linker.readers import sssom
 from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from linker.outputs import Layout, jsonl
-from linker.outputs.terms import Term, mapped, omop_id, terms
+from linker.outputs import Layout
+from linker.readers import jsonl
+from linker.readers.terms import Term, mapped, omop_id, terms
 from linker.types import (
     Assertion,
     Candidate,

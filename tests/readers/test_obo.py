@@ -76,18 +76,18 @@ def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stanza", "message"),
+    ("stanza", "number"),
     [
-        ("[Term]\nname: a", "line 3: the concept id is empty; expected an identifier such as"),
-        ("[Term]\nid: X:1\nnonsense", "line 5: the line is not OBO: 'nonsense'; expected tag:"),
-        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", "line 3: a text of the term that"),
-        ("[Term]\nid: X:1\nname: " + "a" * 5_001, "line 3: the name is too long: 'aaa"),
+        ("[Term]\nname: a", 3),
+        ("[Term]\nid: X:1\nnonsense", 5),
+        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", 3),
+        ("[Term]\nid: X:1\nname: " + "a" * 5001, 3),
     ],
 )
-def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, message: str) -> None:
+def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, number: int | None) -> None:
     path = tmp_path / "bad.obo"
     path.write_text(f"format-version: 1.2\n\n{stanza}\n\n[Term]\nid: X:2\nname: good\n")
-    assert [c.id for c in refused(obo.read, path, f", {message}")] == ["X:2"]
+    assert [c.id for c in refused(obo.read, path, number)] == ["X:2"]
 
 
 def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) -> None:

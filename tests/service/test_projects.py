@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from linker.linking import decided as applying
-from linker.outputs import bioc, jsonl, pubtator, sssom
 from linker.projects import exporting
+from linker.readers import bioc, jsonl, pubtator, sssom
 from linker.service import state, workbench
 
 from .conftest import Start
