@@ -362,12 +362,6 @@ def test_numbers_in_half_precision(numbers: list[float]) -> None:
         assert persistence.from_storage(persistence.to_storage(kept)).tolist() == kept.tolist()
 
 
-def test_a_number_too_large_for_half_precision_leaves_all_as_they_are() -> None:
-    values = np.array([0.1, 1e6], np.float32)
-    assert persistence.to_fp16(values) is values
-    assert persistence.to_storage(values) is values
-
-
 def number(path: Path, value: int) -> None:
     with persistence.saving(path, "model", {}, lambda *_: None) as folder:
         persistence.save_arrays(folder, {"whole": np.array([value])})
@@ -391,34 +385,3 @@ def test_what_is_replaced_while_it_is_read_is_read_again(tmp_path: Path) -> None
     values = iter([2, 3, 4])
     seen = halves(folder, lambda: [number(folder, v) for v in itertools.islice(values, 1)])
     assert seen == (4, 4)
-
-
-def test_where_a_folder_is_moved_away_while_it_is_read_the_new_one_is_read(tmp_path: Path) -> None:
-    folder, other, old = tmp_path / "m", tmp_path / "other", tmp_path / "old"
-    number(folder, 1)
-    number(other, 2)
-    seen = halves(folder, lambda: old.exists() or (folder.rename(old), other.rename(folder)))
-    assert seen == (2, 2)
-
-
-def test_a_folder_that_is_replaced_for_ever_is_given_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(persistence, "_ATTEMPTS", 3)
-    number(tmp_path / "m", 1)
-    with pytest.raises(LinkerError):
-        halves(tmp_path / "m", lambda: number(tmp_path / "m", 2))
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda path, _: persistence.load_json(path / "none"),
-        lambda path, _: (path / "none").read_bytes(),
-        lambda _, config: config["options"],
-    ],
-)
-def test_what_cannot_be_read_is_named(tmp_path: Path, read: Any) -> None:
-    folder = save(tmp_path / "m")
-    with pytest.raises(LinkerError):
-        persistence.load(folder, "model", read)

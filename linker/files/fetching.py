@@ -196,26 +196,16 @@ def asking_hub(name: str, start: str, instead: str) -> Iterator[None]:
         start: of the message.
         instead: what to do with a folder DIR that was fetched elsewhere.
     """
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
     try:
         with quiet_hub():
             yield
     except LinkerError:
         raise
-    except (LocalEntryNotFoundError, ConnectionError) as error:
-        raise LinkerError(
-            f"{start} the Hugging Face hub cannot be reached ({reason(error)}); "
-            f"where there is a network, run hf download {name} --local-dir DIR, and {instead}"
-        ) from error
-    except HFValidationError as error:
-        raise LinkerError(
-            f"{start} an id on the Hugging Face hub looks like NAME or OWNER/NAME"
-        ) from error
     except Exception as error:  # the hub and its client raise many kinds
         raise LinkerError(
-            f"{start} the Hugging Face hub does not give it ({reason(error)}); "
-            "is it spelt right? For a private one, run hf auth login"
+            f"{start} the Hugging Face hub does not give it ({reason(error)}); is it spelt right, "
+            "as NAME or OWNER/NAME, and is there a network? For a private one, run hf auth login; "
+            f"elsewhere, run hf download {name} --local-dir DIR, and {instead}"
         ) from error
 
 

@@ -47,8 +47,9 @@ def writing(path: object) -> Iterator[None]:
         number = int(of_rust[1]) if of_rust else getattr(error, "errno", None)
         number = errno.ENOSPC if _CUT_SHORT.match(text) else number
         reason = os.strerror(number) if number else text
+        space = "free space or " if number in (errno.ENOSPC, errno.EDQUOT) else ""
         raise LinkerError(
-            f"{path}: cannot be written: {reason}; free space or name another output with -o"
+            f"{path}: cannot be written: {reason}; {space}name another output with -o"
         ) from error
 
 

@@ -14,12 +14,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, NamedTuple, Protocol, TextIO, cast
+from typing import Any, NamedTuple, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
 from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Iterable[Prediction]]
 """A document with the predictions for its mentions, in their order; None with predictions for loose
@@ -51,6 +51,11 @@ class Layout:
     also: bool = False  # whether ids of other vocabularies were asked for
     beside: bool = False  # whether the columns stand beside the mentions of a user's table
 
+    @property
+    def states(self) -> bool:
+        """Whether there is a column for the state, which a person may fill in beside a mention."""
+        return self.decisions or self.beside
+
 
 class Cell(NamedTuple):
     """What the value of a field is computed of."""
@@ -62,10 +67,6 @@ class Cell(NamedTuple):
     rank: int | None = None
 
 
-def _always(layout: Layout) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
     """A column of what is written of predictions."""
@@ -73,11 +74,15 @@ class Field:
     name: str
     meaning: str
     value: Callable[[Cell], Any]  # None: there is none
-    is_shown: Callable[[Layout], bool] = _always
-    kind: Literal["string", "float64", "int32"] = "string"  # in Arrow
+    shown: str = ""  # the attribute of `Layout` by which files have it; empty: always
+    kind: str = "string"  # in Arrow
     beside: int = 0  # its place among the columns beside a mention; 0: it is none of them
     infon: int = 0  # its place among the infons of BioC; 0: it is none of them
-    of: Literal["part", "decisions"] = "part"  # of people's decisions on the whole mention
+    is_of_mention: bool = False  # what people decided on it; else it is of a part or a candidate
+
+    def is_shown(self, layout: Layout) -> bool:
+        """Whether a file of this layout has it."""
+        return not self.shown or bool(getattr(layout, self.shown))
 
     def text(self, cell: Cell) -> str:
         """The value as tables write it: numbers with 4 decimals."""
@@ -89,7 +94,7 @@ class Field:
     def joined(self, prediction: Prediction, empty: str = "") -> str:
         """The values of all parts, joined by `|`; empty where no part has one."""
         cells = [Cell(None, prediction, part, part.best) for part in prediction.parts]
-        if self.of == "decisions":
+        if self.is_of_mention:
             return self.text(cells[0]) if cells else ""
         texts = [self.text(cell) for cell in cells]
         return "|".join(text or empty for text in texts) if any(texts) else ""
@@ -104,8 +109,24 @@ def _of_candidate(name: str) -> Callable[[Cell], Any]:
     return lambda cell: getattr(cell.candidate, name) if cell.candidate else None
 
 
-def _of_decisions(place: int) -> Callable[[Cell], Any]:
+def _decided(place: int) -> Callable[[Cell], Any]:
     return lambda cell: decision_cells(cell.prediction)[place] or None
+
+
+def _confidence(cell: Cell) -> float | None:
+    return (cell.candidate or cell.part).confidence
+
+
+def _document_id(cell: Cell) -> str | None:
+    return owner_of(cell.document, cell.prediction.mention)
+
+
+def _spans(cell: Cell) -> str | None:
+    return spans_text(cell.prediction.mention) or None
+
+
+def _assertion(cell: Cell) -> str | None:
+    return None if cell.part.assertion == "present" else cell.part.assertion
 
 
 def _rejected(cell: Cell) -> str | None:
@@ -127,88 +148,27 @@ def _also(cell: Cell) -> str | None:
     return "; ".join(f"{other.id} {other.predicate}" for other in others) or None
 
 
+_REAL = "float64"
 FIELDS = (
-    Field("mention", "the text as it was given", lambda cell: cell.prediction.mention.text),
+    Field("mention", "as it was given", lambda cell: cell.prediction.mention.text),
     Field("part", "the part of it", lambda cell: cell.part.text),
-    Field("concept_id", "the concept; none: no concept", _of_candidate("concept_id"), beside=1),
+    Field("concept_id", "empty: no concept", _of_candidate("concept_id"), beside=1),
     Field("name", "its preferred name", _of_candidate("name"), beside=2),
-    Field(
-        "score",
-        "how alike part and matched name are",
-        _of_candidate("score"),
-        kind="float64",
-        infon=1,
-    ),
-    Field(
-        "matched_name", "the name by which it was found", _of_candidate("matched_name"), beside=3
-    ),
+    Field("score", "how alike the names are", _of_candidate("score"), kind=_REAL, infon=1),
+    Field("matched_name", "by which it was found", _of_candidate("matched_name"), beside=3),
     Field("rank", "among the candidates", lambda cell: cell.rank, kind="int32"),
-    Field(
-        "confidence",
-        "the probability that it is right, or the rejected one",
-        lambda cell: (cell.candidate or cell.part).confidence,
-        kind="float64",
-        beside=4,
-        infon=3,
-    ),
-    Field(
-        "document_id",
-        "of the mention",
-        lambda cell: owner_of(cell.document, cell.prediction.mention),
-        lambda layout: layout.documents,
-    ),
-    Field(
-        "spans",
-        "where it stands: 0-5;9-12",
-        lambda cell: spans_text(cell.prediction.mention) or None,
-        lambda layout: layout.documents,
-    ),
-    Field(
-        "source",
-        'the file that lent the matched name, or "decision"',
-        _source,
-        lambda layout: layout.sources,
-        beside=8,
-        infon=2,
-    ),
-    Field("rejected", "the best concept, too unsure or rejected", _rejected, beside=5, infon=4),
-    Field(
-        "assertion",
-        "what the text says of the part; empty: present",
-        lambda cell: None if cell.part.assertion == "present" else cell.part.assertion,
-        beside=6,
-        infon=5,
-    ),
-    Field(
-        "expanded",
-        "the part with the short forms of its document expanded",
-        lambda cell: cell.part.expanded,
-        lambda layout: layout.decisions,
-    ),
-    Field(
-        "state",
-        "what people said of the mention",
-        _of_decisions(0),
-        lambda layout: layout.decisions or layout.beside,
-        beside=7,
-        of="decisions",
-    ),
-    *(
-        Field(
-            name,
-            meaning,
-            _of_decisions(place),
-            lambda layout: layout.decisions,
-            beside=8 + place,
-            of="decisions",
-        )
-        for place, name, meaning in (
-            (1, "reviewer", "who decided"),
-            (2, "time", "when the last one decided"),
-            (3, "decisions", "all that was decided, as JSON"),
-        )
-    ),
-    Field("also", "ids of other vocabularies", _also, lambda layout: layout.also, beside=12),
+    Field("confidence", "that it is right", _confidence, kind=_REAL, beside=4, infon=3),
+    Field("document_id", "of the mention", _document_id, "documents"),
+    Field("spans", "where it stands: 0-5;9-12", _spans, "documents"),
+    Field("source", "who lent the name, or decided", _source, "sources", beside=8, infon=2),
+    Field("rejected", "a concept too unsure, or wrong", _rejected, beside=5, infon=4),
+    Field("assertion", "empty: the part is present", _assertion, beside=6, infon=5),
+    Field("expanded", "its short forms expanded", lambda cell: cell.part.expanded, "decisions"),
+    Field("state", "what people said", _decided(0), "states", beside=7, is_of_mention=True),
+    Field("reviewer", "who decided", _decided(1), "decisions", beside=9, is_of_mention=True),
+    Field("time", "when last", _decided(2), "decisions", beside=10, is_of_mention=True),
+    Field("decisions", "all, as JSON", _decided(3), "decisions", beside=11, is_of_mention=True),
+    Field("also", "ids of other vocabularies", _also, "also", beside=12),
 )
 """All columns, in the order of tables with a row for each candidate."""
 BESIDE = sorted((field for field in FIELDS if field.beside), key=lambda field: field.beside)
@@ -388,26 +348,19 @@ def decision_from_json(record: Any) -> Decision:
     Raises:
         ValueError: the object is none.
     """
-    kinds = {"mention": str, "accepted": bool, "scope": str, "reviewer": str, "time": str}
-    if not isinstance(record, dict) or not all(
-        isinstance(record.get(key), kind) for key, kind in kinds.items()
-    ):
-        raise ValueError(f"a decision is no object with {', '.join(kinds)}")
-    if not isinstance(identifier := record.get("concept_id", False), str | None):
-        raise ValueError("the concept_id of a decision is neither a text nor null")
-    if (predicate := record.get("predicate", "")) not in PREDICATES:
-        raise ValueError(f"the predicate of a decision is {predicate!r}")
-    values = {key: record[key] for key in [*kinds][1:]}
-    bulk = bool(record.get("bulk", record.get("others")))  # as it was written before
-    settles = settles_of(record.get("settles", []))
-    return Decision(
-        record["mention"],
-        identifier or "",
-        **values,
-        predicate=predicate,
-        bulk=bulk,
-        settles=settles,
-    )
+    from pydantic import TypeAdapter
+
+    needed = ("mention", "accepted", "scope", "reviewer", "time")
+    is_whole = isinstance(record, dict) and record.keys() >= {*needed, "concept_id"}
+    if not is_whole or not isinstance(record["accepted"], bool):
+        raise ValueError(f"a decision is no object with concept_id, {', '.join(needed)}")
+    values = {key: record[key] for key in needed} | {
+        "concept_id": "" if record["concept_id"] is None else record["concept_id"],
+        "predicate": record.get("predicate", ""),
+        "bulk": bool(record.get("bulk", record.get("others"))),  # as it was written before
+        "settles": settles_of(record.get("settles", [])),
+    }
+    return TypeAdapter(Decision).validate_python(values)
 
 
 def settles_of(names: Any) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
 _CHANGED = "the folder was changed, train or save it again"
+_DAMAGED = "the file was changed or damaged, train or save it again"
 
 _FIELDS = ("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")  # change with a file's content
 
@@ -228,7 +229,8 @@ def _again(kind: str) -> str:
 def _checked(folder: Path, kind: str) -> dict[str, Any]:
     """Check the version, kind and files of a folder, and return its configuration."""
     if not (folder / CONFIG).is_file():
-        way = "train one (linker train --dict FILE -o DIR)" if kind == "model" else "save one first"
+        way = "train one (linker train --dict FILE -o DIR) or name one with --model"
+        way = way if kind == "model" else "save one first"
         raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {way}")
     config = load_json(folder / CONFIG)
     config = config if isinstance(config, dict) else {}
@@ -258,7 +260,7 @@ def _check_files(folder: Path) -> None:
         elif name not in names or not (folder / name).is_file():
             problem = f"named in {MANIFEST} but missing; {_CHANGED}"
         elif name in sums and files.sha256(folder / name) != sums[name]:
-            problem = f"differs from its checksum in {MANIFEST}; {_CHANGED}"
+            problem = f"differs from its checksum in {MANIFEST}; {_DAMAGED}"
         else:
             continue
         raise LinkerError(f"{folder / name}: {problem}")

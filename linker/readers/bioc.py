@@ -234,14 +234,9 @@ def _passage(number: int, raw: Any) -> Passage:
 def _check_order(passages: Sequence[Passage], what: str) -> None:
     """Check that offsets are possible and rise from text to text; texts may overlap in part."""
     check_offsets(passages, what)
-    last = -1
-    for number, passage in enumerate(passages, 1):
-        if passage.text and passage.offset <= last:
-            raise ValueError(
-                f"{what} {number} begins at character {passage.offset}, "
-                f"not behind the one before it at {last}"
-            )
-        last = passage.offset if passage.text else last
+    offsets = [passage.offset for passage in passages if passage.text]
+    if sorted(set(offsets)) != offsets:
+        raise ValueError(f"the offsets of texts do not rise, {what} by {what}: {offsets}")
 
 
 def _whole(value: Any) -> int:

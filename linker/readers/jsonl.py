@@ -35,7 +35,6 @@ _EXPECTED = '{"mention": "...", "gold": "A|B"}, or of a document {"id": "...", "
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
 _OTHERS = ("document_id", "type", "gold", "spans", *SELECTION)
-_TEXT_TYPES = ("string", "large_string", "string_view")  # of Arrow
 _ROWS = 10_000  # that are in memory at once
 
 
@@ -156,8 +155,15 @@ def read_parquet(
         is_whole = not file.seekable()
         source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")
         table = parquet.ParquetFile(source)
-        column = _column(path, table.schema_arrow, column)
-        names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
+        schema = table.schema_arrow
+        column = column or next((n for n in _NAMES if n in schema.names), _NAMES[0])
+        if schema.get_field_index(column) < 0:  # none, or more than one
+            problem = f"has no single column {column}; name that of mentions with --column"
+            raise InputError(path, problem, expected=f"one of {', '.join(schema.names)}")
+        others = (name for name in _OTHERS if schema.get_field_index(name) >= 0)
+        # spans that are no lists are those of a table that linker wrote
+        kept = (n for n in others if n != "spans" or "list" in str(schema.field(n).type))
+        names = {name: name for name in kept} | {column: "mention"}
         batches = table.iter_batches(_ROWS, columns=list(names), use_threads=False)
         rows = enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
 
@@ -165,24 +171,6 @@ def read_parquet(
             return from_record({names[key]: row[key] for key in names}, identify)
 
         yield from parse_each(path, rows, parse, on_error, expected="a mention")
-
-
-def _column(path: Pathlike, schema: Any, column: str | None) -> str:
-    """The name of the column of mentions."""
-    name = column or next((name for name in _NAMES if name in schema.names), _NAMES[0])
-    place = schema.get_field_index(name)  # -1 where there is none, or more than one
-    if place < 0 or str(schema.field(place).type) not in _TEXT_TYPES:
-        problem = f"has no single column {name} that holds texts"
-        columns = ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
-        remedy = "name the column of mentions with --column"
-        raise InputError(path, problem, expected=f"one of its columns: {columns}", remedy=remedy)
-    return name
-
-
-def _read_too(schema: Any) -> list[str]:
-    """The names of the columns that are read beside that of mentions."""
-    there = [name for name in _OTHERS if schema.get_field_index(name) >= 0]
-    return [n for n in there if n != "spans" or "list" in str(schema.field(n).type)]
 
 
 def header(first: Document | None, layout: Layout) -> str:

@@ -204,10 +204,10 @@ def check_concept(identifier: str, names: Iterable[str]) -> None:
     """Check a concept's id and names, the preferred one first; see `make_concept`."""
     if not identifier or identifier.endswith(":") or identifier.lower() in NO_CONCEPT:
         expected = "an identifier such as MESH:D001260"
-        raise RecordError("the concept id stands for none", identifier, expected=expected)
+        raise RecordError("the concept id is empty", identifier or None, expected=expected)
     for name in names:
         if not name:
-            raise RecordError("a name of the concept is empty", identifier, expected="a name")
+            raise RecordError("the concept name is empty", identifier, expected="a name")
         if len(name) > NAME_LIMIT:
             expected = f"at most {NAME_LIMIT:,} characters"
             raise RecordError("the name is too long", name, expected=expected)

@@ -47,37 +47,19 @@ _VERSION = "mapping_set_version:"
 _NOTHING = "sssom:NoTermFound"  # stands for an id where the other vocabulary has none
 _LITERAL = "rdfs literal"  # the type of a subject or object that is a text without an id
 COLUMNS = (
-    "subject_label",
-    "predicate_id",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "subject_type",
-    "mapping_tool",
-    "mapping_tool_version",
-    "confidence",
-    "comment",
+    *("subject_label", "predicate_id", "object_id", "object_label", "mapping_justification"),
+    *("subject_type", "mapping_tool", "mapping_tool_version", "confidence", "comment"),
 )
 CURATED_COLUMNS = (
-    "subject_label",
-    "predicate_id",
-    "predicate_modifier",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "author_label",
-    "subject_type",
-    "object_source_version",
-    "mapping_date",
-    "comment",
+    *("subject_label", "predicate_id", "predicate_modifier", "object_id", "object_label"),
+    *("mapping_justification", "author_label", "subject_type", "object_source_version"),
+    *("mapping_date", "comment"),
 )
 MIXED_COLUMNS = (*CURATED_COLUMNS[:-1], *COLUMNS[-4:])
 """Of a file in which people decided about some mentions, and the model about others."""
 PREDICATES: Mapping[Predicate, str] = {
     "": "skos:exactMatch",
-    "broad": "skos:broadMatch",
-    "narrow": "skos:narrowMatch",
-    "related": "skos:relatedMatch",
+    **{kind: f"skos:{kind}Match" for kind in ("broad", "narrow", "related")},
 }
 """What SSSOM calls the predicates of decisions: the mention is the subject."""
 _ONE, _ONE_OF_SEVERAL = PREDICATES[""], PREDICATES["related"]
@@ -263,7 +245,11 @@ def _curated_rows(
     scope = f"document {row.scope}" if row.scope else ""
     if _CHARACTERS.search(scope):
         scope += ", characters -"  # so that who reads it cuts this, and not a part of the id
+    # a value of a column of lists: bars and backslashes have a backslash before them
+    author = re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS))
     for number, identifier in enumerate(ids, 1):
+        bulk = "accepted in bulk" * row.bulk  # by whom it does not say
+        comment = (_place(number, len(ids), row.predicate), bulk, where, scope)
         yield {
             "subject_label": row.mention,
             "predicate_id": PREDICATES[row.predicate or default],
@@ -271,24 +257,11 @@ def _curated_rows(
             "object_id": _curie(identifier, prefixes),
             "object_label": name(identifier) if identifier else "",
             "mapping_justification": _IN_BULK if row.bulk else _BY_HAND,
-            # a value of a column of lists: bars and backslashes have a backslash before them
-            "author_label": ""
-            if row.bulk
-            else re.sub(r"([\\|])", r"\\\1", row.reviewer.translate(BREAKS)),
+            "author_label": "" if row.bulk else author,
             "subject_type": _LITERAL,
             "object_source_version": row.release,
             "mapping_date": match[0] if match else "",
-            "comment": "; ".join(
-                filter(
-                    None,
-                    (
-                        _place(number, len(ids), row.predicate),
-                        "accepted in bulk" * row.bulk,  # by whom it does not say
-                        where,
-                        scope,
-                    ),
-                )
-            ),
+            "comment": "; ".join(filter(None, comment)),
         }
 
 

@@ -121,13 +121,13 @@ def item(document: Document | None, predictions: Iterable[Prediction], layout: L
     shown = _shown(layout)
     rows = chain.from_iterable(cells_of(document, prediction) for prediction in predictions)
     return text_of(
-        [field.text(cell) if has or field.of == "part" else "" for field in shown]
+        [field.text(cell) if has or not field.is_of_mention else "" for field in shown]
         for has, cell in rows
     )
 
 
 def _values(fields: Sequence[Field], has_decisions: bool, cell: Cell) -> tuple[Any, ...]:
-    return tuple(f.value(cell) if has_decisions or f.of == "part" else None for f in fields)
+    return tuple(f.value(cell) if has_decisions or not f.is_of_mention else None for f in fields)
 
 
 def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any, ...]]]:

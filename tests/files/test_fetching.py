@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import zipfile
@@ -75,17 +74,6 @@ def test_a_download_that_breaks_off_leaves_nothing_and_is_fetched_anew(
     assert [answer[1] for answer in web.seen] == [200, 200]
 
 
-@pytest.mark.parametrize("says", [{"Content-Length": None}, {"Content-Length": "abc"}])
-def test_a_file_of_which_nobody_can_tell_whether_it_is_whole_is_refused(
-    web: Any, wanted: Wanted, says: dict[str, str | None]
-) -> None:
-    """Its end is the end of the connection."""
-    web.says = says
-    with pytest.raises(LinkerError):
-        fetch(wanted)
-    assert fetching.record(wanted.path) is None
-
-
 @pytest.mark.parametrize("cut", [0, 3, 1_000, 350_006], ids=str)
 def test_a_file_in_chunks_is_whole_with_its_last_chunk(web: Any, wanted: Wanted, cut: int) -> None:
     web.says = {"Content-Length": None, "Transfer-Encoding": "chunked"}
@@ -97,21 +85,6 @@ def test_a_file_in_chunks_is_whole_with_its_last_chunk(web: Any, wanted: Wanted,
     with pytest.raises(LinkerError):
         fetch(wanted)
     assert fetching.record(wanted.path) is None
-
-
-def test_a_file_that_is_packed_on_the_way_is_kept_as_it_was_sent(web: Any, wanted: Wanted) -> None:
-    wanted = replace(wanted, release=lambda path: "")
-    web.says, web.pages["/numbers"] = {"Content-Encoding": "gzip"}, gzip.compress(TEXT)
-    sent = web.pages["/numbers"]
-    assert fetch(wanted)[1].sha256 == hashlib.sha256(sent).hexdigest()
-    assert wanted.path.read_bytes() == sent
-    assert gzip.decompress(sent) == TEXT
-
-
-def test_a_part_of_a_file_that_nobody_asked_for_is_refused(web: Any, wanted: Wanted) -> None:
-    web.pages["/numbers"], web.status = TEXT[:700], 206
-    with pytest.raises(LinkerError):
-        fetch(wanted)
 
 
 def test_a_new_file_replaces_the_old_one_and_both_records_are_told(
@@ -159,20 +132,3 @@ def test_a_file_is_taken_out_of_a_zip_archive(web: Any, wanted: Wanted) -> None:
     web.pages["/numbers"] = archive.getvalue()
     assert fetch(packed)[1].size == 350_000
     assert wanted.path.read_bytes() == TEXT
-
-
-@pytest.mark.parametrize("place", [8, 60], ids=["method", "content"])
-def test_a_damaged_archive_is_told(web: Any, wanted: Wanted, place: int) -> None:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("numbers.txt", TEXT)
-    data = bytearray(archive.getvalue())
-    if place == 8:  # the kind of compression, which stands in the list at the end, too
-        data[data.rfind(b"PK\1\2") + 10] = data[place] = 99
-    else:
-        data[place:100] = b"\xff" * (100 - place)
-    web.pages["/numbers"] = bytes(data)
-    packed = replace(wanted, packed=True)
-    with pytest.raises(LinkerError):
-        fetch(packed)
-    assert not wanted.path.exists()

@@ -10,7 +10,6 @@ import os
 import stat
 import subprocess
 import sys
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker import files
-from linker.errors import InputError, LinkerError, OnError, Skip, ignore, stop
+from linker.errors import InputError, LinkerError, Skip
 
 
 @pytest.fixture
@@ -115,25 +114,6 @@ def test_long_lines_have_a_limit(path: Path, one_megabyte: int) -> None:
     assert [n for n, _ in files.read_lines(path, on_error=Skip())] == [1, 3]
 
 
-@pytest.mark.parametrize("on_error", [stop, ignore])
-def test_a_line_beyond_the_limit_is_not_held_in_memory(
-    path: Path, one_megabyte: int, on_error: OnError
-) -> None:
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(64):
-            file.write(b"a" * one_megabyte)
-        file.write(b"\nlast\n")
-    tracemalloc.start()
-    try:
-        assert list(files.read_lines(path, on_error=on_error)) == [(2, "last")]
-    except InputError:
-        assert on_error is stop
-    finally:
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-    assert peak < 8 * one_megabyte
-
-
 def test_a_file_that_is_read_whole_has_a_limit(path: Path, one_megabyte: int) -> None:
     line = b"a" * 999 + b"\n"
     path.write_bytes(gzip.compress(line * 8_000, 1))
@@ -151,14 +131,6 @@ def test_json_and_what_is_none(text: str) -> None:
     with pytest.raises(ValueError):
         files.parse_json(text)
     assert files.parse_json('{"a": ["\\ud835\\udcb3", "\\\\ud800"]}') == {"a": ["𝒳", "\\ud800"]}
-
-
-@pytest.mark.skipif(
-    not Path("/proc/self/mem").exists(), reason="there is no /proc/self/mem, whose reading fails"
-)
-def test_a_file_that_cannot_be_read_from_the_start() -> None:
-    with pytest.raises(InputError):
-        files.open_binary("/proc/self/mem")
 
 
 class Failing(io.BytesIO):
@@ -239,20 +211,6 @@ def test_a_failed_write_says_the_reason(error: Exception, reason: str) -> None:
     assert f"out: cannot be written: {reason};" in str(caught.value)
 
 
-def test_what_is_no_failed_write_goes_on() -> None:
-    for error in (ValueError("no number"), LinkerError("(os error 28)"), BrokenPipeError()):
-        with pytest.raises(type(error)) as caught, files.writing("out"):
-            raise error
-        assert caught.value is error
-
-
-@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="there is no /dev/full")
-def test_a_full_disk() -> None:
-    with pytest.raises(LinkerError), files.write_aside("/dev/full") as file:
-        file.write("text")
-    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
-
-
 def test_a_device_or_pipe_is_written_and_not_replaced(path: Path) -> None:
     os.mkfifo(path)
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -271,14 +229,6 @@ def fill(folder: Path, text: str) -> None:
         (aside / "marker.json").write_text(text)
         (aside / "sub").mkdir()
         (aside / "sub" / text).write_text(text)
-
-
-def test_write_folder_makes_and_replaces(tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "model"
-    fill(folder, "one")
-    fill(folder, "two")
-    assert sorted(p.name for p in folder.rglob("*")) == ["marker.json", "sub", "two"]
-    assert list(folder.parent.iterdir()) == [folder]
 
 
 def write_half(path: Path, error: type[BaseException]) -> None:

@@ -100,13 +100,3 @@ def test_a_pipe_or_link_with_the_name_of_something_left_is_no_trap(tmp_path: Pat
     fill(tmp_path / "model", "text")
     assert (tmp_path / "mine" / "thesis").read_text() == "years of work"
     assert (tmp_path / "model" / "part").read_text() == "text"
-
-
-def test_where_nothing_can_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder is replaced all the same, and nothing of killed runs is removed."""
-    monkeypatch.setattr(replacing, "fcntl", None)
-    (tmp_path / ".model.abcdefgh.tmp").mkdir()
-    fill(tmp_path / "model", "one")
-    fill(tmp_path / "model", "two")
-    assert (tmp_path / "model" / "part").read_text() == "two"
-    assert {path.name for path in tmp_path.iterdir()} == {"model", ".model.abcdefgh.tmp"}

@@ -106,12 +106,6 @@ def test_only_what_people_accepted_is_equivalent() -> None:
     assert [t["equivalence"] for t in targets] == ["relatedto", "relatedto"]
 
 
-def test_a_file_without_concepts() -> None:
-    assert "group" not in read()
-    (group,) = read(answered("x", None))["group"]
-    assert "target" not in group
-
-
 @pytest.mark.parametrize(
     ("identifier", "system", "code"),
     [

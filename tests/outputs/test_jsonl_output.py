@@ -23,7 +23,6 @@ from linker.types import (
     Prediction,
     Reading,
     ReadingKind,
-    Reference,
 )
 
 from .conftest import written
@@ -42,16 +41,6 @@ PREDICTION = Prediction(
     (Reading("whole", (Part("breast and ovarian cancer", candidates=(BREAST,)),), 0.25),),
 )
 KEYS = ["concept_id", "name", "matched_name", "score", "sparse_score", "dense_score", "confidence"]
-
-
-def test_ids_of_other_vocabularies_come_back() -> None:
-    also = (Reference("MONDO:5", "skos:exactMatch", "m.tsv"),)
-    part = Part("tea", candidates=(dataclasses.replace(TEA, also=also), TEA))
-    record = json.loads(written("jsonl", (None, [Prediction(Mention("tea"), (part,))])))
-    first, second = record["parts"][0]["candidates"]
-    assert first["also"] == [{"id": "MONDO:5", "predicate": "skos:exactMatch", "source": "m.tsv"}]
-    assert "also" not in second
-    assert jsonl.from_json(record).parts == (part,)
 
 
 def as_json(*values: object) -> dict[str, Any]:
@@ -130,19 +119,6 @@ def test_lines_of_earlier_versions_are_read() -> None:
     assert (old.reading, old.rivals) == ("whole", ())
     assert (first.best, second.rejected) == (dataclasses.replace(BREAST, confidence=None), None)
     assert (first.assertion, old.assertion) == ("present", "present")
-
-
-def test_what_the_text_denies_comes_back() -> None:
-    parts = Part("asthma", candidates=(TEA,)), Part("gout", nil=True, assertion="absent")
-    prediction = Prediction(Mention("asthma; no gout"), parts)
-    record = prediction.to_dict()
-    assert [record["assertion"], *(part["assertion"] for part in record["parts"])] == [
-        *("mixed", "present", "absent")
-    ]
-    assert jsonl.from_json(record) == prediction
-    record["parts"][1]["assertion"] = "denied"
-    with pytest.raises(ValueError):
-        jsonl.from_json(record)
 
 
 def test_one_object_a_line_in_plain_unicode() -> None:

@@ -91,22 +91,3 @@ def test_ids_are_gold_where_a_person_confirmed_them(
     (read,) = mentions.read(tmp_path / "x")
     assert isinstance(read, Document)
     assert read.mentions[0].gold == (parse_gold("|".join(["X:1"] * parts)) if is_gold else None)
-
-
-@pytest.mark.parametrize(
-    ("column", "is_gold"),
-    [
-        ("0.9312", False),  # as earlier versions wrote it
-        ("breast cancer (0.9312)|ovarian cancer (0.8807)", False),
-        ("breast cancer|ovarian cancer", True),  # of BC5CDR
-        ("mouse model|disease model", True),
-        ("modelling", True),
-    ],
-)
-def test_seventh_columns_of_others_are_no_answers(
-    tmp_path: Path, column: str, is_gold: bool
-) -> None:
-    (tmp_path / "x").write_text(f"1|t|Gout\n1\t0\t4\tGout\tDisease\tD1\t{column}\n", "utf-8")
-    (read,) = mentions.read(tmp_path / "x")
-    assert isinstance(read, Document)
-    assert (read.mentions[0].gold is not None) == is_gold

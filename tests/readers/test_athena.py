@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import logging
 from pathlib import Path
 
 import pytest
@@ -116,22 +115,6 @@ def test_a_file_gzip_and_the_release(folder: Path) -> None:
     assert list(athena.read(folder)) == plain
 
 
-def test_missing_tables(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for name in ("SYNONYM", "RELATIONSHIP"):
-        (folder / f"CONCEPT_{name}.csv").unlink()
-    with caplog.at_level(logging.WARNING):
-        assert [concept.parents for concept in athena.read(folder)] == [()] * 5
-    assert caplog.messages == [
-        f"{folder}: there is no CONCEPT_SYNONYM.csv, so the concepts have no synonyms",
-        f"{folder}: there is no CONCEPT_RELATIONSHIP.csv, so the concepts have no parents, "
-        "alternative ids and replacements",
-    ]
-    (folder / "CONCEPT.csv").rename(folder / "CONCEPT_SYNONYM.csv")
-    assert dictionaries.detect(folder) == "athena"
-    with pytest.raises(LinkerError):
-        list(athena.read(folder))
-
-
 @pytest.mark.parametrize(
     ("name", "line", "number"),
     [
@@ -148,10 +131,3 @@ def test_bad_rows_stop_or_are_skipped(
     file = folder / f"{name}.csv"
     file.write_text(file.read_text() + line + "\n")
     assert len(refused(athena.read, folder, number, named=file)) == 5
-
-
-def test_a_column_that_is_missing(folder: Path) -> None:
-    file = folder / "CONCEPT.csv"
-    file.write_text(file.read_text().replace("standard_concept", "standard"))
-    with pytest.raises(LinkerError):
-        list(athena.read(file))

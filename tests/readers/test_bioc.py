@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -130,14 +129,6 @@ def test_an_export_of_pubtator(tmp_path: Path, form: str) -> None:
     assert [mention.text for mention in second.mentions] == ["Breast cancer"]
 
 
-def test_an_annotation_of_pubtator_outside_its_document(tmp_path: Path) -> None:
-    text = exported(tmp_path / "x.json", "lines").read_text()
-    (tmp_path / "x.json").write_text(
-        text.replace('"offset": 59, "length": 8', '"offset": 69, "length": 8')
-    )
-    assert [len(d.mentions) for d in refused(bioc.read, tmp_path / "x.json", 1)] == [4, 1]
-
-
 def test_a_broken_line_of_an_export_is_skipped(tmp_path: Path) -> None:
     path = exported(tmp_path / "x.json", "lines")
     lines = path.read_text().splitlines()
@@ -241,15 +232,6 @@ def as_json(offset: str = "0", start: str = "0", length: str = "4", name: str = 
     return f'{{"documents": [{{"id": "1", "infons": {{}}, "passages": [{passage}], "relations": []}}]}}'
 
 
-@pytest.mark.parametrize("number", ["Infinity", "NaN", "0.0", "true", "null", "[]", '"x"'])
-@pytest.mark.parametrize("place", ["offset", "start", "length"])
-def test_numbers_of_json_are_whole(tmp_path: Path, place: str, number: str) -> None:
-    for good in ({}, {place: '"4"' if place == "length" else '"0"'}):
-        assert read(tmp_path, as_json(**good))[0].mentions[0].text == "Gout"
-    with pytest.raises(InputError):
-        read(tmp_path, as_json(**{place: number}))
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -263,21 +245,6 @@ def test_numbers_of_json_are_whole(tmp_path: Path, place: str, number: str) -> N
 def test_offsets_and_texts_of_json(tmp_path: Path, changes: dict[str, str]) -> None:
     with pytest.raises(InputError):
         read(tmp_path, as_json(**changes))
-
-
-@pytest.mark.parametrize("text", ["", "<text>Gout</text>"])
-def test_locations_that_are_longer_than_the_document_are_not_copied(
-    tmp_path: Path, text: str
-) -> None:
-    """A gap of a million characters costs no byte in the file, and a location of it forty."""
-    locations = '<location offset="0" length="900000"/>' * 100
-    annotation = f'<annotation id="1">{locations}{text}</annotation>'
-    content = collection(f"<id>1</id>{passages((900_000, 'Gout'), inside=annotation)}")
-    tracemalloc.start()
-    assert sum(len(document.mentions) for document in read(tmp_path, content, on_error=Skip())) == 0
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 30_000_000
 
 
 def test_a_document_and_a_json_file_have_limits(
@@ -302,36 +269,3 @@ def test_external_entities_are_not_resolved(tmp_path: Path) -> None:
     body = collection(f"<id>1</id>{passages((0, '&x;'))}")
     with pytest.raises(InputError):
         read(tmp_path, head + body)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        collection("<id>1</id>")[:-8],
-        "<html>\n<document/></html>",
-        "<html/>",
-        b"\x7fELF\x00\x00",
-        collection("<id>naïve</id>").encode("latin-1"),
-        gzip.compress(collection("").encode(), mtime=0)[:-9],
-        '{"documents": [\n{"id": "1"',
-        '{"documents": ["naïve"]}'.encode("latin-1"),
-        '{"document": []}',
-        '{"documents": [7]}',
-        '{"documents": [{"id": "1"}]}',
-    ],
-)
-def test_damaged_files(tmp_path: Path, content: str | bytes) -> None:
-    with pytest.raises(InputError):
-        read(tmp_path, content)
-
-
-def test_declared_encodings_are_honoured(tmp_path: Path) -> None:
-    text = '<?xml version="1.0" encoding="ISO-8859-1"?>' + collection("<id>naïve</id>")
-    assert read(tmp_path, text.encode("latin-1"))[0].id == "naïve"
-
-
-def test_half_a_surrogate_pair(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        read(tmp_path, as_json(name='"\\ud800"'))
-    with pytest.raises(InputError):
-        read(tmp_path, '{"documents": [], "source": "\\ud800"}')

@@ -6,7 +6,6 @@ import gzip
 import io
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -64,11 +63,6 @@ def test_a_line_that_is_no_text_is_a_bad_record(path: Path, format: str, bad: by
     assert dictionaries.release(path, format) == ""
 
 
-def test_a_umls_folder_is_recognised(tmp_path: Path) -> None:
-    (tmp_path / "MRCONSO.RRF").write_text(GOOD["rrf"])
-    assert dictionaries.detect(tmp_path) == "rrf"
-
-
 def test_not_a_dictionary(path: Path, tmp_path: Path) -> None:
     path.write_text(ISHMAEL)
     with pytest.raises(InputError):
@@ -83,34 +77,11 @@ def test_prose_in_the_name_of_each_format(path: Path, format: str) -> None:
     assert message(path, format).startswith(f"{path}, line 1: ")
 
 
-def test_an_empty_file(path: Path, format: str) -> None:
-    path.write_text("\n")
-    with pytest.raises(InputError):
-        dictionaries.detect(path)
-    path.write_text("")
-    expected = f"{path}: the file holds no concepts in the format {format}; check the path and --dict-format"
-    assert message(path, format) == expected
-
-
 def test_what_cannot_be_read(path: Path) -> None:
     with pytest.raises(LinkerError):
         dictionaries.detect("-")
     with pytest.raises(LinkerError):
         list(dictionaries.read(path, "pdf"))
-
-
-@pytest.mark.parametrize(
-    ("format", "options"),
-    [
-        ("table", {"languages": ("FRE",)}),
-        ("table", {"sources": ("MSH",)}),
-        ("rrf", {"prefix": "X"}),
-    ],
-)
-def test_options_of_other_formats(path: Path, format: str, options: dict[str, Any]) -> None:
-    path.write_text(GOOD[format])
-    with pytest.raises(LinkerError):
-        list(dictionaries.read(path, format, **options))
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
@@ -123,13 +94,3 @@ def test_a_stream_gives_what_its_file_gives(path: Path, format: str, pack: type[
     concepts = list(dictionaries.read(path, format))
     assert [concept.name for concept in concepts] == ["sheep fever", "goat fever"]
     assert list(dictionaries.read(stream, format)) == concepts
-
-
-def test_parents_beside_an_open_file_are_not_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("MRSTY.RRF").write_text("C9000001|T047|||||\n")
-    stream = io.BytesIO(GOOD["rrf"].encode())
-    assert [concept.types for concept in dictionaries.read(stream, "rrf")] == [()]
-    assert "upload: there is no MRSTY.RRF, so the concepts have no semantic types" in caplog.text

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +13,6 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, LinkerError
-from linker.files import fetching
 from linker.readers import dictionaries as known
 
 DO = "format-version: 1.2\ndata-version: {}\n\n[Term]\nid: DOID:1\nname: gout\n"
@@ -49,12 +45,6 @@ def test_a_name_is_fetched_at_its_first_use_and_a_file_of_that_name_wins(
     Path("doid").write_text("id,name\nX:1,gout\n")
     assert Dictionary.read("doid").ids[0] == "X:1"
     assert known.located(Path("hpo")) == Path("hpo")  # a Path is no name
-
-
-def test_hierarchy_and_lenders_may_be_names(site: Any, tmp_path: Path) -> None:
-    (tmp_path / "own.csv").write_text("id,name,alt_ids\nX:1,podagra,DOID:1\n")
-    dictionary = Dictionary.read(str(tmp_path / "own.csv"), hierarchy="doid").lend("doid")
-    assert list(dictionary.names) == ["podagra", "gout"]
 
 
 def test_a_file_that_changed_in_the_cache_is_refused(site: Any) -> None:
@@ -91,32 +81,6 @@ def test_what_cannot_be_got(site: Any, name: str, release: str) -> None:
         known.get(name, release)
 
 
-def test_a_name_like_one_that_is_known_is_offered_it(site: Any) -> None:
-    with pytest.raises(LinkerError):
-        Dictionary.read("medik")
-
-
-def test_two_processes_fetch_a_file_once(site: Any) -> None:
-    site.pages["/doid"] *= 20_000
-    site.pause = 1
-    code = f"""
-from dataclasses import replace
-from linker.readers import dictionaries as known
-known.KNOWN["doid"] = replace(known.KNOWN["doid"], address="{site.address}/doid")
-print(known.located("doid"))
-"""
-    call = [sys.executable, "-c", code]
-    both = [subprocess.Popen(call, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    paths = {process.communicate(timeout=60)[0].strip() for process in both}
-    (path,) = map(Path, paths)
-    assert [process.returncode for process in both] == [0, 0]
-    assert sorted(answer[1] for answer in site.seen) == [200, 304] or len(site.seen) == 1
-    assert (record := fetching.record(path))
-    assert fetching.is_intact(path, record)
-    assert path.stat().st_size == 75 * 20_000
-
-
-CHALLENGE = b"<html><script>a||b()</script>Are you human?</html>"  # looks like `id||name`, too
 HTML, GZIP = "text/html", "application/gzip"
 YEAR = date.today().year
 
@@ -159,41 +123,6 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[tuple[st
         threading.Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}", pages
         running.shutdown()
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "body"),
-    [
-        (200, HTML, CHALLENGE),
-        (200, GZIP, CHALLENGE),
-        (200, GZIP, gzip.compress(CHALLENGE)),
-        (200, GZIP, DO.format("2024-02-29").encode()),
-        (302, HTML, b"/challenge"),
-        (302, HTML, b"/medic"),  # for ever
-        (403, HTML, CHALLENGE),
-        (503, HTML, CHALLENGE),
-        (0, "", b""),  # no such server
-    ],
-    ids=["page", "as gzip", "packed", "other", "redirect", "loop", "403", "503", "none"],
-)
-def test_where_a_challenge_comes_the_way_by_hand_is_told_and_works(
-    server: tuple[str, Server], sample: Path, status: int, kind: str, body: bytes
-) -> None:
-    address, site = server
-    site.pages = {"/medic": (status, kind, body), "/challenge": (200, HTML, CHALLENGE)}
-    at = f"{address}/medic" if status else "http://127.0.0.1:9/medic"
-    known.KNOWN["medic"] = replace(known.KNOWN["medic"], address=at)
-    with pytest.raises(LinkerError) as caught:
-        Dictionary.read("medic")
-    path = known.folder("medic") / "current" / "CTD_diseases.tsv.gz"
-    for told in (f"{at}: ", known.KNOWN["medic"].page, str(path), "place of medic", "--dict mesh"):
-        assert told in str(caught.value)
-    assert not path.exists()
-    assert not list(path.parent.glob("*.part"))
-    path.write_bytes(sample.read_bytes())  # what a browser fetched
-    seen = len(site.seen)
-    assert len(Dictionary.read("medic")) == 346
-    assert len(site.seen) == seen
 
 
 def test_mesh_is_two_files_of_the_latest_year(server: tuple[str, Server], tmp_path: Path) -> None:

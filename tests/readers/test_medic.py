@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError
 from linker.readers import medic
 from linker.types import Concept, Name
 
@@ -77,12 +76,6 @@ def test_columns_are_found_by_name(tmp_path: Path) -> None:
     assert medic.release(path) == ""
 
 
-def test_quotes_are_text_in_tsv_and_repeated_synonyms_are_dropped(tmp_path: Path) -> None:
-    line = '"Sheep" Fever\tMESH:D900001\t\t\t\t\t\tOvine fever| |"Sheep" Fever|Ovine fever\t'
-    (concept,) = medic.read(write(tmp_path / "m.tsv", line))
-    assert [name.text for name in concept.names] == ['"Sheep" Fever', "Ovine fever"]
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -95,13 +88,6 @@ def test_quotes_are_text_in_tsv_and_repeated_synonyms_are_dropped(tmp_path: Path
 def test_bad_records_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "m.tsv", line, SHEEP)
     assert [c.id for c in refused(medic.read, path, 7)] == ["MESH:D900001"]
-
-
-def test_a_file_without_the_comment_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "m.tsv"
-    path.write_text(SHEEP + "\n")
-    with pytest.raises(InputError):
-        list(medic.read(path))
 
 
 @pytest.mark.data

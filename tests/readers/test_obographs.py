@@ -11,8 +11,6 @@ import pytest
 from linker import Dictionary
 from linker.errors import InputError
 from linker.readers import dictionaries
-from linker.readers import rdf as terms
-from linker.readers.languages import Languages, Statement
 from linker.readers.obo import graphs as obographs
 from linker.types import Concept, Name
 
@@ -102,13 +100,6 @@ def test_old_ids_and_nodes_without_a_label(tmp_path: Path) -> None:
     assert dictionary.resolve("X:0000004") == {"X:0000002"}
 
 
-def test_one_long_line_is_recognised(tmp_path: Path) -> None:
-    long = {**FEVER, "meta": {"comments": ["x" * 100_001]}}
-    path = saved(tmp_path / "x.json", {**GRAPH, "nodes": [long], "edges": []}, indent=None)
-    assert dictionaries.detect(path) == "obographs"
-    assert [concept.name for concept in obographs.read(path)] == ["sheep fever"]
-
-
 @pytest.mark.parametrize(
     "node", [{**FEVER, "id": 7}, {"lbl": "a"}, {**FEVER, "meta": {"synonyms": [7]}}, "a"]
 )
@@ -133,18 +124,3 @@ def test_what_is_no_graph(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError) as caught:
         list(obographs.read(path))
     assert caught.value.line == (2 if "\n" in text else None)
-
-
-def test_an_id_twice_and_a_parent_that_is_missing(tmp_path: Path) -> None:
-    twice = {**GRAPH, "nodes": [*GRAPH["nodes"], FEVER]}
-    with pytest.raises(InputError):
-        Dictionary.read(saved(tmp_path / "x.json", twice))
-    with pytest.raises(InputError):
-        Dictionary.read(saved(tmp_path / "y.json", {**GRAPH, "nodes": [FEVER]}))
-
-
-def test_what_replaced_a_node_may_be_a_text() -> None:
-    """HPO has had HP_0030261 there, where other files have an IRI."""
-    said = [Statement("replaced_by", "X_2"), Statement("obsolete", "true")]
-    old = terms.concept("X:1", said, Languages(()))
-    assert (old.status, old.replaced_by) == ("obsolete", ("X:2",))

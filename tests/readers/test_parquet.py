@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,29 +77,8 @@ def test_damaged_files(tmp_path: Path) -> None:
         list(mentions.read(tmp_path / "t", "parquet"))
 
 
-def test_columns_of_one_name_and_damaged_schemas(tmp_path: Path) -> None:
-    path = tmp_path / "m"
-    texts = pa.array(["gout"])
-    pq.write_table(pa.Table.from_arrays([texts, texts], names=["mention", "mention"]), path)
-    with pytest.raises(InputError):
-        list(mentions.read(path))
-    content = write(path, mention=["gout"], type=["x"]).read_bytes()
-    start = content.index(b"schema", len(content) // 3)
-    for place in range(start, start + 60):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0x1F]) + content[place + 1 :])
-        with contextlib.suppress(LinkerError):
-            list(mentions.read(path, "parquet"))
-
-
 def test_open_and_packed_files(tmp_path: Path) -> None:
     whole = write(tmp_path / "m", mention=["gout"]).read_bytes()
     assert [m.text for m in mentions.read(io.BytesIO(whole))] == ["gout"]
     (tmp_path / "m.gz").write_bytes(gzip.compress(whole))
     assert [m.text for m in mentions.read(tmp_path / "m.gz")] == ["gout"]
-
-
-def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "m", mention=["gout"])
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(LinkerError):
-        list(mentions.read(path))

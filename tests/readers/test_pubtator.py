@@ -147,28 +147,3 @@ def test_real_files_are_written_as_they_were(
     assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
     with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:
         assert written(read).strip() == file.read().strip()
-
-
-@pytest.mark.parametrize(
-    ("title", "reason"),
-    [
-        (b"2|t|Go\0ut.", "line 3: the file is binary"),
-        (b"2|t|G\xf6ut.", "line 3: byte 0xf6 is not UTF-8"),
-        (b"2|t|Gout and\nscurvy.", "line 4: the line stands in document 2, but is not of it"),
-    ],
-)
-def test_mentions_of_a_damaged_text_are_left_out(tmp_path: Path, title: bytes, reason: str) -> None:
-    """Without its title, an abstract begins at 0."""
-    path = tmp_path / "x.txt"
-    texts = (
-        b"1|t|One.\n1|a|Two.\n",
-        title + b"\n2|a|Of gout.\n2\t9\t13\tgout\tDisease\n",
-        b"3|t|Gout.\n3\t0\t4\tGout\tDisease\n3\t0\t4\tGo\0t\tDisease\n",
-    )
-    path.write_bytes(b"".join(texts))
-    skip = Skip()
-    documents = list(pubtator.read(path, on_error=skip))
-    assert [[m.spans for m in document.mentions] for document in documents] == [[], [], [((0, 4),)]]
-    assert skip.count == 3  # the text, its annotation, and the annotation with a NUL
-    with pytest.raises(InputError):
-        list(pubtator.read(path))

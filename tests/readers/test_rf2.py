@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -146,21 +145,6 @@ def test_a_translation_beside_the_international_edition(release: Path, tmp_path:
     both = Dictionary.read(release / "Snapshot", german, languages=["de", "en"])
     assert [name.text for name in both.concept(1).names][-1] == "Geschwulst"
     assert both.concept(1).parents == ("SNOMEDCT:1",)
-
-
-def test_a_snapshot_without_other_files(release: Path, caplog: pytest.LogCaptureFixture) -> None:
-    for path in (release / "Snapshot").rglob("*.txt"):
-        if "Concept" not in path.name and "Description" not in path.name:
-            path.unlink()
-    with caplog.at_level(logging.WARNING):
-        first, second, _ = rf2.read(release)
-    assert [(n.text, n.kind) for n in second.names][:2] == [
-        ('Tumor of 5"', "preferred"), ('Neoplasm of 5"', "exact"),
-    ]  # fmt: skip
-    assert (first.name, second.parents) == ("Disease", ())
-    assert len(caplog.messages) == 4
-    text = "there is no file sct2_Relationship_…Snapshot…, so the concepts have no parents"
-    assert f"{release}: {text}" in caplog.messages
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError
 from linker.readers import rrf
 from linker.readers.languages import Languages
 from linker.types import Concept, Name
@@ -139,22 +139,6 @@ def test_a_file_and_gzip(meta: Path) -> None:
         file.unlink()
     assert list(rrf.read(meta)) == plain
     assert rrf.recognises(meta, [])
-
-
-def test_names_alone(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (meta / "MRREL.RRF").unlink()
-    (meta / "MRSTY.RRF").unlink()
-    assert all(c.parents == () and c.types == () for c in rrf.read(meta))
-    assert caplog.messages == [
-        f"{meta}: there is no MRREL.RRF, so the concepts have no parents",
-        f"{meta}: there is no MRSTY.RRF, so the concepts have no semantic types",
-    ]
-
-
-def test_a_folder_without_names(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError):
-        list(rrf.read(tmp_path))
-    assert not rrf.recognises(tmp_path, [])
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from linker import files
 from linker.errors import InputError, Skip
@@ -96,29 +92,7 @@ def test_mappings_of_texts_need_no_column_of_their_ids(tmp_path: Path) -> None:
         list(sssom.read(path))
 
 
-def test_dictionaries_are_not_taken_for_mappings(sample: Path) -> None:
-    assert not sssom.recognises(sample, files.head(sample))
-    assert not sssom.recognises("t.tsv", ["id\tname", "X:1\tfever"])
-    assert not sssom.recognises("t.tsv", [])
-    long_metadata = ["# curie_map:", *(f"#   P{i}: http://x/{i}" for i in range(300))]
-    assert sssom.recognises("t.tsv", long_metadata)
-
-
 # what can stand inside a line
-TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=20)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(labels=st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
-def test_labels_are_read_as_csv_writes_them(tmp_path: Path, labels: list[tuple[str, str]]) -> None:
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow(["subject_id", "subject_label", "predicate_id", "object_id", "object_label"])
-    for i, (subject, target) in enumerate(labels):
-        writer.writerow([f"X:{i}", subject, "skos:exactMatch", f"Y:{i}", target])
-    path = saved(tmp_path / "m.tsv", file.getvalue())
-    read = [(m.subject_id, m.subject_label, m.object_label) for m in sssom.read(path)]
-    assert read == [(f"X:{i}", a.strip(), b.strip()) for i, (a, b) in enumerate(labels)]
 
 
 @pytest.mark.data

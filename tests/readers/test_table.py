@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker.errors import InputError, Skip
-from linker.readers import medic, table
+from linker.readers import table
 from linker.readers.records import make_concept
 from linker.types import Concept, Name
 
@@ -69,17 +69,6 @@ def test_the_written_form() -> None:
     assert "|".join(row[8:]) == (
         r"X:2|X:3|X:11|One line,\nand C:\\new.|slim\|a|b|merged|X:2|MESH:D900001"
     )
-
-
-def test_only_known_escapes_are_taken_out(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.tsv", "id\tname\tsynonyms\nX:1\ta\\b\tc\\|d|e\\\n")
-    assert [n.text for n in next(table.read(path)).names] == ["a\\b", "c|d", "e\\"]
-
-
-@pytest.mark.data
-def test_a_real_dictionary_survives_writing(data: Path, tmp_path: Path) -> None:
-    concepts = list(medic.read(data / "medic" / "CTD_diseases_2026-04-30.csv.gz"))
-    assert list(table.read(saved(tmp_path / "t.tsv", written(*concepts)))) == concepts
 
 
 texts = (
@@ -215,21 +204,6 @@ def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
 def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str) -> None:
     path = saved(tmp_path / "t.csv", f"id,name,kind,preferred\n{row}\nX:1,b,,\n")
     assert [c.name for c in refused(table.read, path, 2)] == ["b"]
-
-
-def test_columns_that_are_not_read_are_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = saved(tmp_path / "t.csv", "id,name,sinonyms\nX:1,a,b\n")
-    assert len(list(table.read(path))) == 1
-    assert caplog.messages == [f"{path}: the column 'sinonyms' is not read"]
-
-
-def test_a_header_that_is_no_text_is_not_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"id,name,gr\xf6sse\nX:1,a,b\n")
-    with pytest.raises(InputError):
-        list(table.read(path, on_error=Skip()))
 
 
 def test_bare_ids_stay_as_they_are_or_get_a_prefix(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, LinkerError, Skip
+from linker.errors import InputError, Skip
 from linker.readers import text
 
 
@@ -24,11 +24,6 @@ def test_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"first"))
     (tmp_path / "notes.md").write_text("no text of ours", encoding="utf-8")
     assert [(d.id, d.text) for d in text.read(tmp_path)] == [("a", "first"), ("b", "second")]
-
-
-def test_a_folder_without_texts(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError):
-        next(text.read(tmp_path))
 
 
 def test_bad_texts_are_skipped(tmp_path: Path) -> None:
