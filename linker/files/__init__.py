@@ -256,10 +256,14 @@ def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]
     Raises:
         InputError: no encoding has this name, or the text is not in it.
     """
-    encoding = encoding or UTF8
-    if encoding == UTF8 and can_reopen(path):
+    encoding, start = encoding or UTF8, b""
+    if can_reopen(path):
         with open_binary(path) as file, reading(path):
-            encoding = "utf-16" if file.peek(2)[:2] in _UTF16 else UTF8
+            start = file.peek(3)[:3]
+    if start == codecs.BOM_UTF8:  # whatever is named: tables are written back so
+        encoding = UTF8
+    elif encoding == UTF8 and start[:2] in _UTF16:
+        encoding = "utf-16"
     try:
         if codecs.lookup(encoding).name in (UTF8, "utf-8-sig"):
             return path, UTF8

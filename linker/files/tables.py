@@ -224,6 +224,7 @@ def place_of(table: Table, name: str) -> int:
         f"{problem} {name!r}",
         line=table.header_line,
         expected=f"one of {', '.join(map(repr, table.header[:20]))}, or the number of one",
+        remedy="name it with --column",
     )
 
 
