@@ -42,9 +42,7 @@ def compared() -> Iterator[tuple[dict[str, str], str, str]]:
         by_file[row["file"]].append(row)
     for file, of_file in by_file.items():
         wanted = {int(row["line"]) for row in of_file}
-        texts = {
-            n: text for n, text in read_lines(locate(f"text/{file}"), limit=None) if n in wanted
-        }
+        texts = {n: text for n, text in read_lines(locate(f"text/{file}")) if n in wanted}
         for row in of_file:
             text = texts[int(row["line"])]
             sentence = text[int(row["sentence_start"]) : int(row["sentence_end"])]

@@ -12,7 +12,7 @@ from linker import files, formats
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import InputError, shorten
-from linker.files import encodings
+from linker.files import as_utf8
 from linker.jobs import linking
 from linker.readers import bioc, jsonl, mentions, pubtator, text
 from linker.types import Document, Selection
@@ -73,7 +73,7 @@ def _documents(options: SimpleNamespace) -> Iterator[Document]:
     if files.is_folder(source):
         yield from text.read(source, on_error=on_error, encoding=options.encoding)
         return
-    content, _ = encodings.as_utf8(source, options.encoding)
+    content, _ = as_utf8(source, options.encoding)
     kind = mentions.detect(source if source == "-" else content)
     kind = kind if options.read_as == "auto" else options.read_as
     read = {"pubtator": pubtator.read, "bioc": bioc.read, "jsonl": jsonl.read}.get(kind, text.read)

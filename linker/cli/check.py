@@ -12,7 +12,7 @@ from linker.cli import common
 from linker.cli import options as o
 from linker.evaluation.pairs import COLUMNS, Checked, PairChecker
 from linker.files import tables
-from linker.files.rows import TableRow
+from linker.files.tables import TableRow
 from linker.jobs import tables as linking
 from linker.linking.linker import Linker
 

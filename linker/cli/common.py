@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import re
 import socket
@@ -18,8 +17,7 @@ from tqdm import tqdm
 
 from linker import files
 from linker.errors import LinkerError, Skip, UsageError, shown
-from linker.files.rows import Added
-from linker.files.tables import Table, free_names
+from linker.files.tables import Added, Table, free_names
 from linker.integrations import HUB, fetched
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
@@ -143,11 +141,9 @@ def bar(unit: str, output: str) -> Any:
 
 
 @contextlib.contextmanager
-def stdout(encoding: str = "utf-8") -> Iterator[TextIO]:
+def stdout() -> Iterator[TextIO]:
     """Standard output; a failed write becomes a message."""
     with files.writing("standard output"):
-        if encoding != "utf-8" and isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(**files.text_form(encoding))
         yield sys.stdout
         sys.stdout.flush()
 
@@ -158,24 +154,21 @@ def show(text: str) -> None:
         file.write(text + "\n")
 
 
-def writing(
-    output: str, inputs: Iterable[str], encoding: str = "utf-8"
-) -> contextlib.AbstractContextManager[TextIO]:
+def writing(output: str, inputs: Iterable[str]) -> contextlib.AbstractContextManager[TextIO]:
     """Open the file to write to.
 
     Args:
         output: its path; "-" and /dev/stdout are standard output, which is never replaced by
             another file.
         inputs: paths that the command reads.
-        encoding: of the text.
 
     Raises:
         LinkerError: it is one of the inputs.
     """
     refuse_input(output, inputs)
     if output in ("-", "/dev/stdout"):
-        return stdout(encoding)
-    return files.write_aside(output, encoding)
+        return stdout()
+    return files.write_aside(output)
 
 
 def write_table(table: Table, output: str, names: Sequence[str], added: Added) -> None:
@@ -184,7 +177,7 @@ def write_table(table: Table, output: str, names: Sequence[str], added: Added) -
     if not table.is_binary:
         if Path(output).suffix.lower() == ".xlsx":
             raise UsageError(f"{output}: the table is a text; name a csv or tsv with -o")
-        with writing(output, [str(table.path)], table.encoding) as file:
+        with writing(output, [str(table.path)]) as file:
             table.write(file, names, added)
         return
     if Path(output).suffix.lower() != ".xlsx":

@@ -15,7 +15,7 @@ import click
 from linker.cli import common, reading
 from linker.cli import options as o
 from linker.dictionary import inspection, lookup
-from linker.outputs.tsv import row_writer
+from linker.outputs import row_writer
 from linker.readers import dictionaries as readers
 from linker.readers import table
 from linker.readers.mesh import Part

@@ -13,7 +13,7 @@ from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError
 from linker.files.fetching import Fetched
-from linker.readers import known
+from linker.readers import dictionaries as known
 
 
 @o.command(

@@ -20,10 +20,8 @@ from linker import formats, outputs
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import UsageError
-from linker.files import OpenFile, Pathlike, columns, encodings, tables
-from linker.files.columns import FIRST, ColumnNeeded
-from linker.files.rows import TableRow
-from linker.files.tables import Table
+from linker.files import OpenFile, Pathlike, as_utf8, tables
+from linker.files.tables import FIRST, ColumnNeeded, Table, TableRow
 from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
@@ -98,7 +96,7 @@ def _link_file(options: SimpleNamespace, settings: LinkSettings) -> None:
         content: Pathlike = OpenFile(io.BytesIO(os.fsencode(source)), source)
         kind = "txt"
     else:
-        content, _ = encodings.as_utf8(source, options.encoding)
+        content, _ = as_utf8(source, options.encoding)
         kind = readers.detect(source if source == "-" else content) if kind == "auto" else kind
     settings = dataclasses.replace(settings, input_format=kind)
     items = readers.read(content, kind, on_error=on_error, column=settings.column)
@@ -163,10 +161,10 @@ def _is_table(source: str, column: str | None, input_format: str) -> bool:
 def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
     """Link the mentions of a column, and write the answers beside them."""
     source, long = options.source, list[int]()
-    wanted = columns.COLUMNS if settings.column is None else [settings.column]
+    wanted = tables.COLUMNS if settings.column is None else [settings.column]
     table = tables.read(source, wanted, encoding=options.encoding, on_error=options.on_error)
     if settings.column is None:
-        raise _named(columns.suggested(table, list(itertools.islice(table.rows(), columns.FIRST))))
+        raise _named(tables.column_needed(table, list(itertools.islice(table.rows(), FIRST))))
     _check_table(table)
     place = tables.place_of(table, settings.column)
     linker = settings.load()

@@ -21,7 +21,7 @@ from linker.jobs.machines import Machines, cores
 from linker.jobs.parts import Job, Summary, Work
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.outputs import Outcome, writing
+from linker.outputs import Outcome
 from linker.readers.mentions import no_mentions
 
 _MAGIC = set("*?[")  # of patterns of file names
@@ -88,7 +88,7 @@ def write_linked(
         places.run(make, chunks) as results,
         common.bar(unit, output) as bar,
     ):
-        file.writelines(writing.joined(settings.form, written()))
+        file.writelines(outputs.joined(settings.form, written()))
     return outcomes, types
 
 

@@ -193,7 +193,7 @@ ON_ERROR = choice(
     callback=lambda _, __, value: Skip() if value == "skip" else stop,
 )
 """Read as what readers call for a bad record; `command` says how many were skipped."""
-ENCODING = option("Of a text. [default: UTF-8, UTF-16 by its mark, else windows-1252]", "NAME")
+ENCODING = option("Of a text. [default: UTF-8, or UTF-16 by its mark]", "NAME")
 WITHIN = {  # of a `Selection`
     "under": commas("Answer with these concepts, given by id, and those below them only."),
     "not_under": commas("Answer with no concept that is one of these or below them."),

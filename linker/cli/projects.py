@@ -14,7 +14,7 @@ from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
 from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
-from linker.outputs.tsv import row_writer
+from linker.outputs import row_writer
 from linker.projects import linking, reviewed, sources, store
 from linker.projects.exporting import Exporter
 from linker.projects.queue import decided_mentions

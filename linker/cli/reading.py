@@ -15,7 +15,7 @@ from linker.cli import options as o
 from linker.dictionary import Dictionary, lending
 from linker.dictionary.lending import Lending
 from linker.errors import LinkerError, OnError, stop
-from linker.readers import known, mentions
+from linker.readers import dictionaries, mentions
 from linker.types import Document, Mention
 
 
@@ -91,7 +91,7 @@ def say_lent(lending: Lending) -> None:
 
 def located(path: str) -> str:
     """The path of a dictionary that may be given by its name; see `linker get`."""
-    return str(known.located(path, progress=common.has_bars()))
+    return str(dictionaries.located(path, progress=common.has_bars()))
 
 
 def is_saved(path: str) -> bool:

@@ -20,12 +20,12 @@ from linker.decisions import exchange
 from linker.decisions.store import identified, releases, replaced
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shown
-from linker.files import encodings
+from linker.files import as_utf8
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
 from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
 from linker.linking.linker import Linker
-from linker.outputs.tsv import row_writer
+from linker.outputs import row_writer
 from linker.projects import learning
 from linker.text.people import person
 from linker.types import Activity, Decision
@@ -90,7 +90,7 @@ def _take(path: str, options: SimpleNamespace) -> None:
         stored = identified(d, dictionary)
         return replace(stored, model=d.model or fingerprint, release=d.release or release)
 
-    table, _ = encodings.as_utf8(path, options.encoding)
+    table, _ = as_utf8(path, options.encoding)
     column, reviewer, on_error = options.column, options.reviewer, options.on_error
     rows = list(
         exchange.read(table, on_error=on_error, check=check, column=column, reviewer=reviewer)

@@ -1,7 +1,7 @@
 """Decisions in files: tables, mappings, mentions to train on, and the log of what was done.
 
 A table has a header and a row for each decision, quoted as all our tables are; see
-`linker.outputs.tsv`. A table without a header has the columns mention and concept id. Tables of
+`linker.readers.tsv`. A table without a header has the columns mention and concept id. Tables of
 answers, and mappings, that a person went through are read by `linker.decisions.reviewed`.
 """
 
@@ -18,10 +18,10 @@ from linker.decisions.store import DecisionStore, Step, checked
 from linker.dictionary import Dictionary
 from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, tables
-from linker.files.rows import TableRow
+from linker.files.tables import TableRow
 from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
-from linker.outputs import settles_of, sssom, tsv
-from linker.outputs.tsv import row_writer
+from linker.outputs import row_writer, settles_of
+from linker.readers import sssom, tsv
 from linker.types import Decision
 
 Form = Literal["tsv", "sssom", "mentions"]

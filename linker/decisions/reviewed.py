@@ -5,7 +5,7 @@ A table has a row for each mention. A person who reviews it fills in `state`: `a
 `concept_id`, or in `rejected`, is wrong), and `predicate`. Rows that nobody touched are no
 decisions. The decisions that linker applied stand beside each answer, as JSON: these are read back.
 
-Of mappings (SSSOM, as `linker.outputs.sssom` writes them), those that a person curated are
+Of mappings (SSSOM, as `linker.readers.sssom` writes them), those that a person curated are
 decisions: the mention is the label of a subject without an id.
 """
 
@@ -20,12 +20,12 @@ from typing import get_args
 
 from linker.errors import RecordError, shown
 from linker.files import Pathlike, parse_json
-from linker.files.rows import TableRow
+from linker.files.tables import TableRow
 from linker.ids import escaped
 from linker.linking.decisions import disagree, form_everywhere, parts_of
 from linker.outputs import decision_from_json
-from linker.outputs.sssom import PREDICATES as SSSOM_PREDICATES
 from linker.readers import sssom
+from linker.readers.sssom import PREDICATES as SSSOM_PREDICATES
 from linker.types import PREDICATES, Decision, Predicate, State
 
 logger = logging.getLogger(__name__)

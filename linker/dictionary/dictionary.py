@@ -30,7 +30,7 @@ from linker.errors import LinkerError, OnError, stop
 from linker.ids import counted, curie, namespace, normalized
 from linker.outputs import ObjectSource
 from linker.persistence import Strings
-from linker.readers import dictionaries, known
+from linker.readers import dictionaries
 from linker.readers.languages import ENGLISH, Languages
 from linker.readers.mesh import Part
 from linker.text.normalize import normalize
@@ -122,7 +122,7 @@ class Dictionary:
             LinkerError: a file cannot be read, is no dictionary, or holds a bad record and
                 `on_error` raises.
         """
-        paths = tuple(map(known.located, paths))
+        paths = tuple(map(dictionaries.located, paths))
         refuse_pipes(paths)
         builder = Builder(frozenset(namespaces), frozenset(types), on_error)
         formats = [format or dictionaries.detect(path) for path in paths]
@@ -137,7 +137,7 @@ class Dictionary:
         dictionary = cls(*builder.build())
         if hierarchy is None:
             return dictionary
-        hierarchy = known.located(hierarchy)
+        hierarchy = dictionaries.located(hierarchy)
         name = dictionaries.detect(hierarchy)
         # names of the hierarchy are not used
         of_hierarchy = {"languages": (), "prefix": prefix, "under": under}

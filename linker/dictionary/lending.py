@@ -21,7 +21,7 @@ from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, ignore, stop
 from linker.ids import counted, namespace, normalized
-from linker.readers import dictionaries, known, sssom
+from linker.readers import dictionaries, sssom
 from linker.text.normalize import normalize
 from linker.types import Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.vocabularies import of_prefix
@@ -89,7 +89,7 @@ def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
     Raises:
         LinkerError: the file cannot be read, is neither, or what `on_error` raises.
     """
-    path = known.located(path)
+    path = dictionaries.located(path)
     refuse_pipes([path])
     mappings: list[IdMapping] = []
     start = [] if files.is_folder(path) else files.head(path, on_error=ignore)

@@ -459,7 +459,7 @@ def read_texts(paths: Iterable[files.Pathlike], on_error: OnError = stop) -> Ite
     """
     for path in paths:
         is_empty = True
-        for _, line in files.read_lines(path, limit=None, on_error=on_error):
+        for _, line in files.read_lines(path, on_error=on_error):
             if words := tokens(line):
                 is_empty = False
                 yield words

@@ -12,7 +12,7 @@ from linker.evaluation.protocols import Outcome, outcome_of, with_error
 from linker.ids import curie, not_known, parse_gold
 from linker.linking.linker import Linker
 from linker.matching import Resolve
-from linker.outputs import jsonl
+from linker.readers import jsonl
 from linker.types import Candidate, Gold, Mention
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ def outcomes(
 
 def _is_ours(path: files.Pathlike) -> bool:
     try:
-        record = files.parse_json(next(iter(files.head(path, 1, limit=None)), ""))
+        record = files.parse_json(next(iter(files.head(path, 1)), ""))
     except ValueError:
         return False
     return isinstance(record, dict) and "mention" in record
@@ -63,7 +63,7 @@ def _is_ours(path: files.Pathlike) -> bool:
 def _ours(
     path: files.Pathlike, mentions: Iterable[Mention], protocol: str, resolve: Resolve, depth: int
 ) -> Iterator[Outcome]:
-    predictions = jsonl.read(path)
+    predictions = jsonl.read_predictions(path)
     deepest = 0
     remedy = "give the mentions that were linked, in the same order"
     for number, mention in enumerate(mentions, 1):

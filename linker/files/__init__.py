@@ -1,47 +1,75 @@
-"""Opening, checking and safely replacing files. Every reader and writer goes through here."""
+"""Opening and checking files. Every reader goes through here; `replacing` puts files in place."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
-import errno
 import gzip
 import hashlib
 import io
 import itertools
 import json
 import os
-import re
-import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TextIO
+from typing import IO, Any, BinaryIO
 
 from linker.errors import InputError, LinkerError, OnError, RecordError, needing, stop
-from linker.files import replacing
-from linker.files.streams import OpenFile as OpenFile
+from linker.files.replacing import write_aside as write_aside
+from linker.files.replacing import write_binary_aside as write_binary_aside
+from linker.files.replacing import write_folder as write_folder
+from linker.files.replacing import writing as writing
 
-LINE_LIMIT = 100_000  # characters; a longer line of names or mentions is a damaged file, not data
-LONG_LINE = 64_000_000  # bytes of a line that holds a whole document or object
+LONG_LINE = 64_000_000  # bytes of a line, which may hold a whole document or object
 WHOLE = 512_000_000  # bytes of a file that is read whole
+UTF8 = "utf-8"
 _BLOCK = 1 << 16  # bytes read at a time where nothing is kept, or by which a format is known
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_BINARY = {
-    b"%PDF": "PDF",
-    b"PK\x03\x04": "zip archive (or a spreadsheet or document made of one)",
-    b"\xd0\xcf\x11\xe0": "workbook or document of the old Office (xls, doc)",
-}
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # of safetensors and tokenizers, which are in Rust
-_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")  # of numpy, where a disk is full
 _SAVE = (
-    "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), "
-    "or name its encoding, where the command has --encoding"
+    "save it as UTF-8 (Excel: as CSV UTF-8; an editor: Save as), or name its encoding, "
+    "such as windows-1252, where the command has --encoding"
 )
 
 Pathlike = str | os.PathLike[str]
 Readable = Pathlike | IO[bytes] | IO[str]
+Line = tuple[int, str]
+"""The number of a line, from 1, and its text."""
+
+
+class OpenFile(os.PathLike[str]):
+    """An open file that readers take wherever they take a path; messages call it by its name.
+
+    What is left of it is held in memory, so that readers may read it several times.
+
+    Args:
+        file: the open file.
+        name: what messages call it; empty for the file's own name, or "upload" if it has none.
+
+    Raises:
+        LinkerError: it cannot be read.
+    """
+
+    def __init__(self, file: IO[bytes] | IO[str], name: str = "") -> None:
+        known = getattr(file, "name", None)  # a number for a file that was opened by its descriptor
+        self._name = name or (known if isinstance(known, str) and known else "upload")
+        try:
+            content = file.read()
+        except OSError as error:
+            raise LinkerError(f"{self}: cannot be read: {error.strerror or error}") from None
+        if isinstance(content, str):
+            content = content.encode(UTF8, "surrogatepass")
+        self._content = content
+
+    def __fspath__(self) -> str:
+        return "standard input" if self._name == "<stdin>" else self._name
+
+    __str__ = __fspath__
+
+    def open(self) -> io.BufferedReader:
+        """Open the bytes anew."""
+        return io.BufferedReader(io.BytesIO(self._content), _BLOCK)
 
 
 def as_path(file: Readable) -> Pathlike:
@@ -56,15 +84,27 @@ def peeking(file: Readable) -> Iterator[Pathlike]:
     Raises:
         LinkerError: the open file can be read only once.
     """
-    path = as_path(file)
-    yield path
-    if isinstance(path, OpenFile) and path is not file:
-        path.rewind()
+    if isinstance(file, str | os.PathLike):
+        yield file
+        return
+    try:
+        place = file.tell()
+        file.seek(place)
+    except (AttributeError, OSError):
+        problem = "can be read only once; put it into an OpenFile and read that"
+        raise LinkerError(f"{getattr(file, 'name', 'upload')}: {problem}") from None
+    yield OpenFile(file)
+    file.seek(place)
 
 
 def is_folder(path: Pathlike) -> bool:
     """Whether a path is a folder, which standard input ("-") and open files never are."""
     return not isinstance(path, OpenFile) and str(path) != "-" and Path(path).is_dir()
+
+
+def can_reopen(path: Pathlike) -> bool:
+    """Whether a file can be looked at and read again, as a pipe cannot."""
+    return isinstance(path, OpenFile) or Path(path).is_file()
 
 
 def open_stored(path: Pathlike) -> io.BufferedReader:
@@ -85,11 +125,11 @@ def open_binary(path: Pathlike) -> io.BufferedReader:
     """
     try:
         file = open_stored(path)
-    except FileNotFoundError:
-        raise LinkerError(f"{path}: there is no such file; check the path") from None
     except OSError as error:
         named = "standard input" if str(path) == "-" else path
-        raise LinkerError(f"{named}: cannot be read: {error.strerror}") from None
+        is_absent = isinstance(error, FileNotFoundError)
+        why = "there is no such file" if is_absent else f"cannot be read: {error.strerror}"
+        raise LinkerError(f"{named}: {why}; check the path") from None
     try:
         with reading(path):
             has_sign = file.peek(2)[:2] == _GZIP
@@ -117,91 +157,6 @@ class _ClosingGzip(gzip.GzipFile):
         self._under.close()
 
 
-def too_large(what: str, limit: int) -> RecordError:
-    """The error for a part of a file, named with its article, that has more bytes than `limit`."""
-    problem = f"{what} has more than {limit // 1_000_000:,} MB"
-    return RecordError(problem, remedy="check that the file is what it should be")
-
-
-def check_whole(path: Pathlike, size: int) -> None:
-    """Check the size of a file that is read whole, in bytes.
-
-    Raises:
-        InputError: it is longer than `WHOLE`.
-    """
-    if size > WHOLE:
-        raise too_large("the file, which must be read whole,", WHOLE).at(path, None)
-
-
-def read_lines(
-    path: Pathlike,
-    *,
-    limit: int | None = LINE_LIMIT,
-    on_error: OnError = stop,
-    keep_ends: bool = False,
-) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file, plain or gzip, with or without a BOM.
-
-    Args:
-        path: the file, or "-" for standard input.
-        limit: the most characters of a line; None for formats that hold a whole document in a line,
-            which has at most `LONG_LINE` bytes.
-        on_error: what to do with a line that has a NUL byte, is not UTF-8, or is too long; returns
-            to skip it.
-        keep_ends: whether the texts keep their line ends.
-
-    Yields:
-        The number of each line, from 1, and its text.
-
-    Raises:
-        InputError: the file is a PDF, an archive, UTF-16 or a broken gzip, it cannot be read, or
-            a line is bad and `on_error` raises.
-    """
-    # a character takes at most four bytes
-    size = LONG_LINE + 1 if limit is None else 4 * limit + 16
-    with open_binary(path) as file:
-        number = 0
-        while True:
-            with reading(path, number):
-                raw = file.readline(size)
-            if not raw:
-                return
-            number += 1
-            is_cut = len(raw) == size
-            if number == 1:
-                raw = _checked_start(path, raw)
-            try:
-                text = _text(raw, limit, is_cut)
-            except RecordError as bad:
-                on_error(bad.at(path, number))
-                with reading(path, number):
-                    while raw and not raw.endswith(b"\n"):
-                        raw = file.readline(_BLOCK)
-            else:
-                yield number, text if keep_ends else text.rstrip("\r\n")
-
-
-def _text(raw: bytes, limit: int | None, is_cut: bool) -> str:
-    """The text of a line with its end; `is_cut` where the line has more bytes than were read."""
-    if is_cut and limit is None:
-        raise too_large("the line", LONG_LINE)
-    if b"\x00" in raw:
-        problem = "the file is binary (it holds a NUL byte)"
-        remedy = "give the text file itself, plain or gzip"
-        raise RecordError(problem, expected="text", remedy=remedy)
-    try:
-        text, _ = codecs.utf_8_decode(raw, "strict", not is_cut)
-    except UnicodeDecodeError as error:
-        around = raw[max(0, error.start - 20) : error.end + 20].decode("latin-1")
-        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
-        raise RecordError(problem, around, expected="UTF-8", remedy=_SAVE) from None
-    if limit is not None and len(text.rstrip("\r\n")) > limit:
-        problem = f"the line has more than {limit:,} characters"
-        remedy = "check its line ends and quotes"
-        raise RecordError(problem, text, expected="one record a line", remedy=remedy)
-    return text
-
-
 @contextlib.contextmanager
 def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
     """Turn a failed read into a message: broken gzip data, or what the system says.
@@ -221,30 +176,108 @@ def reading(path: Pathlike, line: int | None = None) -> Iterator[None]:
         raise InputError(path, f"cannot be read{where}: {error.strerror or error}") from None
 
 
-def _checked_start(path: Pathlike, raw: bytes) -> bytes:
-    """The first line without a byte order mark."""
-    for sign, kind in _BINARY.items():
-        if raw.startswith(sign):
-            problem, remedy = (
-                f"the file is a {kind}",
-                "export it as text, or take the file out of it",
-            )
-            raise InputError(path, problem, line=1, expected="text", remedy=remedy)
-    if raw.startswith(_UTF16):
-        raise InputError(path, "the file is UTF-16", line=1, expected="UTF-8", remedy=_SAVE)
-    return raw.removeprefix(codecs.BOM_UTF8)
+def check_size(path: Pathlike, size: int, limit: int = 0, what: str = "the file") -> None:
+    """Check the size in bytes of a file that is read whole, or of a part of one.
+
+    Raises:
+        InputError: it is longer than `limit`, or `WHOLE`.
+    """
+    limit = limit or WHOLE
+    if size > limit:
+        problem = f"{what}, which must be read whole, has more than {limit // 1_000_000:,} MB"
+        raise InputError(path, problem, remedy="check that the file is what it should be")
 
 
-def read_text(path: Pathlike) -> str:
-    """The whole text of a UTF-8 file, checked as in `read_lines` and `check_whole`."""
+def read_lines(
+    path: Pathlike, *, on_error: OnError = stop, keep_ends: bool = False
+) -> Iterator[Line]:
+    """Yield the lines of a UTF-8 file, plain or gzip, with or without a BOM.
+
+    Args:
+        path: the file, or "-" for standard input.
+        on_error: what to do with a line that has a NUL byte, is not UTF-8, or has more than
+            `LONG_LINE` bytes; returns to skip it.
+        keep_ends: whether the texts keep their line ends.
+
+    Raises:
+        InputError: it is a broken gzip or cannot be read, or a line is bad and `on_error` raises.
+    """
+    with open_binary(path) as file:
+        for number in itertools.count(1):
+            with reading(path, number - 1):
+                raw = file.readline(LONG_LINE + 1)
+            if not raw:
+                return
+            try:
+                text = _text(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw)
+            except RecordError as bad:
+                on_error(bad.at(path, number))
+                with reading(path, number):
+                    while raw and not raw.endswith(b"\n"):
+                        raw = file.readline(_BLOCK)
+            else:
+                yield number, text if keep_ends else text.rstrip("\r\n")
+
+
+def _text(raw: bytes) -> str:
+    """The text of a line with its end."""
+    if len(raw) > LONG_LINE:
+        raise RecordError(f"the line has more than {LONG_LINE:,} bytes", remedy="check its ends")
+    if b"\x00" in raw:
+        raise RecordError("a NUL byte is no text", expected="a text in UTF-8", remedy=_SAVE)
+    try:
+        return raw.decode(UTF8)
+    except UnicodeDecodeError as error:
+        around = raw[max(0, error.start - 20) : error.end + 20].decode("latin-1")
+        problem = f"byte 0x{raw[error.start]:02x} is not UTF-8"
+        raise RecordError(problem, around, expected="a text in UTF-8", remedy=_SAVE) from None
+
+
+def read_text(path: Pathlike, *, keep_ends: bool = False) -> str:
+    """The whole text of a UTF-8 file, checked as in `read_lines` and `check_size`."""
     text = io.StringIO()
-    for _, line in read_lines(path, limit=None):
-        text.write(line + "\n")
-        check_whole(path, text.tell())
-    return text.getvalue().removesuffix("\n")
+    for _, line in read_lines(path, keep_ends=keep_ends):
+        text.write(line if keep_ends else line + "\n")
+        check_size(path, text.tell())
+    return text.getvalue() if keep_ends else text.getvalue().removesuffix("\n")
 
 
-def parse_json(text: str) -> Any:
+def as_utf8(path: Pathlike, encoding: str | None = None) -> tuple[Pathlike, str]:
+    """A text file as UTF-8, and the name of the encoding that it is in.
+
+    Args:
+        path: the file, plain or gzip, or "-" for standard input.
+        encoding: its encoding; None: UTF-8, or UTF-16 by its mark, which pipes cannot show.
+
+    Returns:
+        The path itself where the file is UTF-8; else its text with a byte order mark, by which a
+        table that is written of it keeps its letters in spreadsheets.
+
+    Raises:
+        InputError: no encoding has this name, or the text is not in it.
+    """
+    encoding, start = encoding or UTF8, b""
+    if can_reopen(path):
+        with open_binary(path) as file, reading(path):
+            start = file.peek(3)[:3]
+    if start == codecs.BOM_UTF8:  # whatever is named: tables are written back so
+        encoding = UTF8
+    elif encoding == UTF8 and start[:2] in _UTF16:
+        encoding = "utf-16"
+    try:
+        if codecs.lookup(encoding).name in (UTF8, "utf-8-sig"):
+            return path, UTF8
+        with open_binary(path) as file, reading(path):
+            text = file.read().decode(encoding)
+    except (LookupError, ValueError) as error:
+        problem = f"cannot be read as {encoding} ({error})"
+        remedy = "name its encoding, such as windows-1252 or utf-16, with --encoding"
+        raise InputError(path, problem, remedy=remedy) from None
+    content = text.removeprefix("\ufeff").encode("utf-8-sig", "surrogatepass")
+    return OpenFile(io.BytesIO(content), str(path)), encoding
+
+
+def parse_json(text: str | bytes) -> Any:
     """Parse JSON from outside.
 
     Raises:
@@ -252,8 +285,8 @@ def parse_json(text: str) -> Any:
     """
     try:
         value = json.loads(text)
-        if "\\u" in text:  # an escape; in the text itself UTF-8 rules surrogates out
-            check_unicode(value)
+        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # type: ignore[operator]
+            check_unicode(value)  # of escapes; in the text itself UTF-8 rules surrogates out
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return value
@@ -271,11 +304,9 @@ def check_unicode(value: Any) -> None:
         raise ValueError("it holds half a surrogate pair, which is no Unicode text") from None
 
 
-def head(
-    path: Pathlike, lines: int = 200, *, limit: int | None = LINE_LIMIT, on_error: OnError = stop
-) -> list[str]:
+def head(path: Pathlike, lines: int = 200, *, on_error: OnError = stop) -> list[str]:
     """The first lines of a text file; see `read_lines`."""
-    numbered = read_lines(path, limit=limit, on_error=on_error)
+    numbered = read_lines(path, on_error=on_error)
     return [text for _, text in itertools.islice(numbered, lines)]
 
 
@@ -302,116 +333,6 @@ def fingerprint(path: Pathlike) -> str:
     names = (file.relative_to(path).as_posix() for file in members)
     listed = "".join(f"{name} {sha256(file)}\n" for name, file in zip(names, members, strict=True))
     return hashlib.sha256(listed.encode()).hexdigest()
-
-
-@contextlib.contextmanager
-def writing(path: Pathlike) -> Iterator[None]:
-    """Turn a failed write to `path` (full disk, no permission) into a message."""
-    try:
-        yield
-    except (BrokenPipeError, LinkerError):
-        raise
-    except Exception as error:
-        text = str(error)
-        number: int | None
-        if told := _OS_ERROR.search(text):
-            number = int(told[1])
-        elif isinstance(error, OSError):
-            number = errno.ENOSPC if _CUT_SHORT.match(text) else error.errno
-        else:
-            raise
-        reason = os.strerror(number) if number else text
-        is_full = number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        space = "free space or " if is_full else ""
-        raise LinkerError(
-            f"{path}: cannot be written: {reason}; {space}name another output with -o"
-        ) from error
-
-
-def text_form(encoding: str) -> dict[str, Any]:
-    """The arguments of `open` for writing a text; see `write_aside`."""
-    errors = "strict" if encoding == "utf-8" else "namereplace"
-    return {"encoding": encoding, "errors": errors, "newline": "\n"}
-
-
-@contextlib.contextmanager
-def write_aside(path: Pathlike, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Write a text file so that it is complete or, after a failure, what it was before.
-
-    The text is written to a file beside `path`, which is renamed at the end. A name that ends in
-    `.gz` compresses.
-
-    Args:
-        path: the file.
-        encoding: of the text; what it cannot write it writes by name, such as
-            `\\N{GREEK SMALL LETTER ALPHA}`.
-    """
-    with write_binary_aside(path) as raw:
-        is_packed = Path(path).suffix == ".gz"
-        under: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if is_packed else raw
-        text = io.TextIOWrapper(under, **text_form(encoding))
-        try:
-            yield text
-        finally:
-            text.detach()  # which writes what is left
-        if is_packed:
-            under.close()
-
-
-@contextlib.contextmanager
-def write_binary_aside(path: Pathlike) -> Iterator[BinaryIO]:
-    """Write a file of bytes as `write_aside` writes texts; it may be read and written again."""
-    named, path = path, Path(path)
-    if path.is_dir():
-        raise LinkerError(f"{named}: is a folder; name a file with -o")
-    # /dev/null must not be replaced, /dev/fd/63 cannot be
-    if path.exists() and not path.is_file():
-        with writing(named), open(path, "wb") as device:
-            yield device
-        return
-    path = path.resolve()  # a link stays, and its target is replaced
-    with writing(named):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing.aside(path, folder=False) as new:
-            with open(new, "w+b") as raw:
-                yield raw
-                if not raw.closed:
-                    raw.flush()
-                    os.fsync(raw.fileno())
-            new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-
-
-@contextlib.contextmanager
-def write_folder(path: Pathlike) -> Iterator[Path]:
-    """Write a folder so that it is complete or, after a failure, what it was before.
-
-    Yields:
-        A temporary folder beside `path` to fill, which takes the place of `path` at the end.
-    """
-    named, path = path, Path(path).resolve()  # a link stays, and its target is replaced
-    with writing(named):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing.aside(path, folder=True) as new:
-            yield new
-            mask = _umask()
-            for file in (*new.rglob("*"), new):  # which libraries may have made private
-                file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
-                _sync(file)
-        _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def pyarrow_for(path: object) -> tuple[Any, Any]:

@@ -12,11 +12,12 @@ import logging
 import os
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 from linker import files
 from linker.errors import LinkerError, shorten
@@ -110,89 +111,80 @@ def fetch(
                 with requests.get(address, headers=headers, stream=True, timeout=_WAIT) as answer:
                     if before and answer.status_code == 304:
                         return before, before
-                    return before, _kept(answer, address, path, release, packed, title, progress)
+                    length = _length(answer)
+                    size = f"{length:,} bytes" if length else "size not stated"
+                    logger.warning("%s; fetching it (%s) from %s", title, size, address)
+                    with files.write_binary_aside(path) as file:
+                        stated = _take(answer, file, path.name if packed else "", release, progress)
+                        _note(path).unlink(missing_ok=True)  # without it, it is fetched again
             except (requests.RequestException, HTTPError) as error:
                 why = f"the connection fails ({type(error).__name__})"
+                raise LinkerError(f"{address}: {why}; {remedy}") from None
             except LinkerError as error:
-                why = str(error)
-            raise LinkerError(f"{address}: {why}; {remedy}")
+                raise LinkerError(f"{address}: {error}; {remedy}") from None
+            day = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            of_server = (answer.headers.get(key, "") for key in ("ETag", "Last-Modified"))
+            now = Fetched(address, files.sha256(path), path.stat().st_size, day, stated, *of_server)
+            with files.write_aside(_note(path)) as note:
+                json.dump(asdict(now), note, indent=1)
+            return before, now
 
 
-def _kept(
-    answer: Any,
-    address: str,
-    path: Path,
-    release: Callable[[files.Pathlike], str],
-    packed: bool,
-    title: str,
-    progress: bool,
-) -> Fetched:
-    """Check what a server sends, put it into the cache, and write its record; see `fetch`."""
-    headers = answer.headers
-    length = headers.get("Content-Length", "")
+def _length(answer: Any) -> int | None:
+    """The bytes that a server sends; None where it says in the last chunk that it is the last.
+
+    Raises:
+        LinkerError: it sends something else than a file.
+    """
+    length = answer.headers.get("Content-Length", "")
     if answer.status_code != 200:
         raise LinkerError(f"the server answers {answer.status_code} {answer.reason}")
-    if "html" in headers.get("Content-Type", ""):
-        why = "a page of HTML comes in its place, as where a CAPTCHA or a log-in is wanted"
-        raise LinkerError(why)
+    if "html" in answer.headers.get("Content-Type", ""):
+        raise LinkerError("a page comes in its place, as where a CAPTCHA or a log-in is wanted")
     if not (length.isdecimal() or answer.raw.chunked):
         raise LinkerError("the server does not say how long the file is")
-    size = int(length) if length.isdecimal() else None
-    told = "size not stated" if size is None else f"{size:,} bytes"
-    logger.warning("%s; fetching it (%s) from %s", title, told, address)
-    with files.write_binary_aside(path) as file:
-        try:
-            if packed:
-                with tempfile.TemporaryFile() as archive:
-                    _save(answer, archive, size, progress)
-                    _unpack(archive, path.name, file)
-            else:
-                _save(answer, file, size, progress)
-            file.seek(0)
-            stated = release(files.OpenFile(file, path.name))
-        except LinkerError as error:
-            raise LinkerError(f"the file that comes is another one: {error}") from None
-        _note(path).unlink(missing_ok=True)  # a file without a record is fetched again
-    fetched = Fetched(
-        address,
-        files.sha256(path),
-        path.stat().st_size,
-        datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        stated,
-        headers.get("ETag", ""),
-        headers.get("Last-Modified", ""),
-    )
-    with files.write_aside(_note(path)) as note:
-        json.dump(asdict(fetched), note, indent=1)
-    return fetched
+    return int(length) if length.isdecimal() else None
 
 
-def _save(answer: Any, file: IO[bytes], size: int | None, progress: bool) -> None:
-    """Write what comes as it was sent, also where that is packed."""
+def _take(
+    answer: Any,
+    file: BinaryIO,
+    member: str,
+    release: Callable[[files.Pathlike], str],
+    progress: bool,
+) -> str:
+    """Write what a server sends, or the member of this name in it, and return its release."""
     import requests
     from tqdm import tqdm
 
-    with tqdm(total=size, unit="B", unit_scale=True, disable=not progress) as bar:
-        for block in answer.raw.stream(_BLOCK, decode_content=False):
-            bar.update(file.write(block))
-    if size is not None and file.tell() != size:
-        raise requests.ConnectionError
+    size = _length(answer)
+    with tempfile.TemporaryFile() as archive:
+        taken: Any = archive if member else file
+        with tqdm(total=size, unit="B", unit_scale=True, disable=not progress) as bar:
+            # as it was sent, also where that is packed
+            for block in answer.raw.stream(_BLOCK, decode_content=False):
+                bar.update(taken.write(block))
+        if size is not None and taken.tell() != size:
+            raise requests.ConnectionError
+        if member:
+            _unpack(archive, member, file)
+    file.flush()
+    try:
+        return release(Path(file.name))
+    except LinkerError as error:
+        raise LinkerError(f"the file that comes is another one: {error}") from None
 
 
-def _unpack(archive: IO[bytes], name: str, file: IO[bytes]) -> None:
+def _unpack(archive: Any, name: str, file: BinaryIO) -> None:
     """Write the file of this name, in whatever folder of a zip archive it is."""
-    import zipfile
-    import zlib
-
     try:
         with zipfile.ZipFile(archive) as packed:
             member = next(m for m in packed.namelist() if m.rpartition("/")[2] == name)
             with packed.open(member) as source:
                 shutil.copyfileobj(source, file)
-    except (zipfile.BadZipFile, StopIteration):
-        raise LinkerError(f"it is no zip archive that holds {name}") from None
-    except (zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise LinkerError(f"{name} in it cannot be unpacked ({error})") from None
+    except Exception as error:  # zipfile and zlib raise many kinds
+        problem = f"it is no zip archive that holds {name} ({error})"
+        raise LinkerError(f"the file that comes is another one: {problem}") from None
 
 
 @contextlib.contextmanager
@@ -204,26 +196,16 @@ def asking_hub(name: str, start: str, instead: str) -> Iterator[None]:
         start: of the message.
         instead: what to do with a folder DIR that was fetched elsewhere.
     """
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
-
     try:
         with quiet_hub():
             yield
     except LinkerError:
         raise
-    except (LocalEntryNotFoundError, ConnectionError) as error:
-        raise LinkerError(
-            f"{start} the Hugging Face hub cannot be reached ({reason(error)}); "
-            f"where there is a network, run hf download {name} --local-dir DIR, and {instead}"
-        ) from error
-    except HFValidationError as error:
-        raise LinkerError(
-            f"{start} an id on the Hugging Face hub looks like NAME or OWNER/NAME"
-        ) from error
     except Exception as error:  # the hub and its client raise many kinds
         raise LinkerError(
-            f"{start} the Hugging Face hub does not give it ({reason(error)}); "
-            "is it spelt right? For a private one, run hf auth login"
+            f"{start} the Hugging Face hub does not give it ({reason(error)}); is it spelt right, "
+            "as NAME or OWNER/NAME, and is there a network? For a private one, run hf auth login; "
+            f"elsewhere, run hf download {name} --local-dir DIR, and {instead}"
         ) from error
 
 

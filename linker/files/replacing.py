@@ -1,45 +1,118 @@
-"""Replacing a file or folder by a finished new one, and removing what killed runs left.
+"""The one way to put a file or a folder in place: complete, or after a failure what was before.
 
 The new one is written beside its target, as `.NAME.XXXXXXXX.tmp`, and is locked until its process
 ends. Without a lock it was left by a killed run, and the next run that writes to the same target
-removes it. Where the system can exchange two names, the target is replaced in one step. Elsewhere
-the old folder is `.NAME.XXXXXXXX.old` between two renames, and whoever finds the target missing
-puts it back.
+removes it. An old folder is `.NAME.XXXXXXXX.old` between two renames, and whoever finds the target
+missing puts it back.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import errno
+import gzip
+import io
 import os
 import re
 import secrets
 import shutil
-import sys
+import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from linker.errors import LinkerError
 
 try:
     import fcntl
 except ImportError:  # Windows: nothing is locked, and nothing of killed runs is removed
     fcntl = None  # type: ignore[assignment]
 
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # of safetensors and tokenizers, which are in Rust
+_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")  # of numpy, where a disk is full
+
+
+@contextlib.contextmanager
+def writing(path: object) -> Iterator[None]:
+    """Turn a failed write to `path` (full disk, no permission) into a message."""
+    try:
+        yield
+    except (BrokenPipeError, LinkerError):
+        raise
+    except Exception as error:
+        text = str(error)
+        of_rust = _OS_ERROR.search(text)
+        if not of_rust and not isinstance(error, OSError):
+            raise
+        number = int(of_rust[1]) if of_rust else getattr(error, "errno", None)
+        number = errno.ENOSPC if _CUT_SHORT.match(text) else number
+        reason = os.strerror(number) if number else text
+        space = "free space or " if number in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise LinkerError(
+            f"{path}: cannot be written: {reason}; {space}name another output with -o"
+        ) from error
+
+
+@contextlib.contextmanager
+def write_aside(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """Write a text file in UTF-8; a name that ends in `.gz` compresses."""
+    with write_binary_aside(path) as raw:
+        is_packed = Path(path).suffix == ".gz"
+        under: Any = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if is_packed else raw
+        text = io.TextIOWrapper(under, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()  # which writes what is left
+        if is_packed:
+            under.close()
+
+
+@contextlib.contextmanager
+def write_binary_aside(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file of bytes; it may be read and written again."""
+    named, path = path, Path(path)
+    if path.is_dir():
+        raise LinkerError(f"{named}: is a folder; name a file with -o")
+    # /dev/null must not be replaced, /dev/fd/63 cannot be
+    if path.exists() and not path.is_file():
+        with writing(named), open(path, "wb") as device:
+            yield device
+        return
+    with writing(named), aside(path, folder=False) as new:
+        with open(new, "w+b") as raw:
+            yield raw
+            if not raw.closed:
+                raw.flush()
+                os.fsync(raw.fileno())
+        new.chmod(stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
+
+
+@contextlib.contextmanager
+def write_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder to fill, which takes the place of `path` at the end."""
+    with writing(path):
+        with aside(Path(path), folder=True) as new:
+            yield new
+            mask = _umask()
+            for file in (*new.rglob("*"), new):  # which libraries may have made private
+                file.chmod((0o777 if file.is_dir() else 0o666) & ~mask)
+                _sync(file)
+        _sync(Path(path).resolve().parent)
 
 
 @contextlib.contextmanager
 def aside(path: Path, *, folder: bool) -> Iterator[Path]:
     """Yield an empty file or folder beside `path`, which takes its place at the end.
 
-    It is removed after an exception, and `path` is what it was.
-
-    Args:
-        path: what is to be replaced.
-        folder: whether to make a folder.
+    It is removed after an exception, and `path` is what it was. A link stays, and what it points to
+    is replaced.
 
     Raises:
         OSError: nothing can be made there, or `path` cannot be replaced.
     """
+    path = path.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
     clean(path.parent, re.escape(path.name))
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     if folder:
@@ -60,13 +133,9 @@ def aside(path: Path, *, folder: bool) -> Iterator[Path]:
 def exchange(first: Path, second: Path) -> None:
     """Exchange the names of two folders that stand beside each other.
 
-    Where the system cannot do so in one step, `second` has another name between two of three.
-
     Raises:
         OSError: one is not there, or may not be renamed.
     """
-    if _exchange(first, second):
-        return
     old = second.with_name(f".{second.name}.{secrets.token_hex(4)}.old")
     with locking(second, wait=True):
         os.replace(second, old)
@@ -74,15 +143,6 @@ def exchange(first: Path, second: Path) -> None:
             os.replace(first, second)
         finally:  # also where Ctrl-C comes between the two
             os.replace(old, first if second.exists() else second)
-
-
-def _exchange(first: Path, second: Path) -> bool:
-    """Exchange two names in one step; False where the system or the file system cannot."""
-    rename = sys.platform == "linux" and getattr(ctypes.CDLL(None), "renameat2", None)
-    if not rename:
-        return False
-    names = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second))
-    return bool(rename(*names, _RENAME_EXCHANGE) == 0)
 
 
 def clean(folder: Path, targets: str) -> None:
@@ -126,13 +186,9 @@ def _leftovers(folder: Path, targets: str) -> list[tuple[Path, Path]]:
 def locking(path: Path, *, wait: bool) -> Iterator[bool]:
     """Lock a file or folder for the time of a `with`.
 
-    Args:
-        path: the file or folder.
-        wait: whether to wait until another process unlocks it.
-
     Yields:
-        Whether it is locked: not where another process has locked it, where the system has no
-        locks, or where there is no such file.
+        Whether it is locked: not where another process has locked it and `wait` is false, where the
+        system has no locks, or where there is no such file.
     """
     is_locked = False
     with contextlib.ExitStack() as stack:
@@ -150,5 +206,18 @@ def _remove(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -23,7 +23,7 @@ from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import Layout, writing
+from linker.outputs import Layout
 from linker.readers import mentions as readers
 from linker.readers.mentions import NoMentions
 from linker.text import short_forms
@@ -130,7 +130,7 @@ class Written:
 
 def _written(linked: Sequence[Linked], form: str, layout: Layout) -> Written:
     """Write predictions into texts."""
-    format = writing.writer_of(form)
+    format = outputs.writer_of(form)
     header = format.header(linked[0][0] if linked else None, layout)
     text = "".join(format.item(*item, layout) for item in linked)
     types = {m.type for document, _ in linked if document for m in document.mentions}
@@ -269,7 +269,7 @@ def _link_file(
     link = settings.link(linker, decisions)
     linked = link(selectable(items(), linker, file.path, on_error=on_error))
     if settings.form == "parquet":
-        from linker.outputs import tsv
+        from linker.readers import tsv
 
         with files.write_binary_aside(file.output) as raw:
             count = tsv.write_parquet(linked, raw, also)
@@ -277,7 +277,7 @@ def _link_file(
         return count
     layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None, also)
     with files.write_aside(file.output) as text:
-        count = writing.write(settings.form, linked, text, layout)
+        count = outputs.write(settings.form, linked, text, layout)
         file.check()
     return count
 

@@ -5,23 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.files.rows import Added, TableRow
+from linker.files.tables import Added, TableRow
 from linker.linking.requests import Linked
-from linker.outputs import (
-    also_text,
-    assertion_of,
-    decimals,
-    decision_cells,
-    rejected_id,
-    source_of,
-)
+from linker.outputs import BESIDE, Layout
 from linker.readers.records import MENTION_LIMIT
-from linker.types import Candidate, Mention, Prediction
+from linker.types import Mention, Prediction
 
-COLUMNS = (
-    *("concept_id", "name", "matched_name", "confidence", "rejected", "assertion"),
-    *("state", "source", "reviewer", "time", "decisions", "also"),
-)
+COLUMNS = tuple(field.name for field in BESIDE)
 
 
 def predicted(
@@ -77,8 +67,8 @@ def written(
 
 def columns(sources: bool, decisions: bool, also: bool = False) -> Sequence[str]:
     """The columns that are added to a table; for the arguments see `written`."""
-    width = COLUMNS.index("also") if decisions else COLUMNS.index("source") + sources
-    return COLUMNS[:width] + COLUMNS[-1:] * also
+    layout = Layout(sources=sources or decisions, decisions=decisions, also=also, beside=True)
+    return [field.name for field in BESIDE if field.is_shown(layout)]
 
 
 def mention_of(row: TableRow, column: int, long: list[int]) -> Mention | None:
@@ -91,27 +81,4 @@ def mention_of(row: TableRow, column: int, long: list[int]) -> Mention | None:
 
 def cells(prediction: Prediction | None) -> Sequence[str]:
     """The cells of `COLUMNS`; what stands for several parts is joined by `|`."""
-    if prediction is None:
-        return [""] * len(COLUMNS)
-    parts = prediction.parts
-    state, *said = decision_cells(prediction)
-
-    def of(value: Callable[[Candidate], str]) -> str:
-        return _joined(value(part.best) if part.best else "" for part in parts)
-
-    return (
-        of(lambda answer: answer.concept_id),
-        of(lambda answer: answer.name),
-        of(lambda answer: answer.matched_name),
-        _joined(decimals(part.confidence) for part in parts),
-        _joined(map(rejected_id, parts)),
-        _joined(map(assertion_of, parts)),
-        state,
-        _joined(source_of(prediction, part) for part in parts),
-        *said,
-        of(also_text),
-    )
-
-
-def _joined(cells: Iterable[str]) -> str:
-    return "|".join(texts) if any(texts := list(cells)) else ""
+    return [field.joined(prediction) if prediction else "" for field in BESIDE]

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, SupportsIndex, overload
 
 from linker.errors import LinkerError, shown
-from linker.outputs import tsv
+from linker.readers import tsv
 from linker.types import Prediction
 
 _SHOWN = 20  # predictions that a notebook shows

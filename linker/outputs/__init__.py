@@ -1,19 +1,32 @@
-"""Writers of predictions, a module for each format; items are written as they come."""
+"""Predictions as they are written: their fields, and what all formats have in common.
+
+`FIELDS` is the one list of output columns. Tables with a row for each candidate (tsv, Parquet, data
+frames), columns beside the mentions of a user's table, and the infons of BioC are made of it. A
+format is a module of `linker.readers` that `linker.formats` names.
+"""
 
 from __future__ import annotations
 
+import csv
+import importlib
+import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, NamedTuple, Protocol, TextIO, cast
 
 from linker.errors import LinkerError
+from linker.formats import FORMATS, PREDICTIONS
 from linker.ids import escaped
-from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 
 Predicted = tuple[Document | None, Iterable[Prediction]]
 """A document with the predictions for its mentions, in their order; None with predictions for loose
 mentions. They are gone over once."""
+BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
+DECISION = "decision"
+"""The source of concepts that a person chose or rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,170 @@ class Layout:
     decisions: bool = False  # whether decisions of people were applied, for which it has columns
     vocabulary: ObjectSource | None = None  # the dictionary, which files of mappings name
     also: bool = False  # whether ids of other vocabularies were asked for
+    beside: bool = False  # whether the columns stand beside the mentions of a user's table
+
+    @property
+    def states(self) -> bool:
+        """Whether there is a column for the state, which a person may fill in beside a mention."""
+        return self.decisions or self.beside
+
+
+class Cell(NamedTuple):
+    """What the value of a field is computed of."""
+
+    document: Document | None
+    prediction: Prediction
+    part: Part
+    candidate: Candidate | None = None  # None: the part has no concept
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of what is written of predictions."""
+
+    name: str
+    meaning: str
+    value: Callable[[Cell], Any]  # None: there is none
+    shown: str = ""  # the attribute of `Layout` by which files have it; empty: always
+    kind: str = "string"  # in Arrow
+    beside: int = 0  # its place among the columns beside a mention; 0: it is none of them
+    infon: int = 0  # its place among the infons of BioC; 0: it is none of them
+    is_of_mention: bool = False  # what people decided on it; else it is of a part or a candidate
+
+    def is_shown(self, layout: Layout) -> bool:
+        """Whether a file of this layout has it."""
+        return not self.shown or bool(getattr(layout, self.shown))
+
+    def text(self, cell: Cell) -> str:
+        """The value as tables write it: numbers with 4 decimals."""
+        value = self.value(cell)
+        if self.kind == "float64":
+            return decimals(value)
+        return "" if value is None else str(value)
+
+    def joined(self, prediction: Prediction, empty: str = "") -> str:
+        """The values of all parts, joined by `|`; empty where no part has one."""
+        cells = [Cell(None, prediction, part, part.best) for part in prediction.parts]
+        if self.is_of_mention:
+            return self.text(cells[0]) if cells else ""
+        texts = [self.text(cell) for cell in cells]
+        return "|".join(text or empty for text in texts) if any(texts) else ""
+
+
+def decimals(value: float | None) -> str:
+    """Write a score or a confidence with 4 decimals; empty for None."""
+    return "" if value is None else f"{value:.4f}"
+
+
+def _of_candidate(name: str) -> Callable[[Cell], Any]:
+    return lambda cell: getattr(cell.candidate, name) if cell.candidate else None
+
+
+def _decided(place: int) -> Callable[[Cell], Any]:
+    return lambda cell: decision_cells(cell.prediction)[place] or None
+
+
+def _confidence(cell: Cell) -> float | None:
+    return (cell.candidate or cell.part).confidence
+
+
+def _document_id(cell: Cell) -> str | None:
+    return owner_of(cell.document, cell.prediction.mention)
+
+
+def _spans(cell: Cell) -> str | None:
+    return spans_text(cell.prediction.mention) or None
+
+
+def _assertion(cell: Cell) -> str | None:
+    return None if cell.part.assertion == "present" else cell.part.assertion
+
+
+def _rejected(cell: Cell) -> str | None:
+    part = cell.part
+    return part.rejected.concept_id if part.rejected and part.best is None else None
+
+
+def _source(cell: Cell) -> str | None:
+    if cell.candidate:
+        return cell.candidate.source or None
+    rejected = cell.part.rejected
+    is_rejected = rejected is not None and rejected.source == DECISION
+    is_decided = is_rejected or cell.prediction.state in ("accepted", "no concept")
+    return DECISION if is_decided else None
+
+
+def _also(cell: Cell) -> str | None:
+    others = cell.candidate.also if cell.candidate else ()
+    return "; ".join(f"{other.id} {other.predicate}" for other in others) or None
+
+
+_REAL = "float64"
+FIELDS = (
+    Field("mention", "as it was given", lambda cell: cell.prediction.mention.text),
+    Field("part", "the part of it", lambda cell: cell.part.text),
+    Field("concept_id", "empty: no concept", _of_candidate("concept_id"), beside=1),
+    Field("name", "its preferred name", _of_candidate("name"), beside=2),
+    Field("score", "how alike the names are", _of_candidate("score"), kind=_REAL, infon=1),
+    Field("matched_name", "by which it was found", _of_candidate("matched_name"), beside=3),
+    Field("rank", "among the candidates", lambda cell: cell.rank, kind="int32"),
+    Field("confidence", "that it is right", _confidence, kind=_REAL, beside=4, infon=3),
+    Field("document_id", "of the mention", _document_id, "documents"),
+    Field("spans", "where it stands: 0-5;9-12", _spans, "documents"),
+    Field("source", "who lent the name, or decided", _source, "sources", beside=8, infon=2),
+    Field("rejected", "a concept too unsure, or wrong", _rejected, beside=5, infon=4),
+    Field("assertion", "empty: the part is present", _assertion, beside=6, infon=5),
+    Field("expanded", "its short forms expanded", lambda cell: cell.part.expanded, "decisions"),
+    Field("state", "what people said", _decided(0), "states", beside=7, is_of_mention=True),
+    Field("reviewer", "who decided", _decided(1), "decisions", beside=9, is_of_mention=True),
+    Field("time", "when last", _decided(2), "decisions", beside=10, is_of_mention=True),
+    Field("decisions", "all, as JSON", _decided(3), "decisions", beside=11, is_of_mention=True),
+    Field("also", "ids of other vocabularies", _also, "also", beside=12),
+)
+"""All columns, in the order of tables with a row for each candidate."""
+BESIDE = sorted((field for field in FIELDS if field.beside), key=lambda field: field.beside)
+"""Those beside the mentions of a user's table, and in data frames."""
+INFONS = sorted((field for field in FIELDS if field.infon), key=lambda field: field.infon)
+"""Those that BioC has."""
+
+
+def cells_of(document: Document | None, prediction: Prediction) -> Iterator[tuple[bool, Cell]]:
+    """Yield what the fields of each row are computed of, the best candidates of a part first.
+
+    A part without a concept has one row. Before each stands whether it has the decisions: of an
+    accepted concept, the first candidate alone.
+    """
+    for part in prediction.parts:
+        if part.best is None:
+            yield True, Cell(document, prediction, part)
+        for rank, candidate in enumerate(part.returned, 1):
+            has_decisions = rank == 1 or prediction.state != "accepted"
+            yield has_decisions, Cell(document, prediction, part, candidate, rank)
+
+
+def row_writer(file: TextIO) -> Callable[[Iterable[str]], None]:
+    """Return a function that writes a row of fields to a table.
+
+    All our tables are quoted like Python's dialect excel-tab and pandas: a field that holds a
+    double quote is put into double quotes, and the quotes inside are doubled. Tabs, line ends and
+    NUL become blanks, so that lines can be cut at their tabs.
+    """
+    writer = csv.writer(file, "excel-tab", lineterminator="\n")
+
+    def write_row(fields: Iterable[str]) -> None:
+        writer.writerow([field.translate(BREAKS) for field in fields])
+
+    return write_row
+
+
+def text_of(rows: Iterable[Iterable[str]]) -> str:
+    """The text of rows of a table."""
+    file = io.StringIO()
+    write_row = row_writer(file)
+    for row in rows:
+        write_row(row)
+    return file.getvalue()
 
 
 class Writer(Protocol):
@@ -60,13 +237,59 @@ class Writer(Protocol):
         """
 
 
-BREAKS = str.maketrans("\t\r\n\0", "    ")  # what cannot stand inside a column
+def writer_of(name: str) -> Writer:
+    """The module that writes a format.
+
+    Raises:
+        LinkerError: there is no such format.
+    """
+    if name not in PREDICTIONS:
+        raise LinkerError(
+            f"{name!r} is not a format of predictions; choose one of {', '.join(PREDICTIONS)}"
+        )
+    return cast(Writer, importlib.import_module(FORMATS[name].writer))
 
 
-DECISION = "decision"
-"""The source of concepts that a person chose or rejected."""
-DECISION_COLUMNS = ("state", "reviewer", "time", "decisions")
-"""What tables say of a mention for which people decided; see `decision_cells`."""
+_PLAIN = Layout()  # a list of mentions, without decisions
+
+
+def write(name: str, items: Iterable[Predicted], file: TextIO, layout: Layout = _PLAIN) -> int:
+    """Write a file of predictions, and return how many these are.
+
+    Args:
+        name: of the format.
+        items: what to write, in this order.
+        file: where to write.
+        layout: what it has beside the concepts.
+
+    Raises:
+        LinkerError: there is no such format, or it cannot hold an item.
+    """
+    writer, items = writer_of(name), iter(items)
+    first, count = next(items, None), 0
+
+    def counted(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+        nonlocal count
+        for prediction in predictions:
+            count += 1
+            yield prediction
+
+    def chunks() -> Iterator[tuple[str, str]]:
+        yield writer.header(first and first[0], layout), ""
+        for document, predictions in chain([first] if first else [], items):
+            yield "", writer.item(document, counted(predictions), layout)
+
+    file.writelines(joined(name, chunks()))
+    return count
+
+
+def joined(name: str, chunks: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The text of one file, of whose chunks each has a header and its items; there is one."""
+    writer, chunks = writer_of(name), iter(chunks)
+    header, first = next(chunks)
+    yield header
+    yield from getattr(writer, "gather", iter)(chain([first], (items for _, items in chunks)))
+    yield writer.FOOTER
 
 
 OUTCOMES = ("linked", "unsure", "no concept", "empty")
@@ -102,26 +325,8 @@ ASSERTED = {
 """What texts say of diseases that are not plainly present, in words; see `types.Assertion`."""
 
 
-def assertion_of(part: Part) -> str:
-    """What the text says of a part, as tables write it; empty where it is present."""
-    return "" if part.assertion == "present" else part.assertion
-
-
-def rejected_id(part: Part) -> str:
-    """The id of the candidate that was rejected for a part without a concept; empty for none."""
-    return part.rejected.concept_id if part.rejected and part.best is None else ""
-
-
-def source_of(prediction: Prediction, part: Part) -> str:
-    """Where the answer of a part is from: a file that lent its name, "decision", or empty."""
-    if part.best:
-        return part.best.source
-    is_rejected = part.rejected is not None and part.rejected.source == DECISION
-    return DECISION if is_rejected or prediction.state in ("accepted", "no concept") else ""
-
-
 def decision_cells(prediction: Prediction) -> tuple[str, ...]:
-    """The cells of `DECISION_COLUMNS`: the state, who decided, when last, and all that was decided.
+    """The state, who decided, when last, and all that was decided.
 
     Of what was accepted in bulk, nobody and no time is named.
     """
@@ -143,26 +348,19 @@ def decision_from_json(record: Any) -> Decision:
     Raises:
         ValueError: the object is none.
     """
-    kinds = {"mention": str, "accepted": bool, "scope": str, "reviewer": str, "time": str}
-    if not isinstance(record, dict) or not all(
-        isinstance(record.get(key), kind) for key, kind in kinds.items()
-    ):
-        raise ValueError(f"a decision is no object with {', '.join(kinds)}")
-    if not isinstance(identifier := record.get("concept_id", False), str | None):
-        raise ValueError("the concept_id of a decision is neither a text nor null")
-    if (predicate := record.get("predicate", "")) not in PREDICATES:
-        raise ValueError(f"the predicate of a decision is {predicate!r}")
-    values = {key: record[key] for key in [*kinds][1:]}
-    bulk = bool(record.get("bulk", record.get("others")))  # as it was written before
-    settles = settles_of(record.get("settles", []))
-    return Decision(
-        record["mention"],
-        identifier or "",
-        **values,
-        predicate=predicate,
-        bulk=bulk,
-        settles=settles,
-    )
+    from pydantic import TypeAdapter
+
+    needed = ("mention", "accepted", "scope", "reviewer", "time")
+    is_whole = isinstance(record, dict) and record.keys() >= {*needed, "concept_id"}
+    if not is_whole or not isinstance(record["accepted"], bool):
+        raise ValueError(f"a decision is no object with concept_id, {', '.join(needed)}")
+    values = {key: record[key] for key in needed} | {
+        "concept_id": "" if record["concept_id"] is None else record["concept_id"],
+        "predicate": record.get("predicate", ""),
+        "bulk": bool(record.get("bulk", record.get("others"))),  # as it was written before
+        "settles": settles_of(record.get("settles", [])),
+    }
+    return TypeAdapter(Decision).validate_python(values)
 
 
 def settles_of(names: Any) -> tuple[str, ...]:
@@ -174,11 +372,6 @@ def settles_of(names: Any) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"whom a decision settles is {names!r}; expected a list of reviewers")
     return tuple(names)
-
-
-def decimals(value: float | None) -> str:
-    """Write a score or a confidence with 4 decimals; empty for None."""
-    return "" if value is None else f"{value:.4f}"
 
 
 def owner_of(document: Document | None, mention: Mention) -> str | None:
@@ -200,11 +393,6 @@ def ids_of(prediction: Prediction) -> list[str]:
     """The ids of an answer as `split_ids` reads them, one for each part; none without a concept."""
     best = [part.best for part in prediction.parts]
     return [escaped(b.concept_id) if b else "-1" for b in best] if any(best) else []
-
-
-def also_text(candidate: Candidate) -> str:
-    """The ids of other vocabularies that a concept has, as tables write them."""
-    return "; ".join(f"{other.id} {other.predicate}" for other in candidate.also)
 
 
 def paired(

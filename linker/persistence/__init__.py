@@ -1,16 +1,9 @@
-"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, without pickles.
-
-The checksums of large files are remembered, so that one that stays the same is read only once: that
-a file of this path, size, inode and times had this checksum. It stands in the user's cache folder;
-where that cannot be read or written, all files are checked every time.
-"""
+"""Saved folders of arrays and JSON: checked against a manifest, memory-mapped, without pickles."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -32,10 +25,8 @@ TRAIN_AGAIN = "train it again (linker train --dict FILE -o DIR)"
 
 _ATTEMPTS = 1000  # to read a folder while other processes replace it
 _CHANGED = "the folder was changed, train or save it again"
+_DAMAGED = "the file was changed or damaged, train or save it again"
 
-LARGE = 16 << 20  # bytes; smaller files are checked every time
-_SETTLED = 2_000_000_000  # ns; of a file that was changed just now a later change may not be seen
-_MOST = 1000  # files that are remembered
 _FIELDS = ("st_size", "st_ino", "st_mtime_ns", "st_ctime_ns")  # change with a file's content
 
 _Value = TypeVar("_Value")
@@ -99,12 +90,10 @@ def load_json(path: Path) -> Any:
     """Read JSON written by `save_json`."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise LinkerError(
-            f"{path}: there is no such file; the folder is incomplete, train or save it again"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise LinkerError(f"{path}: not JSON ({error}); {_CHANGED}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        is_absent = isinstance(error, FileNotFoundError)
+        problem = "there is no such file" if is_absent else f"cannot be read as JSON ({error})"
+        raise LinkerError(f"{path}: {problem}; {_CHANGED}") from None
 
 
 def checksums(folder: Path) -> dict[str, str]:
@@ -116,7 +105,7 @@ def checksums(folder: Path) -> dict[str, str]:
     manifest = load_json(folder / MANIFEST)
     sums = manifest.get("sha256") if isinstance(manifest, dict) else None
     if not isinstance(sums, dict):
-        raise LinkerError(f"{folder / MANIFEST}: holds no checksums; train or save it again")
+        raise LinkerError(f"{folder / MANIFEST}: holds no checksums; {_CHANGED}")
     return sums
 
 
@@ -135,10 +124,9 @@ def check_replaceable(path: files.Pathlike) -> None:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise LinkerError(f"{folder}: is a file; name a folder with -o")
-    try:
+    known = set[str]()
+    with contextlib.suppress(LinkerError):
         known = {MANIFEST, *checksums(folder)}
-    except (LinkerError, OSError):
-        known = set()
     if foreign := [name for name in _names(folder) if name not in known]:
         raise LinkerError(
             f"{folder}: holds {foreign[0]}, which linker did not write there; "
@@ -184,13 +172,7 @@ def saving(
             ) from error
 
 
-def load(
-    path: files.Pathlike,
-    kind: str,
-    read: Callable[[Path, dict[str, Any]], _Value],
-    *,
-    trust: bool = True,
-) -> _Value:
+def load(path: files.Pathlike, kind: str, read: Callable[[Path, dict[str, Any]], _Value]) -> _Value:
     """Check a saved folder against its manifest and version, and read it.
 
     All files belong to one save: where another process has replaced the folder meanwhile, the new
@@ -200,7 +182,6 @@ def load(
         path: the folder.
         kind: what it must hold ("model", "dictionary").
         read: makes the value out of the folder and its `config.json`.
-        trust: whether a large file need not be read again, if it was checked before.
 
     Raises:
         LinkerError: the folder is absent, of another kind or version, a file of it is missing,
@@ -211,35 +192,24 @@ def load(
         replacing.restore(folder.resolve())
         before = state(folder)
         try:
-            value = read(folder, _checked(folder, kind, trust))
+            value = read(folder, _checked(folder, kind))
         except Exception as error:
+            replacing.restore(folder.resolve())  # or wait for who replaces it
             if state(folder) != before:  # files that are being removed may raise anything
                 continue
             if isinstance(error, LinkerError | MemoryError):
                 raise
-            if isinstance(error, OSError):
-                reason = f"{error.filename}: cannot be read: {error.strerror}"
-                raise LinkerError(reason) from error
             raise LinkerError(
                 f"{folder}: is damaged, or a {kind} of another release "
                 f"({type(error).__name__}: {error}); {_again(kind)}"
             ) from error
         if state(folder) == before:
             return value
-    raise LinkerError(
-        f"{folder}: was replaced {_ATTEMPTS:,} times while it was read; stop what writes it"
-    )
+    raise LinkerError(f"{folder}: is replaced again and again; stop what writes it")
 
 
 def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
-    """Check every file of a saved folder against its manifest, also files checked before.
-
-    Args:
-        path: the folder.
-        kind: what it must hold ("model", "dictionary").
-
-    Returns:
-        The number of files that were checked, and of their bytes.
+    """Check a saved folder, and return the number of its files, and of their bytes.
 
     Raises:
         LinkerError: as for `load`.
@@ -249,95 +219,51 @@ def verify(path: files.Pathlike, kind: str) -> tuple[int, int]:
         sizes = [(folder / name).stat().st_size for name in checksums(folder)]
         return len(sizes), sum(sizes)
 
-    return load(path, kind, count, trust=False)
+    return load(path, kind, count)
 
 
 def _again(kind: str) -> str:
     return TRAIN_AGAIN if kind == "model" else "save it again"
 
 
-def _checked(folder: Path, kind: str, trust: bool) -> dict[str, Any]:
+def _checked(folder: Path, kind: str) -> dict[str, Any]:
     """Check the version, kind and files of a folder, and return its configuration."""
     if not (folder / CONFIG).is_file():
-        hint = (
-            "train one (linker train --dict FILE -o DIR) or name one with --model"
-            if kind == "model"
-            else "save one first"
-        )
-        raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {hint}")
+        way = "train one (linker train --dict FILE -o DIR) or name one with --model"
+        way = way if kind == "model" else "save one first"
+        raise LinkerError(f"{folder}: there is no {kind} here (no {CONFIG}); {way}")
     config = load_json(folder / CONFIG)
-    version = config.get("format_version") if isinstance(config, dict) else None
-    if isinstance(config, dict) and config.get("kind") != kind:
-        raise LinkerError(
-            f"{folder}: this folder holds a {shorten(repr(config.get('kind')))}, "
-            f"a {kind} was expected"
-        )
-    if version != (expected := FORMAT_VERSIONS.get(kind, 1)):
-        raise LinkerError(
-            f"{folder / CONFIG}: format_version is {shorten(repr(version))}, "
-            f"this release ({VERSION}) reads {expected}; "
-            f"{_again(kind)}"
-        )
-    _check_files(folder, trust)
+    config = config if isinstance(config, dict) else {}
+    expected = {"kind": kind, "format_version": FORMAT_VERSIONS.get(kind, 1)}
+    for key, value in expected.items():
+        if config.get(key) != value:
+            raise LinkerError(
+                f"{folder / CONFIG}: its {key} is {shorten(repr(config.get(key)))}, this release "
+                f"({VERSION}) reads {value!r} here; {_again(kind)}"
+            )
+    _check_files(folder)
     return cast(dict[str, Any], config)
 
 
-def _check_files(folder: Path, trust: bool) -> None:
+def _check_files(folder: Path) -> None:
     """Refuse files that the manifest does not list, and listed ones that are missing or changed.
 
     Descriptions (.md) and hidden files need not be listed: linker reads neither, people edit the
     ones, and desktops and version control leave the others behind.
     """
     sums, names = checksums(folder), _names(folder)
-    for name in names:
-        is_read = not name.endswith(".md") and not any(p.startswith(".") for p in name.split("/"))
-        if is_read and name not in sums and name != MANIFEST:
-            raise LinkerError(
-                f"{folder / name}: is not in {MANIFEST}; "
-                "move the file away if it is yours, else train or save the folder again"
-            )
-    for name, expected in sums.items():
-        if trust and name.endswith(".md"):
+    hidden = (name for name in names if any(part.startswith(".") for part in name.split("/")))
+    free = {MANIFEST, *hidden}
+    for name in (name for name in dict.fromkeys((*names, *sums)) if not name.endswith(".md")):
+        if name not in sums and name not in free:
+            problem = f"is not in {MANIFEST}; move the file away if it is yours"
+        elif name not in names or not (folder / name).is_file():
+            problem = f"named in {MANIFEST} but missing; {_CHANGED}"
+        elif name in sums and files.sha256(folder / name) != sums[name]:
+            problem = f"differs from its checksum in {MANIFEST}; {_DAMAGED}"
+        else:
             continue
-        path = folder / name
-        if name not in names or not path.is_file():  # one outside the folder is not among them
-            raise LinkerError(
-                f"{path}: named in {MANIFEST} but missing; "
-                "the folder is incomplete, train or save it again"
-            )
-        if not has_checksum(path, expected, trust=trust):
-            raise LinkerError(
-                f"{path}: differs from its checksum in {MANIFEST}; "
-                "the file was changed or damaged, train or save it again"
-            )
-
-
-def has_checksum(path: Path, expected: str, *, trust: bool) -> bool:
-    """Whether a file has this SHA-256.
-
-    Args:
-        path: the file.
-        expected: its SHA-256, in hexadecimal digits.
-        trust: whether the checksum of a large file may be remembered instead of computed.
-    """
-    before = state(path)
-    if before is None or before["st_size"] < LARGE:
-        return files.sha256(path) == expected
-    place = os.path.realpath(path)
-    entry = {**before, "sha256": expected}
-    if trust and _remembered().get(place) == entry:
-        return True
-    is_right = files.sha256(path) == expected
-    age = time.time_ns() - max(before["st_mtime_ns"], before["st_ctime_ns"])
-    is_kept = is_right and state(path) == before and age > _SETTLED
-    entries = _remembered()
-    was_known = entries.pop(place, None) is not None
-    if is_kept:
-        entries[place] = entry
-    if is_kept or was_known:
-        with contextlib.suppress(LinkerError, OSError), files.write_aside(_checksums()) as file:
-            json.dump({"files": dict(list(entries.items())[-_MOST:])}, file, indent=1)
-    return is_right
+        raise LinkerError(f"{folder / name}: {problem}")
 
 
 def state(path: Path) -> dict[str, int] | None:
@@ -347,20 +273,3 @@ def state(path: Path) -> dict[str, int] | None:
     except OSError:
         return None
     return {field: getattr(status, field) for field in _FIELDS}
-
-
-def _checksums() -> Path:
-    """Where checksums are remembered."""
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(folder):  # as the XDG specification has it
-        folder = os.path.expanduser("~/.cache")
-    return Path(folder) / "linker" / "verified.json"
-
-
-def _remembered() -> dict[str, object]:
-    """The entry of each file in the cache, by its path; none if the cache is damaged."""
-    try:
-        entries = json.loads(_checksums().read_bytes())["files"]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return {}
-    return entries if isinstance(entries, dict) else {}

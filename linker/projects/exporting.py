@@ -15,15 +15,15 @@ from typing import IO, Any, Literal, TextIO
 from linker import files, outputs
 from linker.decisions import exchange
 from linker.decisions.store import DecisionStore
-from linker.files import encodings, tables
-from linker.files.rows import TableRow
+from linker.files import tables
+from linker.files.tables import TableRow
 from linker.formats import FORMATS
 from linker.jobs import tables as linked_tables
 from linker.jobs.linking import layout_of
 from linker.linking.decided import Decided
 from linker.linking.decisions import by_place, form_everywhere, predicate_in
 from linker.linking.linker import Linker
-from linker.outputs import Predicted, tsv, writing
+from linker.outputs import Predicted, row_writer
 from linker.projects import changes, linking, marks, sources
 from linker.projects import store as rows
 from linker.projects.groups import DECIDED
@@ -90,10 +90,10 @@ class Exporter:
         project, there = self._project, self._sources
         if form in ("decisions", "log"):
             name = f"{project.name}.{form}.tsv"
-            return Export(name, _TABLES["tsv"], encodings.UTF8, form)
+            return Export(name, _TABLES["tsv"], files.UTF8, form)
         if form != "own":
             name = f"{project.name}.{_ENDINGS.get(form, form)}"
-            return Export(name, FORMATS[form].media_type, encodings.UTF8, form)
+            return Export(name, FORMATS[form].media_type, files.UTF8, form)
         if len(there) > 1:
             return Export(f"{project.name}.zip", _ZIP, None, form)
         (source,) = there
@@ -155,14 +155,14 @@ class Exporter:
         if table.is_binary:
             table.write(file, names, added)
             return
-        with _text(file, source.encoding) as text:
+        with _text(file) as text:
             table.write(text, names, added)
 
     def _write_rows(self, there: Sequence[Source], file: IO[bytes]) -> None:
         """Write a table with a row for each mention, in which people may decide."""
         of_document = _OF_MENTION if self._project.kind == "documents" else ()
         with _text(file) as text:
-            write_row = tsv.row_writer(text)
+            write_row = row_writer(text)
             write_row(("mention", *of_document, *self._columns))
             for about, form, prediction in self._rows(there):
                 write_row((*about, *self._cells(form, prediction)))
@@ -189,7 +189,7 @@ class Exporter:
         is_whole = form in ("pubtator", "bioc")
         items = self._documents(there, is_whole) if has_documents else self._loose(there)
         with _text(file) as text:
-            writing.write(form, items, text, layout)
+            outputs.write(form, items, text, layout)
 
     def _documents(self, there: Sequence[Source], is_whole: bool) -> Iterator[Predicted]:
         """The documents of files with the answers for their mentions.
@@ -286,12 +286,12 @@ def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:
     stem = f"{stem or project.name}.reviewed"
     if project.kind == "table":
         is_text = source.format != "xlsx"
-        encoding = source.encoding if is_text else None
+        encoding = files.UTF8 if is_text else None
         return f"{stem}.{source.format}", _TABLES[source.format], encoding
     if project.kind == "list" and source.format != "jsonl":
-        return f"{stem}.tsv", _TABLES["tsv"], encodings.UTF8
+        return f"{stem}.tsv", _TABLES["tsv"], files.UTF8
     form = "jsonl" if project.kind == "list" else _form_of(source)
-    return f"{stem}.{_ENDINGS.get(form, form)}", FORMATS[form].media_type, encodings.UTF8
+    return f"{stem}.{_ENDINGS.get(form, form)}", FORMATS[form].media_type, files.UTF8
 
 
 def _form_of(source: Source) -> str:
@@ -327,9 +327,9 @@ def _beside(
 
 
 @contextlib.contextmanager
-def _text(file: IO[bytes], encoding: str = "utf-8") -> Iterator[io.TextIOWrapper]:
+def _text(file: IO[bytes]) -> Iterator[io.TextIOWrapper]:
     """A file of bytes as one of text; it stays open."""
-    text = io.TextIOWrapper(file, **files.text_form(encoding))
+    text = io.TextIOWrapper(file, encoding=files.UTF8, newline="\n")
     try:
         yield text
         text.flush()

@@ -21,10 +21,11 @@ from linker.linking.decisions import form_everywhere, form_of
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Found, Linked, Request
-from linker.outputs import joined_ids, jsonl
+from linker.outputs import joined_ids
 from linker.projects import store as rows
 from linker.projects.sources import Content
 from linker.projects.store import Project, StoredDocument
+from linker.readers import jsonl
 from linker.readers import mentions as readers
 from linker.text.mentions import definitions_of, expanded
 from linker.types import Mention, Part, Prediction, parse_spans

@@ -12,7 +12,7 @@ from linker.decisions import exchange
 from linker.decisions.reviewed import OF_ANOTHER, are_mappings
 from linker.decisions.store import DecisionStore, Step, identified
 from linker.errors import InputError, LinkerError, shorten
-from linker.files import OpenFile, encodings, tables
+from linker.files import OpenFile, as_utf8, tables
 from linker.ids import split_ids
 from linker.linking.decisions import by_place, disagree, form_everywhere, place_of
 from linker.linking.linker import Linker
@@ -116,7 +116,7 @@ def read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Review
     """
     problems: list[InputError] = []
     upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
-    text, _ = (upload, "") if file.format == "xlsx" else encodings.as_utf8(upload, file.encoding)
+    text, _ = (upload, "") if file.format == "xlsx" else as_utf8(upload, file.encoding)
     is_usual = file.column.lower() == "mention" or are_mappings(file.header)
     known = partial(identified, dictionary=linker.dictionary)
     said = exchange.read(
@@ -176,8 +176,6 @@ def _remarks(file: Content) -> Iterator[Remark]:
             place = places.get(kind, len(row.cells))
             if not (cell := "".join(row.cells[place : place + 1]).strip()):
                 continue
-            if file.encoding != encodings.UTF8:
-                cell = encodings.unnamed(cell)
             if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
                 cell = cell[1:]
             if kind == "note" or cell.lower() not in _NO:

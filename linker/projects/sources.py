@@ -13,9 +13,8 @@ from linker import files
 from linker.decisions import exchange
 from linker.decisions.reviewed import MENTION, are_mappings
 from linker.errors import LinkerError, ignore
-from linker.files import OpenFile, columns, encodings, tables
-from linker.files.rows import TableRow
-from linker.files.tables import Table
+from linker.files import OpenFile, tables
+from linker.files.tables import Table, TableRow
 from linker.formats import FORMATS, MENTIONS
 from linker.jobs.tables import mention_of
 from linker.readers import mentions as readers
@@ -45,9 +44,9 @@ class Opened:
 
     @property
     def has_ids(self) -> bool:
-        """Whether it has mentions with their ids; see `columns.has_ids`."""
-        lines = files.head(self.file, columns.FIRST, on_error=ignore) if self.kind == "tsv" else []
-        return columns.has_ids(lines)
+        """Whether it has mentions with their ids; see `tables.has_ids`."""
+        lines = files.head(self.file, tables.FIRST, on_error=ignore) if self.kind == "tsv" else []
+        return tables.has_ids(lines)
 
     def table(
         self, column: str | None, most: int | None = None, known: Sequence[Headed] = ()
@@ -60,11 +59,11 @@ class Opened:
                 None: to any number, since it was read before.
             known: tables that it may be one of; see `read`.
         """
-        usual = [*(name for _, name in known), *columns.COLUMNS, MENTION]
+        usual = [*(name for _, name in known), *tables.COLUMNS, MENTION]
         wanted = [column] if column and not column.isdigit() else usual
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
-        return tables.TextTable(self.file, self.encoding, wanted)
+        return tables.TextTable(self.file, wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +93,11 @@ class Content:
     sheets: tuple[str, ...] = ()  # of a workbook, that which was read first
     blank: int = 0  # rows of a table without a mention
     long: tuple[int, ...] = ()  # rows of a table with a cell that is too long for one
-    is_assumed: bool = False  # its encoding, which is neither named nor told by its bytes
 
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
         told = []
-        if self.is_assumed:
-            told.append(
-                f"the text is not UTF-8, and was read as {self.encoding}; if letters are wrong in "
-                "it, save it as UTF-8, or name its encoding"
-            )
         if len(self.sheets) > 1:
             told.append(
                 f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
@@ -145,7 +138,7 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
         content: of a file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
-        encoding: of a text; None: see `encodings.detect`.
+        encoding: of a text; None: see `linker.files.as_utf8`.
 
     Raises:
         LinkerError: it is packed, or no format that holds mentions.
@@ -154,12 +147,12 @@ def opened(content: bytes, name: str, column: str | None, encoding: str | None) 
     if content.startswith(_GZIP):
         raise LinkerError(f"{file}: is compressed; unpack it first")
     if tables.is_workbook(file):
-        return Opened(file, encodings.UTF8, "xlsx")
-    file, encoding = encodings.as_utf8(file, encoding or encodings.detect(file))
+        return Opened(file, files.UTF8, "xlsx")
+    file, encoding = files.as_utf8(file, encoding)
     if name.lower().endswith(".csv"):
         return Opened(file, encoding, "csv")
     kind = readers.detect(file)
-    if kind == "txt" and columns.in_text(file, files.head(file, columns.FIRST, on_error=ignore)):
+    if kind == "txt" and tables.table_in(file, files.head(file, tables.FIRST, on_error=ignore)):
         return Opened(file, encoding, "csv")
     if kind not in _FORMATS:
         raise LinkerError(
@@ -199,8 +192,7 @@ def read(
         read = _of_table(file, table, column, about, known)
     else:
         read = _of_items(file, about)
-    is_assumed = encoding is None and read.encoding == encodings.USUAL
-    return replace(read, packed=zlib.compress(content), is_assumed=is_assumed)
+    return replace(read, packed=zlib.compress(content))
 
 
 def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:
@@ -234,7 +226,7 @@ def _of_table(
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
     column = _known_column(table, lines, known) if column is None else column
-    place = columns.column_of(table, lines) if column is None else tables.place_of(table, column)
+    place = tables.column_of(table, lines) if column is None else tables.place_of(table, column)
     long = list[int]()
     mentions = [(row, mention_of(row, place, long)) for row in lines]
     rows = tuple(Row(row.number, m.text, "", tuple(row.cells)) for row, m in mentions if m)
@@ -277,13 +269,13 @@ def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed
     same = same or {column for _, column in known if titles.count(column) == 1}
     same = same or {title for title in titles[:1] if title == "mention"}  # of a list
     if len(same) > 1:
-        raise columns.needed(table, rows, None)
+        raise tables.ColumnNeeded(table, rows, None)
     return next(iter(same), None)
 
 
 def _is_prose(file: files.Pathlike) -> bool:
     """Whether some line of a text is no name: it is long, or ends as a sentence does."""
-    lines = (line.strip() for _, line in files.read_lines(file, limit=None))
+    lines = (line.strip() for _, line in files.read_lines(file))
     return any(
         len(line) > _LONGEST_NAME
         or line.endswith((".", "!", "?", ";", ":"))

@@ -8,24 +8,25 @@ since many are narrower.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from itertools import chain
 from pathlib import Path
 
 from linker.errors import LinkerError, OnError, ignore, stop
 from linker.files import Pathlike, is_folder
 from linker.ids import counted
-from linker.readers.languages import Languages
+from linker.readers.languages import Languages, Statement
 from linker.readers.records import check_concept
 from linker.readers.tabs import (
     Grouped,
+    Row,
     find,
     first_table,
     number_of,
     read_beside,
     read_table,
 )
-from linker.types import Concept, Name
+from linker.types import Concept
 
 OPTIONS = ("languages", "sources")
 _CONCEPT, _SYNONYM = "CONCEPT.csv", "CONCEPT_SYNONYM.csv"
@@ -40,9 +41,8 @@ _LANGUAGES = {  # the concepts of languages; others are called by their id
     **{"4181536": "pt", "4180183": "da", "4175777": "sv", "4182948": "zh", "4181524": "ja"},
     **{"4175771": "ko", "4181374": "ar", "4180047": "he"},
 }
-_PARENT, _ALTERNATIVE, _REPLACED = "^", "=", ">"  # what a related concept is, before its id
-_RELATIONS = {"Is a": _PARENT, "Concept replaced by": _REPLACED}
-_REVERSED = {"Subsumes": _PARENT, "Maps to": _ALTERNATIVE}  # of the second concept
+_RELATIONS = {"Is a": "parents", "Concept replaced by": "replaced_by"}
+_REVERSED = {"Subsumes": "parents", "Maps to": "alt_ids"}  # of the second concept
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -87,8 +87,7 @@ def read(
         LinkerError: CONCEPT.csv is not there, or no concept is a standard concept of the sources.
         InputError: what `on_error` raises.
     """
-    table = first_table(path, _CONCEPT, "unpack the whole archive of Athena")
-    languages = languages or Languages()
+    table, chosen = first_table(path, _CONCEPT), languages or Languages()
     of_vocabulary: Counter[str] = Counter()
 
     def standard(_: int, identifier: str, *cells: str) -> int | None:
@@ -103,77 +102,55 @@ def read(
         there = counted(of_vocabulary)
         named = ", ".join(sources)
         raise LinkerError(f"{table}: holds no standard concept of {named}; there are {there}")
-    rows = chain(_synonyms(table, on_error, kept, languages), _relations(table, on_error, kept))
-    parse = _parser(Grouped(rows), kept, languages, sources)
-    yield from read_table(table, _COLUMNS, parse, ignore)  # bad rows were reported above
+    rows = chain(_synonyms(table, on_error, kept, chosen), _relations(table, on_error, kept))
+    known = Grouped(rows)
+
+    def concept(line: int, number: str, name: str, domain: str, *cells: str) -> Concept | None:
+        vocabulary, _, code, invalid = cells
+        is_foreign = sources and vocabulary not in sources
+        if number_of(number) not in kept and (not invalid or is_foreign):
+            return None
+        return chosen.concept(
+            f"OMOP:{number}",
+            [Statement("preferred", name, "en"), *known[int(number)]],
+            source=vocabulary,
+            types=(domain,),
+            status="obsolete" if invalid else "current",
+            xrefs=(f"{vocabulary.replace(' ', '_')}:{code}",),
+            line=line,
+        )
+
+    yield from read_table(table, _COLUMNS, concept, ignore)  # bad rows were reported above
 
 
 def _synonyms(
     table: Pathlike, on_error: OnError, kept: Collection[int], languages: Languages
-) -> Iterator[tuple[int, str]]:
-    def synonym(_: int, identifier: str, name: str, spoken: str) -> tuple[int, str] | None:
+) -> Iterator[Row]:
+    def synonym(_: int, identifier: str, name: str, spoken: str) -> Row | None:
         number, language = number_of(identifier), _LANGUAGES.get(spoken, spoken)
         if number not in kept or languages.place(language) is None:
             return None
         check_concept(identifier, (name.strip(),))
-        return number, f"{language}\t{name}"
+        return number, Statement("exact", name, language)
 
     columns = ("concept_id", "concept_synonym_name", "language_concept_id")
     return read_beside(table, _SYNONYM, "synonyms", columns, synonym, on_error)
 
 
-def _relations(
-    table: Pathlike, on_error: OnError, kept: Collection[int]
-) -> Iterator[tuple[int, str]]:
-    def relation(
-        _: int, first: str, second: str, name: str, invalid: str
-    ) -> tuple[int, str] | None:
+def _relations(table: Pathlike, on_error: OnError, kept: Collection[int]) -> Iterator[Row]:
+    def relation(_: int, first: str, second: str, name: str, invalid: str) -> Row | None:
         if invalid or first == second:
             return None
-        sign = _RELATIONS.get(name)
-        if sign is None:
-            sign, first, second = _REVERSED.get(name), second, first
-        if sign is None:
+        field = _RELATIONS.get(name, "")
+        if not field:
+            field, first, second = _REVERSED.get(name, ""), second, first
+        if not field:
             return None
         owner, other = number_of(first), number_of(second)
-        is_kept = {_PARENT: owner in kept and other in kept, _ALTERNATIVE: owner in kept}
-        return (owner, f"{sign}{other}") if is_kept.get(sign, True) else None
+        is_kept = field == "replaced_by" or owner in kept
+        is_kept = is_kept and (field != "parents" or other in kept)
+        return (owner, Statement(field, f"OMOP:{other}")) if is_kept else None
 
     columns = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
     lacking = "parents, alternative ids and replacements"
     return read_beside(table, _RELATIONSHIP, lacking, columns, relation, on_error)
-
-
-def _parser(
-    known: Grouped, kept: Collection[int], languages: Languages, sources: Collection[str]
-) -> Callable[..., Concept | None]:
-    """What makes a concept of a row of CONCEPT.csv, with what is known of it from the others."""
-
-    def concept(line: int, number: str, name: str, domain: str, *cells: str) -> Concept | None:
-        vocabulary, _, code, invalid = cells
-        if number_of(number) not in kept and (
-            not invalid or (sources and vocabulary not in sources)
-        ):
-            return None
-        identifier = f"OMOP:{number}"
-        names = [Name(name.strip(), identifier, "preferred", "en", vocabulary)]
-        related: dict[str, list[str]] = {_PARENT: [], _ALTERNATIVE: [], _REPLACED: []}
-        for text in dict.fromkeys(known[int(number)]):
-            if text[0] in related:
-                related[text[0]].append(f"OMOP:{text[1:]}")
-            else:
-                language, _, synonym = text.partition("\t")
-                names.append(Name(synonym.strip(), identifier, "exact", language, vocabulary))
-        return languages.concept(
-            identifier,
-            names,
-            parents=tuple(related[_PARENT]),
-            alt_ids=tuple(related[_ALTERNATIVE]),
-            types=(domain,),
-            status="obsolete" if invalid else "current",
-            replaced_by=tuple(related[_REPLACED]),
-            xrefs=(f"{vocabulary.replace(' ', '_')}:{code}",),
-            line=line,
-        )
-
-    return concept

@@ -1,22 +1,30 @@
-"""Code systems and value sets of FHIR in JSON.
+"""FHIR in JSON: code systems and value sets are read, ConceptMaps written.
 
 The prefix of an id is that of a well-known system, else the last part of the system's URL.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
+import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
-from linker.errors import InputError, OnError, RecordError, stop
+from linker.errors import OnError, RecordError, stop
 from linker.files import Pathlike
-from linker.readers.languages import Languages
-from linker.readers.records import json_version, parse_objects, read_json
-from linker.types import Concept, Name, NameKind
-from linker.vocabularies import of_address
+from linker.ids import namespace
+from linker.outputs import Layout
+from linker.readers import jsonl
+from linker.readers.languages import Languages, Statement
+from linker.readers.records import json_version, parse_each, parsing, read_json
+from linker.readers.terms import Term, mapped
+from linker.types import Concept, Document
+from linker.version import NAME, VERSION
+from linker.vocabularies import of_address, of_prefix
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +33,6 @@ _START = re.compile(r'\s*\{.*"resourceType"\s*:\s*"(?:CodeSystem|ValueSet)"', re
 _PARENTS = ("parent", "subsumedBy")
 _OBSOLETE = ("retired", "deprecated")
 _PREFERRED = ("display", "preferredForLanguage")
-_EXPECTED = "a concept with code, display and designation"
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -57,19 +64,16 @@ def read(
     """
     resource, chosen = read_json(path), languages or Languages()
     language = str(resource.get("language") or "")
-    try:
-        if resource.get("resourceType") == "ValueSet":
-            records = _of_value_set(path, resource)
-        else:
-            records = _of_code_system(path, resource)
-    except (AttributeError, KeyError, TypeError) as error:
-        problem = f"the JSON is no CodeSystem or ValueSet ({type(error).__name__}: {error})"
-        raise InputError(path, problem, expected=_EXPECTED, remedy="name its format") from None
+    is_set = resource.get("resourceType") == "ValueSet"
+    with parsing(path, "CodeSystem or ValueSet with its concepts"):
+        records = (_of_value_set if is_set else _of_code_system)(path, resource)
 
-    def of_record(record: Any) -> Concept:
+    def of_record(_: None, record: _Record) -> Concept:
         return _concept(record, language, chosen)
 
-    yield from parse_objects(path, records, of_record, on_error, _EXPECTED)
+    expected = "a concept with code, display and designation"
+    each = ((None, record) for record in records)
+    yield from parse_each(path, each, of_record, on_error, expected=expected)
 
 
 _Record = tuple[str, dict[str, Any], tuple[str, ...]]
@@ -79,9 +83,7 @@ _Record = tuple[str, dict[str, Any], tuple[str, ...]]
 def _of_code_system(path: Pathlike, resource: dict[str, Any]) -> list[_Record]:
     content = resource["content"]
     if content == "not-present":
-        problem = "the CodeSystem does not hold its concepts (content: not-present)"
-        remedy = "take a ValueSet that a terminology server has expanded, or the publisher's files"
-        raise InputError(path, problem, expected="content: complete", remedy=remedy)
+        raise ValueError("content: not-present; take a ValueSet that a server has expanded")
     if content in ("example", "fragment"):
         logger.warning("%s: holds a part of its concepts only (content: %s)", path, content)
     system = resource.get("supplements") or resource.get("url") or resource.get("id", "")
@@ -127,9 +129,7 @@ def _of_value_set(path: Pathlike, resource: dict[str, Any]) -> list[_Record]:
         return list(records.values())
     compose = resource["compose"]
     if "exclude" in compose or not all("concept" in part for part in compose["include"]):
-        problem = "the ValueSet says by rules which codes it holds"
-        remedy = "have it expanded by a terminology server (ValueSet/$expand)"
-        raise InputError(path, problem, expected="expansion, or codes", remedy=remedy)
+        raise ValueError("it has rules; have a terminology server expand it (ValueSet/$expand)")
     for part in compose["include"]:
         for record in part["concept"]:
             records.setdefault((part["system"], record["code"]), (part["system"], record, ()))
@@ -155,20 +155,15 @@ def _properties(record: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _concept(of: _Record, language: str, chosen: Languages) -> Concept:
     system, record, parents = of
-    identifier = _identifier(system, record["code"])
-    names = []
-    if display := record.get("display"):
-        names.append(Name(display.strip(), identifier, "preferred", language))
+    statements = [("preferred", record.get("display"), language)]
     for other in record.get("designation", ()):
         is_preferred = (other.get("use") or {}).get("code") in _PREFERRED
-        kind: NameKind = "preferred" if is_preferred else "exact"
         tag = other.get("language") or language
-        names.append(Name(other["value"].strip(), identifier, kind, tag))
-    definition = record.get("definition")
+        statements.append(("preferred" if is_preferred else "exact", other["value"], tag))
+    statements.append(("definition", record.get("definition"), language))
     return chosen.concept(
-        identifier,
-        names,
-        [(definition.strip(), language)] if definition else (),
+        _identifier(system, record["code"]),
+        [Statement(field, text.strip(), tag) for field, text, tag in statements if text],
         parents=tuple(_identifier(system, code) for code in parents),
         status="obsolete" if _is_obsolete(record) else "current",
     )
@@ -187,3 +182,105 @@ def _identifier(system: str, code: str) -> str:
     if not code.strip():
         raise RecordError("the code is empty", system, expected="a code")
     return code if code.startswith(f"{prefix}:") or not prefix else f"{prefix}:{code}"
+
+
+# A ConceptMap of R4 from the distinct texts of mentions to concepts: terminology servers (HAPI,
+# Ontoserver, Snowstorm) take R4; R5 calls its fields otherwise.
+
+MENTIONS = "http://local.invalid/mentions"  # the system of what is no code, but a text
+_EQUIVALENCES = {"": "equivalent", "broad": "wider", "narrow": "narrower", "related": "relatedto"}
+_OTHER = "https://bioregistry.io/"  # and the prefix: a system that is not known
+FOOTER = "}\n"
+
+item = jsonl.item
+
+
+def coding(identifier: str) -> tuple[str, str]:
+    """The system and the code that FHIR has for a concept id.
+
+    >>> coding("OMIM:208900"), coding("HP:0001250")[1], coding("XY:1")
+    (('http://www.omim.org', '208900'), 'HP:0001250', ('https://bioregistry.io/XY', '1'))
+    """
+    prefix, code = namespace(identifier), " ".join(identifier.split())
+    known = of_prefix(prefix)
+    system = known.system or f"{_OTHER}{quote(prefix, safe='')}"
+    return system, code if known.keeps_prefix else code.removeprefix(f"{prefix}:")
+
+
+def header(first: Document | None, layout: Layout) -> str:
+    """What is known of the map before its first mention; it is a draft, whoever decided on terms.
+
+    Its id depends on nothing but the dictionary and the version, so that it can be repeated.
+    """
+    vocabulary = layout.vocabulary
+    named = f"{vocabulary.name} ({vocabulary.release})" if vocabulary else "a dictionary"
+    record = {
+        "resourceType": "ConceptMap",
+        "url": uuid.uuid5(uuid.NAMESPACE_URL, f"{named} {VERSION}").urn,
+        "name": "LinkerMentions",
+        "status": "draft",
+        "description": f"Texts, and the concepts of {named} that {NAME} {VERSION} found for them. "
+        "The comment of a target says whether a person accepted it.",
+    }
+    return json.dumps(record, ensure_ascii=False)[:-1]
+
+
+def gather(texts: Iterable[str]) -> Iterator[str]:
+    """The groups of the map, one for each system, and whether it is experimental.
+
+    It is not, where people accepted all answers. A text without a concept is `unmatched`, in the
+    largest group; one that denies what it names is left out, see `terms.mapped`.
+    """
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    unmatched, accepted = [], set()
+    for term in mapped(texts):
+        accepted.add(term.is_accepted)
+        by_system: dict[str, list[dict[str, str]]] = defaultdict(list)
+        for system, target in targets(term):
+            by_system[system].append(target)
+        for system, of_system in by_system.items():
+            groups[system].append({"code": term.text, "target": of_system})
+        if not by_system:
+            none = {"equivalence": "unmatched", "comment": judgement(term)}
+            unmatched.append({"code": term.text, "target": [none]})
+    if unmatched:
+        groups[max(groups, key=lambda system: len(groups[system]), default="")] += unmatched
+    yield f', "experimental": {json.dumps(accepted != {True})}'
+    for number, (system, elements) in enumerate(groups.items()):
+        group = {"source": MENTIONS} | ({"target": system} if system else {})
+        yield ",\n" if number else ', "group": [\n'
+        yield f'{json.dumps(group)[:-1]}, "element": [\n'
+        yield ",\n".join(json.dumps(element, ensure_ascii=False) for element in elements)
+        yield "]}"
+    yield "]" if groups else ""
+
+
+def targets(term: Term) -> Iterator[tuple[str, dict[str, str]]]:
+    """The systems and the targets of a term, one for each of `Term.parts` with a concept.
+
+    A target is `equivalent` where a person accepted it, or `wider` or `narrower` than the text, as
+    the person said; else it is `relatedto`, which says that nobody knows how. So it is with the
+    parts of a composite, of which the comment says which.
+    """
+    parts = term.prediction.parts
+    for number, part in enumerate(parts, 1):
+        if part.best and part.assertion == "present":
+            system, code = coding(part.best.concept_id)
+            is_known = term.is_accepted and len(parts) == 1
+            place = f"part {number} of {len(parts)}: {part.text}; " if len(parts) > 1 else ""
+            yield (
+                system,
+                {
+                    "code": code,
+                    "display": part.best.name,
+                    "equivalence": _EQUIVALENCES[term.predicate if is_known else "related"],
+                    "comment": place + judgement(term, part.confidence),
+                },
+            )
+
+
+def judgement(term: Term, confidence: float | None = None) -> str:
+    """Who accepted an answer, or that nobody did, and its confidence."""
+    if term.is_accepted:
+        return f"accepted by {term.accepted_by or 'a person'}"
+    return "not reviewed" + ("" if confidence is None else f"; confidence {confidence:.4f}")

@@ -1,26 +1,40 @@
-"""Mentions or documents as JSON lines, an object a line, our own output (schema 1) included; and
-mentions in a column of a Parquet file, whose other columns are the keys of such objects."""
+"""Mentions, documents and predictions as JSON lines, an object a line; also mentions in a column of
+a Parquet file, whose other columns are the keys of such objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
 from typing import Any
 
-from linker.errors import InputError, OnError, RecordError, stop
+from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, open_binary, parse_json, pyarrow_for, read_lines, reading
 from linker.ids import Identify, not_known, parse_gold
-from linker.readers.records import check_mention, parse_each, parse_selection
-from linker.types import SELECTION, Document, Gold, Mention, Passage, parse_spans
+from linker.outputs import Layout, decision_from_json
+from linker.readers.records import check_mention, parse_each, parse_selection, parsing
+from linker.types import (
+    SCHEMA,
+    SELECTION,
+    Document,
+    Gold,
+    Mention,
+    Passage,
+    Prediction,
+    parse_spans,
+)
 
-SCHEMA = 1  # of our own output
+FOOTER = ""
 _GOLD_KEYS = ("gold", "id", "ids", "concept_id")  # the first that is there counts
 _TEXTS = ("title", "abstract", "text")  # of a document, in their order
 _OWNERS = ("document_id", "id", "pmid")  # its id, the first that is there
+_ANSWER = "a prediction as linker link --format jsonl writes it"
 _EXPECTED = '{"mention": "...", "gold": "A|B"}, or of a document {"id": "...", "text": "..."}'
 
 _NAMES = ("mention", "text")  # of the column of mentions; the first that is there counts
 _OTHERS = ("document_id", "type", "gold", "spans", *SELECTION)
-_TEXT_TYPES = ("string", "large_string", "string_view")  # of Arrow
 _ROWS = 10_000  # that are in memory at once
 
 
@@ -40,15 +54,12 @@ def read(
     """
 
     def parse(number: int, line: str) -> Document | Mention:
-        try:
-            record = parse_json(line)
-        except ValueError as error:
-            raise ValueError(f"the line is not JSON ({error})") from None
+        record = parse_json(line)
         if isinstance(record, dict) and "mention" not in record and {*_TEXTS} & {*record}:
             return _document(record, number)
         return from_record(record, identify)
 
-    lines = read_lines(path, limit=None, on_error=on_error)
+    lines = read_lines(path, on_error=on_error)
     return parse_each(path, lines, parse, on_error, expected=_EXPECTED)
 
 
@@ -138,50 +149,102 @@ def read_parquet(
         LinkerError: pyarrow is not installed.
     """
     arrow, parquet = pyarrow_for(path)
-    with open_binary(path) as file, reading(path):
+    with open_binary(path) as file, reading(path), parsing(path, "Parquet file"):
         if not file.peek(1):
             return
         is_whole = not file.seekable()
         source = arrow.BufferReader(file.read()) if is_whole else arrow.PythonFile(file, "r")
-        number = 0
-        try:
-            table = parquet.ParquetFile(source)
-            column = _column(path, table.schema_arrow, column)
-            names = {name: name for name in _read_too(table.schema_arrow)} | {column: "mention"}
-            for batch in table.iter_batches(_ROWS, columns=list(names), use_threads=False):
-                for row in batch.to_pylist():
-                    number += 1
-                    try:
-                        mention = from_record({names[key]: row[key] for key in names}, identify)
-                    except ValueError as error:
-                        on_error(_of_row(f"{path}, row {number}", error))
-                    else:
-                        yield mention
-        except (arrow.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
-            where = f" after row {number}" if number else ""
-            problem = f"is no valid Parquet file{where} ({error})"
-            raise InputError(path, problem, remedy="write the file again") from None
+        table = parquet.ParquetFile(source)
+        schema = table.schema_arrow
+        column = column or next((n for n in _NAMES if n in schema.names), _NAMES[0])
+        if schema.get_field_index(column) < 0:  # none, or more than one
+            problem = f"has no single column {column}; name that of mentions with --column"
+            raise InputError(path, problem, expected=f"one of {', '.join(schema.names)}")
+        others = (name for name in _OTHERS if schema.get_field_index(name) >= 0)
+        # spans that are no lists are those of a table that linker wrote
+        kept = (n for n in others if n != "spans" or "list" in str(schema.field(n).type))
+        names = {name: name for name in kept} | {column: "mention"}
+        batches = table.iter_batches(_ROWS, columns=list(names), use_threads=False)
+        rows = enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
+
+        def parse(_: int, row: dict[str, Any]) -> Mention:
+            return from_record({names[key]: row[key] for key in names}, identify)
+
+        yield from parse_each(path, rows, parse, on_error, expected="a mention")
 
 
-def _column(path: Pathlike, schema: Any, column: str | None) -> str:
-    """The name of the column of mentions."""
-    name = column or next((name for name in _NAMES if name in schema.names), _NAMES[0])
-    place = schema.get_field_index(name)  # -1 where there is none, or more than one
-    if place < 0 or str(schema.field(place).type) not in _TEXT_TYPES:
-        problem = f"has no single column {name} that holds texts"
-        columns = ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
-        remedy = "name the column of mentions with --column"
-        raise InputError(path, problem, expected=f"one of its columns: {columns}", remedy=remedy)
-    return name
+def header(first: Document | None, layout: Layout) -> str:
+    """Nothing; see `linker.outputs.Writer`."""
+    return ""
 
 
-def _read_too(schema: Any) -> list[str]:
-    """The names of the columns that are read beside that of mentions."""
-    there = [name for name in _OTHERS if schema.get_field_index(name) >= 0]
-    return [n for n in there if n != "spans" or "list" in str(schema.field(n).type)]
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
+    """One object a line, in the order of the mentions; see `linker.outputs.Writer`.
+
+    A candidate has the key `source` where another vocabulary lent the matched name, or where a
+    person chose or rejected the concept ("decision"). The `confidence` of a part is that of its
+    first candidate, or of the `rejected` one. `state` is what people said of the mention, and
+    `decisions` are theirs.
+    """
+    return "".join(json.dumps(p.to_dict(), ensure_ascii=False) + "\n" for p in predictions)
 
 
-def _of_row(place: str, error: ValueError) -> InputError:
-    if isinstance(error, RecordError):
-        return error.at(place, None)
-    return InputError(place, str(error), expected="a mention", remedy="mend or remove the row")
+def read_predictions(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Prediction]:
+    """Yield the predictions of a file that `linker.outputs.write` wrote.
+
+    Raises:
+        InputError: a line is not JSON, or not an object of schema 1.
+    """
+    lines = read_lines(path, on_error=on_error)
+    yield from parse_each(
+        path, lines, lambda _, line: from_json(parse_json(line)), on_error, expected=_ANSWER
+    )
+
+
+def from_json(record: Any) -> Prediction:
+    """Turn an object of schema 1 into the prediction that it was made of; its mention has no gold.
+
+    Lines of earlier versions lack readings, rejected candidates, confidences, states, assertions.
+
+    Raises:
+        ValueError: the object is not of that schema; the text says why.
+    """
+    if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
+        raise ValueError(f"it is not an object of schema {SCHEMA}")
+    values = _checked(record)
+    mention = {"text": "mention", "spans": "spans", "document_id": "document_id"}
+    values["mention"] = {key: values[name] for key, name in mention.items() if name in values}
+    decisions = values.get("decisions", [])
+    if not isinstance(decisions, list):
+        raise ValueError("the decisions are no list")
+    values["decisions"] = tuple(map(decision_from_json, decisions))
+    try:
+        prediction: Prediction = _checker().validate_python(values)
+    except ValueError as error:
+        first = error.errors()[0]  # type: ignore[attr-defined] # pydantic's
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    parts = chain(prediction.parts, *(rival.parts for rival in prediction.rivals))
+    candidates = (c for part in parts for c in (*part.candidates, part.rejected) if c)
+    if not all(0 <= (candidate.confidence or 0) <= 1 for candidate in candidates):
+        raise ValueError("a confidence is not a number from 0 to 1")
+    return prediction
+
+
+@cache
+def _checker() -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Prediction)
+
+
+def _checked(value: Any) -> Any:
+    """A value of JSON, of which numbers are finite; where there are no spans, there is no key."""
+    if isinstance(value, Mapping):
+        return {
+            key: _checked(inner)
+            for key, inner in value.items()
+            if not (key == "spans" and inner is None)
+        }
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is not finite")
+    return list(map(_checked, value)) if isinstance(value, list) else value

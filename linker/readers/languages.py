@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from linker.errors import LinkerError
 from linker.ids import namespace
 from linker.readers.records import check_concept
-from linker.types import Concept, Name, NameKind
+from linker.types import NAME_KINDS, Concept, Name, NameKind
+
+
+class Statement(NamedTuple):
+    """What a file says of a concept."""
+
+    field: str  # a kind of name, or a field of `Concept`; "obsolete": that is its status
+    value: str  # a text or an id
+    language: str = ""  # its tag
+    source: str = ""  # of a name
+
 
 ENGLISH = ("en",)
 """What is kept where no language is chosen."""
@@ -72,42 +83,55 @@ class Languages:
         return (len(wanted), region) if not tag or not self.wanted else None
 
     def concept(
-        self,
-        identifier: str,
-        names: Iterable[Name],
-        definitions: Iterable[tuple[str, str]] = (),
-        **fields: Any,
+        self, identifier: str, statements: Iterable[Statement], *, source: str = "", **fields: Any
     ) -> Concept:
-        """Make a concept with the names in these languages; it may have none.
+        """Make a concept of what is stated on it, with the names in these languages, or none.
 
         It is called by its preferred name in the first language that it has. The names that other
         languages prefer are exact.
 
         Args:
             identifier: its id.
-            names: in any language.
-            definitions: each with its tag.
+            statements: with names and definitions in any language.
+            source: of names that state none.
             fields: other fields of `Concept`.
 
         Raises:
             RecordError: see `linker.readers.records.check_concept`.
         """
-        kept = [(place, name) for name in names if (place := self.place(name.language))]
-        described = [(place, text) for text, tag in definitions if (place := self.place(tag))]
+        kept, described = list[tuple[tuple[int, int], Name]](), list[tuple[tuple[int, int], str]]()
+        lists: dict[str, dict[str, None]] = defaultdict(dict)
+        for field, value, tag, origin in statements:
+            if field == "obsolete":
+                fields["status"] = field
+            elif field not in NAME_KINDS and field != "definition":
+                lists[field][value] = None
+            elif (place := self.place(tag)) and field == "definition":
+                described.append((place, value.strip()))
+            elif place:
+                kept.append(
+                    (
+                        place,
+                        Name(
+                            value.strip(), identifier, cast(NameKind, field), tag, origin or source
+                        ),
+                    )
+                )
+        fields |= {field: tuple(values) for field, values in lists.items()}
+        fields["namespace"] = namespace(identifier)
         if not kept and fields.get("status", "current") != "current":
             kept = [((0, 0), Name(identifier, identifier))]  # only its id will be used
         if not kept:
             check_concept(identifier, ())
-            return Concept(identifier, "", namespace=namespace(identifier), **fields)
+            return Concept(identifier, "", **fields)
         _, best = min(kept, key=lambda k: (k[0][0], k[1].kind != "preferred", k[0][1]))
         unique: dict[str, Name] = {}
         for name in (best, *(name for _, name in kept)):
-            kind: NameKind = "exact" if unique and name.kind == "preferred" else name.kind
-            named = Name(name.text, identifier, kind, name.language, name.source)
-            unique.setdefault(name.text, named if unique else replace(named, kind="preferred"))
+            kind = "exact" if unique and name.kind == "preferred" else name.kind
+            unique.setdefault(name.text, replace(name, kind=kind if unique else "preferred"))
         check_concept(identifier, unique)
-        definition = min(described, key=lambda d: d[0])[1] if described else ""
-        fields |= {"definition": definition, "namespace": namespace(identifier)}
+        if described:
+            fields["definition"] = min(described, key=lambda d: d[0])[1]
         return Concept(identifier, best.text, tuple(unique.values()), **fields)
 
     def check(self, where: object) -> None:

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import chain
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
-from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
+from linker.files.tables import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import curie
-from linker.readers.records import (
-    by_column,
-    comments,
-    make_concept,
-    numbered,
-    parse_each,
-)
+from linker.readers.records import by_column, comments, make_concept, numbered, parse_each
 from linker.types import Concept
 
 _USED = {
-    "DiseaseID",
-    "DiseaseName",
-    "Synonyms",
-    "ParentIDs",
-    "AltDiseaseIDs",
-    "Definition",
-    "SlimMappings",
+    *("DiseaseID", "DiseaseName", "Synonyms", "ParentIDs", "AltDiseaseIDs"),
+    *("Definition", "SlimMappings"),
 }
-_RELEASE = "Report created:"
+# CTD writes: Thu Apr 30 12:42:36 EDT 2026
+_RELEASE = re.compile(r"Report created: *\w+ (\w{3}) +(\d+) .*(\d{4})")
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -37,16 +28,11 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
 
 
 def release(path: Pathlike) -> str:
-    """The day after "Report created:", such as 2026-04-30; empty where there is none.
-
-    What is no date as CTD writes it, such as Thu Apr 30 12:42:36 EDT 2026, stays as it is.
-    """
-    said = next((line.partition(_RELEASE)[2] for line in comments(path) if _RELEASE in line), "")
-    try:
-        _, month, day, *_, year = said.split()
-        return f"{datetime.strptime(f'{month} {day} {year}', '%b %d %Y'):%Y-%m-%d}"
-    except ValueError:
-        return said.strip()
+    """The day after "Report created:", such as 2026-04-30; empty where there is none."""
+    for line in comments(path):
+        if date := _RELEASE.search(line):
+            return f"{datetime.strptime(' '.join(date.groups()), '%b %d %Y'):%Y-%m-%d}"
+    return ""
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
@@ -65,21 +51,15 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     if first is None or first[1].startswith("#"):
         return
     if not header:
-        raise InputError(
-            path,
-            "no line above names the columns of MEDIC",
-            line=first[0],
-            value=first[1].rstrip("\r\n"),
-            expected='first a comment that names the columns ("# DiseaseName", "DiseaseID", …)',
-            remedy="take the file as CTD offers it, comments included",
-        )
+        problem, remedy = "no comment names the columns of MEDIC", "take the file as CTD offers it"
+        raise InputError(path, problem, line=first[0], value=first[1], remedy=remedy)
     columns = titles_of(header)
 
     def parse(number: int, row: TableRow) -> Concept:
         return _concept(number, by_column(row, columns))
 
     data = (line for line in chain([first], lines) if not line[1].startswith("#"))
-    rows = read_rows(path, data, delimiter_of(header), on_error, len(columns))
+    rows = read_rows(path, data, delimiter_of(header), on_error)
     yield from parse_each(path, numbered(rows), parse, on_error)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from linker import files
 from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, stop
-from linker.files import OpenFile, Pathlike, Readable, columns
+from linker.files import OpenFile, Pathlike, Readable, tables
 from linker.formats import FORMATS, MENTIONS
 from linker.ids import Identify
 from linker.readers import tsv
@@ -21,21 +21,6 @@ from linker.types import Document, Mention
 
 # of NCBI Disease
 _DISEASES = {"disease", "specificdisease", "diseaseclass", "modifier", "compositemention"}
-_BIOC = re.compile(
-    r'<\?xml|<!DOCTYPE|<collection|\{(?:(?s:.)*?[{,\s])?"(?:(?:documents|PubTator3)"\s*:'
-    r'|passages"\s*:\s*\[\s*(?:\]|\{\s*"(?:infons|offset|text|sentences|annotations|relations)"))'
-)
-# of a csv with this column
-_HEADER = re.compile(r'(?i)"?mention"?[,;]|[^\n]*[,;]"?mention"?[ \r]*[,;\n]')
-_SIGNS = (  # order matters
-    ("parquet", re.compile(r"PAR1[\x00-\x08\x0e-\x1f]")),
-    ("bioc", _BIOC),
-    ("jsonl", re.compile(r"\{")),
-    ("concept", re.compile(r"[^|\n]*\|\|\d+\|\d+\|\|")),
-    ("pubtator", re.compile(r"[^|\t\n]+\|[ta]\|")),
-    ("tsv", _HEADER),
-    ("tsv", re.compile(r"(?:.*\n){0,20}?.*\t")),  # a tab in one of the first lines
-)
 
 
 class NoMentions(InputError):
@@ -67,7 +52,8 @@ def _detect(path: Pathlike) -> str:
         concept_files(path)
         return "concept"
     text = files.start_of(path).lstrip("\r\n ")
-    return next((name for name, sign in _SIGNS if sign.match(text)), "txt")
+    signs = ((name, form.sign) for name, form in FORMATS.items() if form.sign)
+    return next((name for name, sign in signs if re.match(sign, text)), "txt")
 
 
 def read(
@@ -123,7 +109,7 @@ def read(
 
 
 def check_list(path: Pathlike, format: str, lines: Sequence[str] | None = None) -> None:
-    """Check that a text is no table, of which a column has to be named; see `columns.in_text`.
+    """Check that a text is no table, of which a column has to be named; see `tables.table_in`.
 
     Args:
         path: of the text, whose ending counts.
@@ -135,11 +121,11 @@ def check_list(path: Pathlike, format: str, lines: Sequence[str] | None = None) 
     """
     if format not in ("txt", "tsv"):
         return
-    lines = files.head(path, columns.FIRST, on_error=ignore) if lines is None else lines
+    lines = files.head(path, tables.FIRST, on_error=ignore) if lines is None else lines
     with contextlib.suppress(RecordError):
         if format == "tsv" and tsv.is_header("".join(lines[:1])):
             return
-    if needed := columns.in_text(path, lines):
+    if needed := tables.table_in(path, lines):
         raise needed
 
 

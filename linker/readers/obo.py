@@ -1,38 +1,42 @@
-"""Ontologies in OBO format 1.2 and 1.4 (DO, HPO, MONDO), parsed stanza by stanza with obonet."""
+"""Ontologies in OBO 1.2 and 1.4 (DO, HPO, MONDO), and as OBO Graphs in JSON.
+
+Neither has a place for the language of a name. https://github.com/geneontology/obographs has the
+format of the graphs.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain
+from types import SimpleNamespace
+from typing import Any
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
-from linker.files import Pathlike, read_lines
+from linker.files import Line, Pathlike, read_lines
 from linker.ids import normalized, spelled_as
-from linker.readers import terms
-from linker.readers.languages import Languages
-from linker.readers.records import parse_each
+from linker.readers.languages import Languages, Statement
+from linker.readers.rdf import concept, curie, statement, synonym_predicate
+from linker.readers.records import json_version, parse_each, parsing, read_json
 from linker.types import Concept
 
-Stanza = list[tuple[int, str]]  # lines with their numbers
-
-_ANY = Languages(())  # OBO names none
+_ANY = Languages(())
+_TRAILING = re.compile(r"\s(?:\{[^{}]*\}(?:\s!.*)?|!.*)$")  # qualifiers and a comment
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(EXACT|NARROW|BROAD|RELATED)?\s*([^\s\[]*)')
-# what the statements of other formats are called, see `linker.readers.terms`
-_PREDICATES = {
-    **{"name": "label", "is_a": "is_a", "alt_id": "hasAlternativeId", "xref": "hasDbXref"},
-    **{"replaced_by": "isReplacedBy", "subset": "inSubset", "is_obsolete": "deprecated"},
+_FIELDS = {
+    **{"name": "preferred", "is_a": "parents", "alt_id": "alt_ids", "xref": "xrefs"},
+    **{"replaced_by": "replaced_by", "subset": "types", "is_obsolete": "obsolete"},
 }
-_OF_IDS = ("is_a", "alt_id", "replaced_by", "xref")
+_IDS = ("parents", "alt_ids", "replaced_by", "xrefs")
+_QUOTED_FIELDS = ("exact", "narrow", "broad", "related", "abbreviation", "definition")
 # of tags with a quoted text, unless it states another scope; those of four kinds are of OBO 1.0
 _SCOPES = {
-    **{"def": "definition", "synonym": "hasRelatedSynonym"},
-    **{
-        f"{kind.lower()}_synonym": f"has{kind}Synonym"
-        for kind in ("Exact", "Narrow", "Broad", "Related")
-    },
+    **{"def": "definition", "synonym": "related"},
+    **{f"{kind}_synonym": kind for kind in ("exact", "narrow", "broad", "related")},
 }
 _BLANKS = {"n": " ", "t": " ", "W": " "}  # escaped white space
+_GRAPHS = re.compile(r'\s*\{.*"graphs"\s*:', re.DOTALL)
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -42,8 +46,8 @@ def recognises(path: Pathlike, head: list[str]) -> bool:
 
 def release(path: Pathlike) -> str:
     """The data-version of the header, else its date; empty where there is neither."""
-    header = _header(next(_stanzas(path, ignore), []))
-    return "".join(header.get("data-version", [])[:1] or header.get("date", [])[:1])
+    header = dict(reversed([_tag(line) for _, line in next(_stanzas(path, ignore), [])]))
+    return header.get("data-version") or header.get("date", "")
 
 
 def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
@@ -52,31 +56,31 @@ def read(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
     A synonym whose type is called an abbreviation, by itself or in the header, has the kind
     "abbreviation" whatever its scope.
     """
-    abbreviations: frozenset[str] = frozenset()
+    abbreviations: set[str] = set()
 
-    def parse(number: int, stanza: Stanza) -> Concept | None:
-        nonlocal abbreviations
+    def parse(number: int, stanza: list[Line]) -> Concept | None:
         for place, line in stanza:
             if ":" not in line[1:] and not line.startswith("["):
                 error = RecordError("the line is not OBO", line, expected="tag: value")
                 on_error(error.at(path, place))
                 return None
-        first = stanza[0][1]
-        if not first.startswith("["):
-            abbreviations = _abbreviation_types(_header(stanza))
-        is_term = first.startswith("[Term]")
-        return _concept(number, stanza[1:], abbreviations) if is_term else None
+        tags = [_tag(line) for _, line in stanza]
+        if not stanza[0][1].startswith("["):
+            typedefs = (value for tag, value in tags if tag == "synonymtypedef")
+            abbreviations.update(v.split()[0] for v in typedefs if "abbreviation" in v.lower())
+        is_term = stanza[0][1].startswith("[Term]")
+        return _concept(number, tags, abbreviations) if is_term else None
 
     stanzas = ((stanza[0][0], stanza) for stanza in _stanzas(path, on_error))
     yield from parse_each(path, stanzas, parse, on_error)
 
 
-def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
+def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[list[Line]]:
     """The header, then each stanza from its "[…]" line on; blank lines and comments are left out.
 
     A stanza with a line that cannot be read is left out, since that line may begin another stanza.
     """
-    stanza: Stanza = []
+    stanza: list[Line] = []
     unread: list[InputError] = []  # of this stanza
 
     def report(error: InputError) -> None:
@@ -93,65 +97,101 @@ def _stanzas(path: Pathlike, on_error: OnError) -> Iterator[Stanza]:
             stanza.append((number, line))
 
 
-def _header(stanza: Stanza) -> dict[str, list[str]]:
-    header: dict[str, list[str]] = {}
-    for _, line in stanza:
-        tag, _, value = line.partition(":")
-        header.setdefault(tag, []).append(value.strip())
-    return header
+def _tag(line: str) -> tuple[str, str]:
+    tag, _, value = line.partition(":")
+    return tag, value.strip()
 
 
-def _abbreviation_types(header: dict[str, list[str]]) -> frozenset[str]:
-    """The ids of the synonym types that are defined as abbreviations, such as HP:0045077 in HPO."""
-    return frozenset(
-        value.split()[0]
-        for value in header.get("synonymtypedef", [])
-        if "abbreviation" in value.lower()
-    )
+def _concept(number: int, tags: list[tuple[str, str]], abbreviations: set[str]) -> Concept:
+    ids = [_plain(_TRAILING.sub("", value)) for tag, value in tags if tag == "id"]
+    identifier = normalized(ids[-1] if ids else "")
+    statements: list[Statement] = []
+    for tag, value in tags:
+        if tag in _SCOPES:
+            field, text = _quoted(value, _SCOPES[tag], abbreviations)
+        elif tag in _FIELDS:
+            field, text = _FIELDS[tag], _plain(_TRAILING.sub("", value))
+        else:
+            continue
+        if field in _IDS and text:
+            text = normalized(text.split()[0])  # a description may follow
+            if field != "xrefs":  # OBO files also have HP_1 and IRIs
+                text = spelled_as(identifier, curie(text, {}))
+        if text and (field != "obsolete" or text.lower() in ("true", "1")):
+            statements.append(Statement(field, text))
+    # texts in quotes behind the rest: the names of a term stand in this order
+    statements.sort(key=lambda stated: stated.field in _QUOTED_FIELDS)
+    return concept(identifier, statements, _ANY, number)
 
 
-def _concept(number: int, stanza: Stanza, abbreviations: frozenset[str]) -> Concept:
-    from obonet.read import parse_stanza  # brings networkx: only where an OBO file is read
-
-    lines = [(line.partition(":")[0], line) for _, line in stanza]
-    tags = parse_stanza([line for tag, line in lines if tag in ("id", *_PREDICATES)], {})
-    identifier = normalized(tags.pop("id", [""])[-1])
-    statements = [
-        (_PREDICATES[tag], _value(tag, value, identifier), "")
-        for tag, values in tags.items()
-        for value in values
-        if value
-    ]
-    for tag, line in lines:
-        if tag in _SCOPES:  # obonet would take " !" inside the quotes for a comment
-            predicate, text = _quoted(line[len(tag) + 1 :].strip(), _SCOPES[tag], abbreviations)
-            statements += [(predicate, text, "")] if text else []
-    return terms.concept(identifier, statements, _ANY, line=number)
-
-
-def _value(tag: str, value: str, identifier: str) -> str:
-    """The text of a tag; identifiers may go on with a description."""
-    if tag not in _OF_IDS:
-        return _plain(value)
-    text = _plain(value.split()[0])
-    if tag == "xref":
-        return normalized(text)
-    return spelled_as(identifier, terms.curie(text, {}))  # OBO files also have HP_1 and IRIs
-
-
-def _quoted(value: str, predicate: str, abbreviations: frozenset[str]) -> tuple[str, str]:
-    """The predicate of a tag with a text in quotes, and the text."""
+def _quoted(value: str, kind: str, abbreviations: set[str]) -> tuple[str, str]:
+    """The field of a tag with a text in quotes, and the text."""
     if not (quoted := _QUOTED.match(value)):
         expected = 'text in double quotes, such as "fever" EXACT []'
-        problem = "a text of the term that starts here is not quoted"
-        raise RecordError(problem, value, expected=expected)
-    _, scope, kind = quoted.groups()
-    predicate = f"has{scope.capitalize()}Synonym" if scope else predicate
-    if kind in abbreviations or "abbreviation" in kind.lower():
-        predicate = "abbreviation"
-    return predicate, _plain(quoted[1])
+        raise RecordError("a text of the term is not quoted", value, expected=expected)
+    text, scope, type = quoted.groups()
+    is_short = type in abbreviations or "abbreviation" in type.lower()
+    return "abbreviation" if is_short else (scope or kind).lower(), _plain(text)
 
 
 def _plain(text: str) -> str:
     """Take the backslashes out of a value."""
     return re.sub(r"\\(.)", lambda escape: _BLANKS.get(escape[1], escape[1]), text).strip()
+
+
+def _is_graphs(path: Pathlike, head: list[str]) -> bool:
+    """Tell whether the first lines hold an object with graphs."""
+    return _GRAPHS.match("\n".join(head)) is not None
+
+
+def read_graphs(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Concept]:
+    """Read the classes of all graphs, deprecated ones included; subsets become the types.
+
+    The file is read whole. Classes without a label, to which others refer, have no names.
+
+    Raises:
+        InputError: the file is not OBO Graphs, or what `on_error` raises.
+    """
+    parents: dict[str, list[str]] = defaultdict(list)
+    nodes: list[Any] = []
+    content = read_json(path)
+    with parsing(path, '{"graphs": [{"nodes": […], "edges": […]}]}'):
+        for graph in content["graphs"]:
+            nodes += graph.get("nodes") or ()
+            for edge in graph.get("edges") or ():
+                if edge["pred"] in ("is_a", "subClassOf"):
+                    parents[edge["sub"]].append(edge["obj"])
+
+    def of_node(_: None, node: Any) -> Concept | None:
+        if node.get("type") not in ("CLASS", None):
+            return None
+        stated = [*_of_meta(node), *(("is_a", above) for above in parents.get(node["id"], ()))]
+        read = (statement(predicate, value, "", {}) for predicate, value in stated)
+        return concept(curie(node["id"], {}), [*filter(None, read)], _ANY)
+
+    records = ((None, node) for node in nodes)
+    expected = "a node with id, lbl and meta"
+    yield from parse_each(path, records, of_node, on_error, expected=expected)
+
+
+def _of_meta(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The predicates and values of a node."""
+    meta = node.get("meta") or {}
+    if label := node.get("lbl"):
+        yield "label", label
+    for synonym in meta.get("synonyms") or ():
+        kind = synonym.get("synonymType") or ""
+        yield synonym_predicate(synonym["pred"], kind), synonym["val"]
+    if definition := meta.get("definition"):
+        yield "definition", definition["val"]
+    for xref in meta.get("xrefs") or ():
+        yield "hasDbXref", xref["val"]
+    for subset in meta.get("subsets") or ():
+        yield "inSubset", subset
+    for value in meta.get("basicPropertyValues") or ():
+        yield value["pred"], value["val"]
+    if meta.get("deprecated") is True:
+        yield "deprecated", "true"
+
+
+graphs = SimpleNamespace(recognises=_is_graphs, read=read_graphs, release=json_version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import defaultdict
@@ -10,17 +11,17 @@ from itertools import takewhile
 from typing import Any, BinaryIO, TypeVar, get_args
 
 from linker import files
-from linker.errors import InputError, OnError, RecordError, ignore, shorten
+from linker.errors import InputError, LinkerError, OnError, RecordError, ignore, shorten
 from linker.files import Pathlike, parse_json, read_lines, read_text
-from linker.files.rows import TableRow
+from linker.files.tables import TableRow
 from linker.ids import NO_CONCEPT, namespace
 from linker.types import SELECTION, Concept, Name, NameKind, Selection, Span, State
 
 MENTION_LIMIT = 1_000  # characters; a longer "name" is a paragraph or a damaged line
 NAME_LIMIT = 5_000  # characters; the longest name of the UMLS has about 3,000
 _BLOCK = 1 << 16  # bytes read at a time
-
-_NO_OBJECT = (AttributeError, KeyError, TypeError)  # of an object of JSON with other keys or types
+# what parsing a record raises that is not as its format has it
+_BAD = (ValueError, AttributeError, LookupError, TypeError, RecursionError, SyntaxError)
 
 _Place = TypeVar("_Place", int, None)
 _Raw = TypeVar("_Raw")
@@ -40,22 +41,50 @@ def parse_each(
     Args:
         path: the file, for messages.
         records: each with the number of its line, or None where it has no line.
-        parse: is given number and record; it raises `RecordError` for a bad one, or any ValueError,
-            whose text says what is wrong.
+        parse: is given number and record; it raises `RecordError` for a bad one, or whatever a
+            record leads to that is not as it should be.
         on_error: what to do with a bad one; returns to skip it.
         expected: what should stand there, where the error does not say it.
     """
     for number, record in records:
         try:
             parsed = parse(number, record)
-        except ValueError as error:
-            if not isinstance(error, RecordError):
-                value = str(record) if isinstance(record, str) else None  # of rdflib, too
-                error = RecordError(str(error), value, expected=expected)
-            on_error(error.at(path, number))
+        except _BAD as error:
+            on_error(record_error(error, record, expected).at(path, number))
         else:
             if parsed is not None:
                 yield parsed
+
+
+def record_error(error: BaseException, record: Any, expected: str) -> RecordError:
+    """What is wrong with a record, given what parsing it raised."""
+    if isinstance(error, RecordError):
+        return error
+    if isinstance(record, Mapping | list):
+        record = json.dumps(record, ensure_ascii=False, default=str)
+    value = str(record) if isinstance(record, str) else None  # of rdflib, too
+    return RecordError(_words(error), value, expected=expected)
+
+
+def _words(error: BaseException) -> str:
+    """What an error of Python or of a library says, with its kind where that says more."""
+    is_plain = isinstance(error, ValueError) and str(error)
+    return str(error) if is_plain else f"{type(error).__name__}: {error}"
+
+
+@contextlib.contextmanager
+def parsing(path: Pathlike, form: str, line: int | None = None) -> Iterator[None]:
+    """Say of whatever a parser of a whole file raises where it is and what should stand there."""
+    try:
+        yield
+    except (LinkerError, MemoryError):
+        raise
+    except Exception as error:  # libraries raise what they meet
+        line = line or getattr(error, "lineno", None)
+        remedy = "fetch or write the file again, or name its format"
+        raise InputError(
+            path, f"is no {form} ({_words(error)})", line=line, remedy=remedy
+        ) from None
 
 
 def read_json(path: Pathlike) -> dict[str, Any]:
@@ -64,49 +93,17 @@ def read_json(path: Pathlike) -> dict[str, Any]:
     Raises:
         InputError: it is not JSON, or not an object.
     """
-    try:
+    with parsing(path, "object of JSON"):
         value = parse_json(read_text(path))
-    except ValueError as error:
-        line = getattr(error, "lineno", None)
-        remedy = "fetch or write the file again"
-        raise InputError(path, f"the JSON is broken ({error})", line=line, remedy=remedy) from None
-    if not isinstance(value, dict):
-        raise InputError(path, "the JSON is no object", expected="{…}", remedy="check the path")
-    return value
+        if not isinstance(value, dict):
+            raise ValueError("it has no braces around it")
+        return value
 
 
 def json_version(path: Pathlike) -> str:
     """The first version that a file of JSON states; empty where it states none."""
     match = re.search(r'"version"\s*:\s*"([^"]+)"', read_text(path))
     return match[1] if match else ""
-
-
-def parse_objects(
-    path: Pathlike,
-    objects: Iterable[Any],
-    parse: Callable[[Any], _Parsed | None],
-    on_error: OnError,
-    expected: str,
-) -> Iterator[_Parsed]:
-    """Parse objects of JSON, of which none says its line; see `parse_each`.
-
-    Args:
-        path: the file, for messages.
-        objects: dictionaries, or whatever stands in their place.
-        parse: raises `RecordError`, or what a key or value that is not as it should be raises.
-        on_error: what to do with a bad one; returns to skip it.
-        expected: what an object should hold.
-    """
-
-    def parsed(_: None, record: Any) -> _Parsed | None:
-        try:
-            return parse(record)
-        except _NO_OBJECT as error:
-            problem = f"an object is not as its format has it ({type(error).__name__}: {error})"
-            value = json.dumps(record, ensure_ascii=False)
-            raise RecordError(problem, value, expected=expected) from None
-
-    return parse_each(path, ((None, record) for record in objects), parsed, on_error)
 
 
 def elements(path: Pathlike, file: BinaryIO, form: str, root: str, tag: str) -> Iterator[Any]:
@@ -130,39 +127,26 @@ def elements(path: Pathlike, file: BinaryIO, form: str, root: str, tag: str) -> 
     parser = etree.XMLPullParser(
         events=("end",), tag=tag, resolve_entities=False, no_network=True, load_dtd=False
     )
+
+    def check_root(element: Any) -> None:
+        if element.tag != root:
+            raise ValueError(f"<{element.tag}> stands where <{root}> should")
+
     size = 0  # of what is in memory
-    try:
+    with parsing(path, f"{form} XML"):
         while block := file.read(_BLOCK):
             parser.feed(block)
             size += len(block)
             for _, element in parser.read_events():
                 size = 0
                 parent = element.getparent()
-                _check_root(path, element if parent is None else parent, form, root)
+                check_root(element if parent is None else parent)
                 yield element
                 element.clear()
                 while (old := element.getprevious()) is not None and old.tag == tag:
                     parent.remove(old)
-            if size > files.LONG_LINE:
-                what = f"a {tag}, or what stands before it,"
-                raise files.too_large(what, files.LONG_LINE).at(path, None)
-        _check_root(path, parser.close(), form, root)
-    except etree.XMLSyntaxError as error:
-        raise InputError(
-            path,
-            f"the XML is broken ({error.msg})",
-            line=error.lineno,
-            expected=f"{form} XML",
-            remedy="fetch or write the file again",
-        ) from None
-
-
-def _check_root(path: Pathlike, element: Any, form: str, root: str) -> None:
-    if element.tag != root:
-        tag = f"its element <{element.tag}> stands where <{root}> should"
-        problem, expected = f"the XML is no {form}: {tag}", f"{form} XML"
-        remedy = f"give a {form} file, or name its format"
-        raise InputError(path, problem, line=element.sourceline, expected=expected, remedy=remedy)
+            files.check_size(path, size, files.LONG_LINE, f"a {tag}, or what stands before it")
+        check_root(parser.close())
 
 
 def numbered(rows: Iterable[TableRow]) -> Iterator[tuple[int, TableRow]]:
@@ -218,16 +202,12 @@ def make_concept(
 
 def check_concept(identifier: str, names: Iterable[str]) -> None:
     """Check a concept's id and names, the preferred one first; see `make_concept`."""
-    expected = "an identifier such as MESH:D001260"
-    if not identifier or identifier.endswith(":"):
-        raise RecordError("the concept id is empty", expected=expected)
-    if identifier.lower() in NO_CONCEPT:
-        problem = f"the concept id {identifier!r} says that there is no concept"
-        raise RecordError(problem, expected=expected)
-    for position, name in enumerate(names):
+    if not identifier or identifier.endswith(":") or identifier.lower() in NO_CONCEPT:
+        expected = "an identifier such as MESH:D001260"
+        raise RecordError("the concept id is empty", identifier or None, expected=expected)
+    for name in names:
         if not name:
-            problem = "the concept name is empty" if position == 0 else "a name is empty"
-            raise RecordError(problem, identifier, expected="a name")
+            raise RecordError("the concept name is empty", identifier, expected="a name")
         if len(name) > NAME_LIMIT:
             expected = f"at most {NAME_LIMIT:,} characters"
             raise RecordError("the name is too long", name, expected=expected)
@@ -240,14 +220,9 @@ def check_mention(text: str) -> str:
         RecordError: it is empty, or longer than `MENTION_LIMIT`.
     """
     text = text.strip()
-    if not text:
-        raise RecordError("the mention is empty", expected="a name")
-    if len(text) > MENTION_LIMIT:
-        problem, expected = (
-            f"the mention has {len(text):,} characters",
-            f"at most {MENTION_LIMIT:,}",
-        )
-        raise RecordError(problem, text, expected=expected)
+    if not 0 < len(text) <= MENTION_LIMIT:
+        problem = f"the mention has {len(text):,} characters"
+        raise RecordError(problem, text, expected=f"a name of at most {MENTION_LIMIT:,}")
     return text
 
 

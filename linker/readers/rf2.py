@@ -15,10 +15,10 @@ import numpy as np
 
 from linker.errors import LinkerError, OnError, stop
 from linker.files import Pathlike, is_folder
-from linker.readers.languages import Languages
+from linker.readers.languages import Languages, Statement
 from linker.readers.records import check_concept
-from linker.readers.tabs import Grouped, number_of, read_table
-from linker.types import Concept, Name, NameKind
+from linker.readers.tabs import Grouped, Row, number_of, read_table
+from linker.types import Concept
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +38,6 @@ _IS_A, _FULLY_SPECIFIED, _PREFERRED = "116680003", "900000000000003001", "900000
 _BRITISH = "900000000000508004"  # the reference set of British English
 _REPLACES = frozenset(("900000000000527005", "900000000000526001"))  # same as, replaced by
 _TAGGED = re.compile(r"(.*\S)\s+\(([^()]+)\)")
-# what a row says of a concept, before its text
-_FULL, _BEST, _OTHER, _DEFINED, _PARENT, _REPLACED = "FPSD^>"
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -71,29 +69,27 @@ def read(
         LinkerError: the folder holds the files of several releases.
         InputError: what `on_error` raises.
     """
-    files, languages = _files(path), languages or Languages()
+    files, chosen = _files(path), languages or Languages()
     _check(path, files)
+    of_parent = ("sourceId", "destinationId", "typeId")
+    of_member = ("referencedComponentId", "targetComponentId", "refsetId")
     known = Grouped(
         chain(
-            _descriptions(files, on_error, languages),
-            _edges(files[_RELATIONSHIP], ("sourceId", "destinationId", "typeId"), on_error),
-            _edges(
-                files[_ASSOCIATION],
-                ("referencedComponentId", "targetComponentId", "refsetId"),
-                on_error,
-            ),
+            _descriptions(files, on_error, chosen),
+            _edges(files[_RELATIONSHIP], of_parent, on_error),
+            _edges(files[_ASSOCIATION], of_member, on_error),
         )
     )
     seen: list[int] = []
 
-    def concept(line: int | None, number: str, active: str) -> Concept:
+    def concept(line: int, number: str, active: str) -> Concept:
         seen.append(number_of(number))
-        return _concept(number, known[seen[-1]], languages, active == "1", line)
+        return _concept(seen[-1], known, chosen, active == "1", line)
 
     for file in files[_CONCEPT]:
         yield from read_table(file, ("id", "active"), concept, on_error)
     for number in np.setdiff1d(known.owners, np.array(seen, np.int64)).tolist():
-        yield _concept(str(number), known[number], languages, True, None)
+        yield _concept(number, known, chosen, True, None)
 
 
 def _files(folder: Pathlike) -> dict[str, list[Path]]:
@@ -111,11 +107,10 @@ def _date(file: Path) -> str:
 
 def _check(folder: Pathlike, files: dict[str, list[Path]]) -> None:
     """Check that the files are of one release, and say which kinds are missing."""
-    by_date = {_date(file): file.name for file in chain.from_iterable(files.values())}
-    if len(by_date) > 1:
-        named = " and ".join(f"{date} ({name})" for date, name in sorted(by_date.items()))
+    dates = sorted({_date(file) for file in chain.from_iterable(files.values())})
+    if len(dates) > 1:
         raise LinkerError(
-            f"{folder}: holds files of the releases {named}; "
+            f"{folder}: holds files of the releases {' and '.join(dates)}; "
             "keep one release in a folder, and give an extension as another --dict"
         )
     for kind, content in _KINDS.items():
@@ -126,25 +121,24 @@ def _check(folder: Pathlike, files: dict[str, list[Path]]) -> None:
 
 def _descriptions(
     files: dict[str, list[Path]], on_error: OnError, languages: Languages
-) -> Iterator[tuple[int, str]]:
-    """The names and definitions in the languages, and the tagged names in all."""
+) -> Iterator[Row]:
+    """The names and definitions in the languages, and the names with their tags in all."""
     preferred = _preferred(files[_LANGUAGE], on_error)
 
     def description(
         _: int, identifier: str, active: str, number: str, language: str, kind: str, term: str
-    ) -> tuple[int, str] | None:
+    ) -> Row | None:
         is_full = kind == _FULLY_SPECIFIED
         if active != "1" or (languages.place(language) is None and not is_full):
             return None
         check_concept(number, (term.strip(),))
         tag = preferred.get(number_of(identifier))
-        sign = _FULL if is_full else _OTHER if tag is None else _BEST
-        return number_of(number), f"{sign}{tag or language}\t{term}"
+        field = "types" if is_full else "exact" if tag is None else "preferred"
+        return number_of(number), Statement(field, term, tag or language)
 
-    def definition(
-        _: int, active: str, number: str, language: str, term: str
-    ) -> tuple[int, str] | None:
-        return (number_of(number), f"{_DEFINED}{language}\t{term}") if active == "1" else None
+    def definition(_: int, active: str, number: str, language: str, term: str) -> Row | None:
+        stated = Statement("definition", term, language)
+        return (number_of(number), stated) if active == "1" else None
 
     columns = ("active", "conceptId", "languageCode", "term")
     for file in files[_DESCRIPTION]:
@@ -172,47 +166,36 @@ def _preferred(files: list[Path], on_error: OnError) -> dict[int, str]:
     return tags
 
 
-def _edges(
-    files: list[Path], columns: tuple[str, str, str], on_error: OnError
-) -> Iterator[tuple[int, str]]:
+def _edges(files: list[Path], columns: tuple[str, str, str], on_error: OnError) -> Iterator[Row]:
     """The parents and replacements in the columns of two concepts and what joins them."""
 
-    def edge(_: int, active: str, first: str, second: str, kind: str) -> tuple[int, str] | None:
-        sign = _PARENT if kind == _IS_A else _REPLACED if kind in _REPLACES else ""
-        wanted = active == "1" and sign
-        return (number_of(first), f"{sign}{number_of(second)}") if wanted else None
+    def edge(_: int, active: str, first: str, second: str, kind: str) -> Row | None:
+        field = "parents" if kind == _IS_A else "replaced_by" if kind in _REPLACES else ""
+        if active != "1" or not field:
+            return None
+        return number_of(first), Statement(field, f"SNOMEDCT:{number_of(second)}")
 
     for file in files:
         yield from read_table(file, ("active", *columns), edge, on_error)
 
 
 def _concept(
-    number: str, rows: list[str], languages: Languages, active: bool, line: int | None
+    number: int, known: Grouped, languages: Languages, active: bool, line: int | None
 ) -> Concept:
-    identifier = f"SNOMEDCT:{number}"
-    names, definitions, types = list[Name](), list[tuple[str, str]](), dict[str, str]()
-    related: dict[str, list[str]] = {_PARENT: [], _REPLACED: []}
-    has_best = any(row[0] == _BEST for row in rows)
-    for row in dict.fromkeys(rows):
-        sign, (language, _, text) = row[0], row[1:].partition("\t")
-        if sign in related:
-            related[sign].append(f"SNOMEDCT:{language}")
-        elif sign == _DEFINED:
-            definitions.append((text, language))
-        else:
-            if sign == _FULL and (tagged := _TAGGED.fullmatch(text)):
-                text = tagged[1]
-                types[language] = tagged[2]
-            is_best = sign == _BEST or (sign == _FULL and not has_best)
-            kind: NameKind = "preferred" if is_best else "exact"
-            names.append(Name(text.strip(), identifier, kind, language))
+    """A concept, of whose names with their tags a name and the type are made."""
+    rows, types = known[number], dict[str, str]()
+    has_best = any(row.field == "preferred" for row in rows)
+    statements: list[Statement] = []
+    for field, text, language, _ in rows:
+        if field == "types":
+            field = "exact" if has_best else "preferred"
+            if tagged := _TAGGED.fullmatch(text):
+                text, types[language] = tagged.groups()
+        statements.append(Statement(field, text, language))
     return languages.concept(
-        identifier,
-        names,
-        definitions,
-        parents=tuple(related[_PARENT]),
+        f"SNOMEDCT:{number}",
+        statements,
         types=tuple([types["en"]] if "en" in types else types.values()),
         status="current" if active else "obsolete",
-        replaced_by=tuple(related[_REPLACED]),
         line=line,
     )

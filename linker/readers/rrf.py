@@ -11,10 +11,10 @@ from itertools import chain, groupby
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, is_folder
-from linker.readers.languages import Languages
+from linker.readers.languages import Languages, Statement
 from linker.readers.records import check_concept
-from linker.readers.tabs import Grouped, find, first_table, read_beside, read_table
-from linker.types import Concept, Name, NameKind
+from linker.readers.tabs import Grouped, Row, find, first_table, read_beside, read_table
+from linker.types import Concept
 
 OPTIONS = ("languages", "sources")
 
@@ -30,9 +30,6 @@ _ATOM = ("CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS")
 _ABBREVIATIONS = frozenset({"AB", "ACR", "MTH_ACR"})
 _DROPPED = frozenset("OEY")  # obsolete; suppressed by an editor; suppressed by the kind of name
 _MOST = 10_000_000  # numbers of CUIs
-
-_Atom = tuple[str, Name]
-"""A CUI, and a name of it."""
 
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
@@ -68,21 +65,16 @@ def read(
     Raises:
         InputError: MRCONSO is not sorted by CUI, or what `on_error` raises.
     """
-    names = first_table(path, _NAMES, "name the folder META of a UMLS release")
-    languages = languages or Languages()
+    names = first_table(path, _NAMES)
+    chosen = languages or Languages()
     kept = bytearray(_MOST)  # whether each CUI keeps a name
-    for cui, _ in _atoms(names, on_error, languages, sources):
+    for cui, _ in _atoms(names, on_error, chosen, sources):
         kept[int(cui[1:])] = True
     known = Grouped(chain(_parents(names, on_error, kept, sources), _types(names, on_error, kept)))
-    atoms = _atoms(names, ignore, languages, sources)  # the first reading has reported bad lines
+    atoms = _atoms(names, ignore, chosen, sources)  # the first reading has reported bad lines
     for cui, of_concept in groupby(atoms, key=lambda atom: atom[0]):
-        related = sorted(set(known[int(cui[1:])]))
-        yield languages.concept(
-            f"UMLS:{cui}",
-            (name for _, name in of_concept),
-            parents=tuple(f"UMLS:{text}" for text in related if text[0] == "C"),
-            types=tuple(text for text in related if text[0] == "T"),
-        )
+        related = sorted(known[int(cui[1:])])
+        yield chosen.concept(f"UMLS:{cui}", [*(name for _, name in of_concept), *related])
 
 
 def _is_cui(text: str) -> bool:
@@ -91,75 +83,61 @@ def _is_cui(text: str) -> bool:
 
 def _number(cui: str) -> int:
     if not _is_cui(cui):
-        problem = "the concept id is not a CUI" if cui else "the concept id is empty"
-        raise RecordError(problem, cui, expected="C and seven digits")
+        raise RecordError("the concept id is not a CUI", cui, expected="C and seven digits")
     return int(cui[1:])
 
 
 def _atoms(
     path: Pathlike, on_error: OnError, languages: Languages, sources: Collection[str]
-) -> Iterator[_Atom]:
-    """Yield the atoms that the filters leave, with their CUIs."""
+) -> Iterator[tuple[str, Statement]]:
+    """Yield the names that the filters leave, with their CUIs."""
     last = ""
 
-    def atom(number: int, cui: str, language: str, *cells: str) -> _Atom | None:
+    def atom(number: int, cui: str, language: str, *cells: str) -> tuple[str, Statement] | None:
         nonlocal last
         *preferred, source, kind, text, suppressed = cells
         _number(cui)
         if cui < last:
-            name = str(path).removesuffix(".gz")
-            raise InputError(
-                path,
-                "the CUIs are not in order",
-                line=number,
-                value=cui,
-                expected=f"{last} or a later one",
-                remedy=f"sort it: LC_ALL=C sort -o {name} {name}",
-            )
+            problem, name = "the CUIs are not in order", str(path).removesuffix(".gz")
+            remedy = f"sort it: LC_ALL=C sort -o {name} {name}"
+            raise InputError(path, problem, line=number, value=cui, remedy=remedy)
         last = cui
-        if (
-            suppressed in _DROPPED
-            or languages.place(language) is None
-            or (sources and source not in sources)
-        ):
+        is_wanted = not sources or source in sources
+        if suppressed in _DROPPED or languages.place(language) is None or not is_wanted:
             return None
         text = text.strip()
         check_concept(cui, (text,))
+        field = "abbreviation" if kind in _ABBREVIATIONS else "exact"
         is_preferred = preferred == ["P", "PF", "Y"]
-        other: NameKind = "abbreviation" if kind in _ABBREVIATIONS else "exact"
-        return cui, Name(
-            text, f"UMLS:{cui}", "preferred" if is_preferred else other, language, source
-        )
+        return cui, Statement("preferred" if is_preferred else field, text, language, source)
 
     return read_table(path, _ATOM, atom, on_error, _TITLES[_NAMES])
 
 
 def _parents(
     names: Pathlike, on_error: OnError, kept: bytearray, sources: Collection[str]
-) -> Iterator[tuple[int, str]]:
+) -> Iterator[Row]:
     def parent(
         _: int, first: str, name: str, second: str, source: str, suppressed: str
-    ) -> tuple[int, str] | None:
+    ) -> Row | None:
         child = _number(first)
         if name != "PAR" or suppressed in _DROPPED or (sources and source not in sources):
             return None
-        if not _is_cui(second):
-            raise RecordError("CUI2 is not a CUI", second, expected="C and seven digits")
-        is_kept = first != second and kept[child] and kept[int(second[1:])]
-        return (child, second) if is_kept else None
+        is_kept = kept[_number(second)] and first != second and kept[child]
+        return (child, Statement("parents", f"UMLS:{second}")) if is_kept else None
 
     columns = ("CUI1", "REL", "CUI2", "SAB", "SUPPRESS")
     titles = _TITLES[_RELATIONS]
     return read_beside(names, _RELATIONS, "parents", columns, parent, on_error, titles)
 
 
-def _types(names: Pathlike, on_error: OnError, kept: bytearray) -> Iterator[tuple[int, str]]:
-    def semantic_type(_: int, cui: str, tui: str) -> tuple[int, str] | None:
+def _types(names: Pathlike, on_error: OnError, kept: bytearray) -> Iterator[Row]:
+    def semantic_type(_: int, cui: str, tui: str) -> Row | None:
         number = _number(cui)
         if not re.fullmatch("T[0-9]{3}", tui):
             problem, expected = "the semantic type is not a TUI", "T and three digits"
             raise RecordError(problem, tui, expected=expected)
-        return (number, tui) if kept[number] else None
+        return (number, Statement("types", tui)) if kept[number] else None
 
     columns, titles = ("CUI", "TUI"), _TITLES[_TYPES]
     return read_beside(names, _TYPES, "semantic types", columns, semantic_type, on_error, titles)

@@ -14,17 +14,17 @@ lists are put together.
 from __future__ import annotations
 
 import csv
-import itertools
 import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TextIO, get_args
+from itertools import chain
+from typing import Any, TextIO, TypeVar, get_args
 
 from linker.errors import InputError, OnError, RecordError, ignore, stop
 from linker.files import Pathlike, head, read_lines
-from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
+from linker.files.tables import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import NO_CONCEPT, curie, normalized
 from linker.readers.records import by_column, make_concept, numbered, parse_each
 from linker.types import NAME_KINDS, Concept, NameKind, Status
@@ -63,6 +63,8 @@ _YES_NO = {
     **dict.fromkeys(("", "n", "no", "false", "0"), False),
     **dict.fromkeys(("y", "yes", "true", "1"), True),
 }
+_STATUSES: dict[str, Status] = {"": "current", **{status: status for status in get_args(Status)}}
+_Value = TypeVar("_Value")
 
 _ESCAPES = {"\\": "\\\\", "|": "\\|", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _PLAIN = {escape: sign for sign, escape in _ESCAPES.items()}
@@ -75,7 +77,7 @@ Record = tuple[NameKind, Concept]
 
 def recognises(path: Pathlike, head: list[str]) -> bool:
     """Tell whether the first line names the columns id and name."""
-    return bool(head) and {"id", "name"} <= set(_columns(head[0]))
+    return bool(head) and {"id", "name"} <= set(_names_in(head[0]))
 
 
 def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Iterator[Concept]:
@@ -98,34 +100,32 @@ def read(path: Pathlike, *, on_error: OnError = stop, prefix: str = "") -> Itera
     header = head(path, 1)
     if not header:
         return
-    columns, spell = _columns(header[0]), _spelling(prefix)
-    _check_header(path, header[0], columns)
+    columns, spell = _columns(path, header[0]), _spelling(prefix)
 
     def rows(on_error: OnError) -> Iterator[tuple[int, TableRow]]:
         lines = read_lines(path, keep_ends=True, on_error=on_error)
         rows = numbered(read_rows(path, lines, delimiter_of(header[0]), on_error))
         return (row for row in rows if row[0] > 1)
 
-    def record(number: int, row: TableRow) -> Record:
-        cells = by_column(row, columns)
-        return _record(number, cells, spell)
-
     of_id, width = columns.index("id"), len(columns)
-    read = (row.cells for _, row in rows(ignore) if len(row.cells) == width)
-    ids = [normalized(_unescape(cells[of_id].strip())) for cells in read]
-    _say_bare(path, ids, spell)
-    repeated = {identifier for identifier, count in Counter(map(spell, ids)).items() if count > 1}
+    cells = (row.cells for _, row in rows(ignore) if len(row.cells) == width)
+    ids = Counter(spell(_unescape(of_row[of_id].strip())) for of_row in cells)
+    if likely := [i for i in ids if ":" not in i and curie(i) != i]:
+        text = "%s: ids stay without a prefix, such as %s; if it is %s, add --prefix, or write it"
+        logger.warning(text, path, likely[0], curie(likely[0]))
     records_of: dict[tuple[str, Status], list[Record]] = {}
+
+    def record(number: int, row: TableRow) -> Record:
+        return _record(number, by_column(row, columns), spell)
+
     for kind, concept in parse_each(path, rows(on_error), record, on_error):
-        if concept.id in repeated:
+        if ids[concept.id] > 1:
             records_of.setdefault((concept.id, concept.status), []).append((kind, concept))
         else:
             yield concept
     yield from map(_merged, records_of.values())
     if more := sum(map(len, records_of.values())) - len(records_of):
-        concepts = sum(len(records) > 1 for records in records_of.values())
-        text = "%s: %s of the rows repeat an id, and were merged (concepts with several rows: %s)"
-        logger.warning(text, path, f"{more:,}", f"{concepts:,}")
+        logger.warning("%s: %s of the rows repeat an id, and were merged", path, f"{more:,}")
 
 
 def _spelling(prefix: str) -> Callable[[str], str]:
@@ -141,46 +141,22 @@ def _spelling(prefix: str) -> Callable[[str], str]:
     return spell
 
 
-def _say_bare(path: Pathlike, ids: Iterable[str], spell: Callable[[str], str]) -> None:
-    """Say what becomes of ids without a prefix that get one, or look as if one was left out."""
-    bare = [identifier for identifier in dict.fromkeys(ids) if ":" not in identifier]
-    if given := [identifier for identifier in bare if spell(identifier) != identifier]:
-        text = "%s: %s ids without a prefix get one: %s is %s"
-        logger.warning(text, path, f"{len(given):,}", given[0], spell(given[0]))
-    elif likely := [identifier for identifier in bare if curie(identifier) != identifier]:
-        text = (
-            "%s: %s ids without a prefix are kept as they are, such as %s; "
-            "if it stands for %s, write the prefix, or give it with --prefix"
-        )
-        logger.warning(text, path, f"{len(bare):,}", likely[0], curie(likely[0]))
-
-
 def _merged(records: Sequence[Record]) -> Concept:
     """One concept of the rows of an id."""
-    best = next((concept for kind, concept in records if kind == "preferred"), records[0][1])
+    concepts = [concept for _, concept in records]
+    best = next((concept for kind, concept in records if kind == "preferred"), concepts[0])
     names = {best.name: best.names[0]}
     for kind, concept in records:
-        for name in (
-            replace(concept.names[0], kind="exact" if kind == "preferred" else kind),
-            *concept.names[1:],
-        ):
+        first = replace(concept.names[0], kind="exact" if kind == "preferred" else kind)
+        for name in (first, *concept.names[1:]):
             names.setdefault(name.text, name)
-    concepts = [concept for _, concept in records]
-
-    def together(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(lists)))
-
-    return replace(
-        concepts[0],
-        name=best.name,
-        names=tuple(names.values()),
-        parents=together(c.parents for c in concepts),
-        alt_ids=together(c.alt_ids for c in concepts),
-        definition=next((c.definition for c in concepts if c.definition), ""),
-        types=together(c.types for c in concepts),
-        replaced_by=together(c.replaced_by for c in concepts),
-        xrefs=together(c.xrefs for c in concepts),
-    )
+    lists: dict[str, Any] = {
+        field: tuple(dict.fromkeys(chain.from_iterable(getattr(c, field) for c in concepts)))
+        for field in ("parents", "alt_ids", "types", "replaced_by", "xrefs")
+    }
+    definition = next((c.definition for c in concepts if c.definition), "")
+    named = replace(concepts[0], name=best.name, names=tuple(names.values()))
+    return replace(named, definition=definition, **lists)
 
 
 def write(concepts: Iterable[Concept], file: TextIO) -> None:
@@ -198,25 +174,26 @@ def write(concepts: Iterable[Concept], file: TextIO) -> None:
         writer.writerow((_escape(concept.id), _escape(concept.name), *rest))
 
 
-def _columns(header: str) -> list[str]:
-    """The column names in lower case."""
-    names = map(str.lower, titles_of(header))
-    return [_SINGULAR.get(name, name) for name in names]
+def _columns(path: Pathlike, header: str) -> list[str]:
+    """The names of the columns in lower case.
 
-
-def _check_header(path: Pathlike, line: str, columns: Sequence[str]) -> None:
-    read = (*COLUMNS, *_OF_NAME)
+    Raises:
+        InputError: `id` or `name` is not there, or a name is there twice.
+    """
+    columns, read = _names_in(header), (*COLUMNS, *_OF_NAME)
     for unknown in (column for column in columns if column not in read):
         logger.warning("%s: the column %r is not read", path, unknown)
-    for name in read:
-        count = columns.count(name)
-        if count > 1 or (count == 0 and name in ("id", "name")):
-            problem = f"the header has {count or 'no'} column{'s' * (count > 1)} {name!r}"
-            expected = (
-                "a header line with the columns id and name, "
-                "with tabs, commas or semicolons between them"
-            )
-            raise InputError(path, problem, line=1, value=line, expected=expected)
+    twice = [name for name in read if columns.count(name) > 1]
+    if twice or not {"id", "name"} <= set(columns):
+        problem = f"the header has two columns {twice[0]!r}" if twice else "the header is not known"
+        expected = "a header with the columns id and name, and tabs, commas or semicolons between"
+        raise InputError(path, problem, line=1, value=header, expected=expected)
+    return columns
+
+
+def _names_in(header: str) -> list[str]:
+    names = map(str.lower, titles_of(header))
+    return [_SINGULAR.get(name, name) for name in names]
 
 
 def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) -> Record:
@@ -234,7 +211,7 @@ def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) ->
         alt_ids=tuple(map(spell, _list(row["alt_ids"]))),
         definition=_unescape(row["definition"]),
         types=tuple(_list(row["types"])),
-        status=_status(row["status"].lower()),
+        status=_known(_STATUSES, row["status"].lower(), "status"),
         replaced_by=tuple(map(spell, _list(row["replaced_by"]))),
         xrefs=tuple(map(normalized, _list(row["xrefs"]))),
         line=number,
@@ -243,23 +220,16 @@ def _record(number: int, row: Mapping[str, str], spell: Callable[[str], str]) ->
 
 
 def _kind(row: Mapping[str, str]) -> NameKind:
-    kind = _NAME_KINDS.get(row["kind"].lower().removesuffix(" synonym"))
-    if kind is None:
-        expected = ", ".join(filter(None, _NAME_KINDS))
-        problem = "the kind of the name is not known"
-        raise RecordError(problem, row["kind"], expected=expected)
-    is_preferred = _YES_NO.get(row["preferred"].lower())
-    if is_preferred is None:
-        problem, expected = "'preferred' is neither yes nor no", "yes or no, or 1 or 0"
-        raise RecordError(problem, row["preferred"], expected=expected)
-    return "preferred" if is_preferred else kind
+    kind = _known(_NAME_KINDS, row["kind"].lower().removesuffix(" synonym"), "kind")
+    return "preferred" if _known(_YES_NO, row["preferred"].lower(), "preferred") else kind
 
 
-def _status(text: str) -> Status:
-    known: dict[str, Status] = {status: status for status in get_args(Status)}
-    if text and text not in known:
-        raise RecordError("the status is not known", text, expected=" or ".join(known))
-    return known.get(text, "current")
+def _known(values: Mapping[str, _Value], text: str, column: str) -> _Value:
+    """What a cell of a column stands for."""
+    if text not in values:
+        expected = ", ".join(filter(None, values))
+        raise RecordError(f"the {column} is not known", text, expected=expected)
+    return values[text]
 
 
 def _list(cell: str) -> list[str]:

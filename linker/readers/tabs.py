@@ -15,6 +15,7 @@ import numpy as np
 
 from linker.errors import InputError, LinkerError, OnError, RecordError
 from linker.files import OpenFile, Pathlike, is_folder, read_lines
+from linker.readers.languages import Statement
 from linker.readers.records import parse_each
 
 logger = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ def read_table(
 def read_beside(
     first: Pathlike,
     name: str,
-    content: str,
+    lacking: str,
     columns: Sequence[str],
     parse: Callable[..., _Parsed | None],
     on_error: OnError,
@@ -77,18 +78,18 @@ def read_beside(
 
     Args:
         first: the file of the first table; an open file stands in no folder.
-        name: of the other file; a warning says if it is not there.
-        content: what concepts lack without it.
+        name: of the other file.
+        lacking: what concepts lack without it, as a warning says.
         columns, parse, on_error, titles: as for `read_table`.
     """
     place = first if isinstance(first, OpenFile) else Path(first).parent
     if path := find(place, name):
         yield from read_table(path, columns, parse, on_error, titles)
     else:
-        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, content)
+        logger.warning("%s: there is no %s, so the concepts have no %s", place, name, lacking)
 
 
-def first_table(path: Pathlike, name: str, remedy: str) -> Pathlike:
+def first_table(path: Pathlike, name: str) -> Pathlike:
     """The file of this name in a folder; any other path is that of the file.
 
     Raises:
@@ -98,7 +99,7 @@ def first_table(path: Pathlike, name: str, remedy: str) -> Pathlike:
         return path
     if file := find(path, name):
         return file
-    raise LinkerError(f"{path}: the folder has no {name}; {remedy}")
+    raise LinkerError(f"{path}: the folder has no {name}; name one with all files of a release")
 
 
 def find(folder: Pathlike, name: str) -> Path | None:
@@ -120,17 +121,26 @@ def number_of(text: str) -> int:
     return int(text)
 
 
+_SIGNS = {  # of the fields of statements, in packed rows
+    **{"P": "preferred", "E": "exact", "D": "definition", "^": "parents"},
+    **{"=": "alt_ids", ">": "replaced_by", "T": "types"},
+}
+_SIGN_OF = {field: sign for sign, field in _SIGNS.items()}
+Row = tuple[int, Statement]
+"""The number of a concept, and what a row says of it."""
+
+
 class Grouped:
-    """Texts on concepts that come in any order, packed and sorted by concept.
+    """What the rows of several tables say of concepts, in any order, packed and sorted by concept.
 
     Args:
-        rows: the number of a concept, and a text.
+        rows: the statements.
     """
 
-    def __init__(self, rows: Iterable[tuple[int, str]]) -> None:
+    def __init__(self, rows: Iterable[Row]) -> None:
         owners, ends, data = array("q"), array("q", [0]), bytearray()
-        for owner, text in rows:
-            data += text.encode()
+        for owner, (field, text, language, _) in rows:
+            data += f"{_SIGN_OF[field]}{language}\t{text}".encode()
             owners.append(owner)
             ends.append(len(data))
         places = np.frombuffer(ends, np.int64)
@@ -138,7 +148,10 @@ class Grouped:
         self.owners = np.frombuffer(owners, np.int64)[order]
         self._starts, self._stops, self._data = places[order], places[1:][order], data
 
-    def __getitem__(self, owner: int) -> list[str]:
+    def __getitem__(self, owner: int) -> list[Statement]:
+        """The distinct statements on a concept."""
         start, stop = np.searchsorted(self.owners, (owner, owner + 1)).tolist()
         starts, stops = self._starts[start:stop].tolist(), self._stops[start:stop].tolist()
-        return [self._data[a:b].decode() for a, b in zip(starts, stops, strict=True)]
+        texts = dict.fromkeys(self._data[a:b].decode() for a, b in zip(starts, stops, strict=True))
+        cut = ((text[0], *text[1:].partition("\t")) for text in texts)
+        return [Statement(_SIGNS[sign], text, language) for sign, language, _, text in cut]

@@ -1,166 +1,207 @@
-"""What OBO, OBO Graphs, OWL and SKOS share: statements on a concept, IRIs and their prefixes."""
+"""Terms: the distinct texts of mentions, for formats that have one entry for each.
+
+One of these is here: the table SOURCE_TO_CONCEPT_MAP of OMOP's common data model 5.4, in csv.
+
+The items of such a format are those of JSON lines, one object for each mention; `terms` makes terms
+of all of them, and keeps one prediction for each distinct text and answer.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import csv
+import hashlib
+import io
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from lxml import etree  # type: ignore[import-untyped]
+from linker.errors import LinkerError
+from linker.ids import namespace
+from linker.outputs import BREAKS, Layout
+from linker.readers import jsonl
+from linker.types import Candidate, Document, Part, Predicate, Prediction
 
-from linker.errors import InputError
-from linker.files import Pathlike, check_whole, head, read_text
-from linker.ids import normalized, spelled_as
-from linker.readers.languages import Languages
-from linker.types import Concept, Name, NameKind
-from linker.vocabularies import of_address
+logger = logging.getLogger(__name__)
 
-Statement = tuple[str, str, str]
-"""The local name of a predicate, a text or an IRI, and the tag of its language."""
-
-NAMES: dict[str, NameKind] = {
-    **dict.fromkeys(("label", "prefLabel"), "preferred"),
-    **dict.fromkeys(("hasExactSynonym", "altLabel", "hiddenLabel", "IAO_0000118"), "exact"),
-    **{"hasNarrowSynonym": "narrow", "hasBroadSynonym": "broad", "hasRelatedSynonym": "related"},
-    "abbreviation": "abbreviation",  # said of the type of a synonym
-}
-_LISTS = {
-    **dict.fromkeys(("subClassOf", "is_a", "broader"), "parents"),
-    **dict.fromkeys(("hasAlternativeId", "notation"), "alt_ids"),
-    **dict.fromkeys(("IAO_0100001", "isReplacedBy"), "replaced_by"),
-    **dict.fromkeys(("hasDbXref", "exactMatch", "closeMatch"), "xrefs"),
-    **dict.fromkeys(("inSubset", "inScheme"), "types"),
-}
-_DEFINITIONS = ("IAO_0000115", "definition")
-USED = frozenset((*NAMES, *_LISTS, *_DEFINITIONS, "deprecated"))
-"""The predicates that are read."""
-
-_ABBREVIATION = re.compile("abbreviation|OMO_00030(00|12)", re.IGNORECASE)
-_IRI = re.compile(r"https?://(.+?)[/#]([^/#]+)")
-# namespaces in which the prefix is a part of the local name, as in obo/DOID_4
-_UNDERSCORED = frozenset(("purl.obolibrary.org/obo", "www.orpha.net/ORDO", "www.ebi.ac.uk/efo"))
-# where the last part of a namespace is the prefix
-_REGISTRIES = ("identifiers.org/", "purl.bioontology.org/ontology/")
-_DECLARED = re.compile(
-    r'(?:xmlns:|@prefix\s+|PREFIX\s+|Prefix\()([\w.-]+)(?:=["\']|:\s*(?:=\s*)?<)([^"\'>]+)'
+COLUMNS = (
+    *("source_code", "source_concept_id", "source_vocabulary_id", "source_code_description"),
+    *("target_concept_id", "target_vocabulary_id"),
+    *("valid_start_date", "valid_end_date", "invalid_reason"),
 )
-_VERSION = re.compile(
-    r"(?<!#)(?:version(?:IRI|Info)|\bdc\w*:(?:modified|issued))\b"
-    r'(?:\s+(?:xml:lang|rdf:datatype)="[^"]*")*[^"<>]{0,200}["<>]\s*([^"<>]+)'
-)
-XML = re.compile(r"\s*<(?:\?xml|!|\w+:RDF\b|Ontology\b)")
-"""How a file of XML begins."""
-
-_ENTITY = re.compile(r'<!ENTITY\s+([\w.-]+)\s+(?:"([^"&%]*)"|\'([^\'&%]*)\')\s*>')
+_VOCABULARY = "linker"  # the source vocabulary, of at most 20 characters
+_LONGEST = 255  # characters of a description
+_FROM, _TO = "1970-01-01", "2099-12-31"  # of what is always valid
+FOOTER = ""
+_CODE = 50  # characters that OMOP allows a source code
+_CHECKSUM = 8  # hexadecimal digits at the end of the code of a longer text
 
 
-def concept(
-    identifier: str,
-    statements: Iterable[Statement],
-    languages: Languages,
-    line: int | None = None,
-) -> Concept:
-    """Make a concept of what is stated on it; predicates that are not read are passed over.
+@dataclass(slots=True)
+class Term:
+    """A distinct text of mentions, in which blanks are single, and their answer."""
 
-    Raises:
-        RecordError: see `Languages.concept`.
-    """
-    names, definitions, status = list[Name](), list[tuple[str, str]](), "current"
-    lists: dict[str, dict[str, None]] = defaultdict(dict)
-    for predicate, value, language in statements:
-        if predicate in NAMES:
-            names.append(Name(value.strip(), identifier, NAMES[predicate], language))
-        elif predicate in _DEFINITIONS:
-            definitions.append((value.strip(), language))
-        elif predicate in _LISTS:
-            lists[_LISTS[predicate]][value] = None
-        elif predicate == "deprecated" and value.lower() in ("true", "1"):
-            status = "obsolete"
-    fields = {name: tuple(values) for name, values in lists.items()}
-    fields["replaced_by"] = tuple(  # HPO has had HP_1 for HP:1 there
-        spelled_as(identifier, other) for other in lists["replaced_by"]
-    )
-    return languages.concept(identifier, names, definitions, status=status, line=line, **fields)
+    prediction: Prediction  # of the first mention with this answer
+    is_accepted: bool  # whether people accepted this answer alike for all mentions of the text
+    frequency: int = 1  # mentions with this answer
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> Term:
+        """The term of one mention."""
+        return cls(prediction, prediction.state in ("accepted", "no concept"))
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return " ".join(self.prediction.mention.text.translate(BREAKS).split())
+
+    @property
+    def code(self) -> str:
+        """The text; of one that is too long for OMOP the beginning, and a checksum."""
+        if len(self.text) <= _CODE:
+            return self.text
+        checksum = hashlib.sha256(self.text.encode()).hexdigest()[:_CHECKSUM]
+        return f"{self.text[: _CODE - _CHECKSUM - 1]}#{checksum}"
+
+    @property
+    def parts(self) -> list[Part]:
+        """Those of its parts that the text does not deny, doubt, or say of another time or person.
+
+        A mapping of the others would say that "no gout" is gout.
+        """
+        return [part for part in self.prediction.parts if part.assertion == "present"]
+
+    @property
+    def answers(self) -> list[Candidate]:
+        """The concepts of these parts."""
+        return [part.best for part in self.parts if part.best]
+
+    @property
+    def predicate(self) -> Predicate:
+        """What people said that the answer is to the text; related where they differ."""
+        said = {decision.predicate for decision in self.prediction.decisions if decision.accepted}
+        return said.pop() if len(said) == 1 else "related" if said else ""
+
+    @property
+    def accepted_by(self) -> str:
+        """Who accepted the concept of an accepted answer; not who only rejected another one."""
+        reviewers = dict.fromkeys(d.reviewer for d in self.prediction.decisions if d.accepted)
+        return "; ".join(filter(None, reviewers))
 
 
-def local_name(iri: str) -> str:
-    """The part of an IRI behind its last slash or hash sign."""
-    return iri[max(iri.rfind("/"), iri.rfind("#")) + 1 :]
+def terms(texts: Iterable[str]) -> Iterator[Term]:
+    """Yield the terms of all items, in the order in which their texts first come.
 
-
-def value_of(predicate: str, text: str, declared: Mapping[str, str]) -> str:
-    """The value of a statement on a concept: an IRI becomes a CURIE, of a type its local name."""
-    if _LISTS.get(predicate) == "types":
-        return local_name(text)
-    return curie(text, declared) if predicate in _LISTS else text
-
-
-def predicate_of(predicate: str, synonym_type: str) -> str:
-    """The predicate of a synonym whose type may call it an abbreviation."""
-    return "abbreviation" if _ABBREVIATION.search(synonym_type) else predicate
-
-
-def curie(iri: str, declared: Mapping[str, str]) -> str:
-    """Write an IRI as a CURIE where its prefix is known; any other text is kept.
+    Where mentions of one text have several answers, as short forms may in several documents, the
+    most frequent one counts, and a warning says how many texts there are. So it is where a text is
+    denied in some documents only, without the warning.
 
     Args:
-        iri: the IRI, or a CURIE.
-        declared: namespaces of the file, with their prefixes.
+        texts: JSON lines.
     """
-    match = _IRI.fullmatch(iri)
-    if not match:
-        return normalized(iri)
-    namespace, local = match.groups()
-    if namespace == "identifiers.org":
-        return normalized(local)
-    if namespace in _UNDERSCORED and "_" in local:
-        prefix, _, local = local.rpartition("_")
-    elif namespace.startswith(_REGISTRIES):
-        prefix = local_name(namespace)
-    else:
-        whole = iri.removesuffix(local)
-        prefix = of_address(namespace).prefix or declared.get(whole, "")
-    return normalized(f"{prefix}:{local}") if prefix else iri
+    # by texts, and the ids of the answer with what is said of its parts
+    known: dict[str, dict[tuple[tuple[str, ...], tuple[str, ...]], Term]] = {}
+    for line in (line for text in texts for line in text.split("\n") if line):
+        new = Term.of(jsonl.from_json(json.loads(line)))
+        if new.text:
+            answers = known.setdefault(new.text, {})
+            ids = tuple(p.best.concept_id if p.best else "" for p in new.prediction.parts)
+            said = tuple(p.assertion for p in new.prediction.parts)
+            term = answers.setdefault((ids if any(ids) else (), said), new)
+            if term is not new:
+                term.frequency += 1
+                term.is_accepted &= new.is_accepted and new.predicate == term.predicate
+    several = 0
+    for answers in known.values():
+        term = max(answers.values(), key=lambda term: term.frequency)
+        if len({ids for ids, _ in answers}) > 1:
+            several, term.is_accepted = several + 1, False
+        yield term
+    if several:
+        logger.warning("texts with several answers: %d; the most frequent is written", several)
 
 
-def prefixes_of(text: str) -> dict[str, str]:
-    """The namespaces that an RDF or OWL file declares, with their prefixes."""
-    return {namespace: prefix for prefix, namespace in _DECLARED.findall(text)}
+def mapped(texts: Iterable[str]) -> Iterator[Term]:
+    """Yield the terms of all items that have a part to map, see `Term.parts`; a warning counts the
+    others, for which a format of mappings has nothing."""
+    without = 0
+    for term in terms(texts):
+        if term.parts:
+            yield term
+        else:
+            without += 1
+    if without:
+        logger.warning(
+            "texts left out, since they deny what they name, doubt it, or say it of the past or of "
+            "a relative: %d; --format tsv has them",
+            without,
+        )
 
 
-def version_of(path: Pathlike) -> str:
-    """The version, else the date, that the first lines of an RDF or OWL file state, else empty."""
-    match = _VERSION.search("\n".join(head(path, limit=None)))
-    return match[1].strip() if match else ""
+def omop_id(candidate: Candidate) -> int:
+    """OMOP's id of a concept: its own, or that of an exact match; 0: it is not known."""
+    exact = (other.id for other in candidate.also if other.predicate == "skos:exactMatch")
+    for identifier in (candidate.concept_id, *exact):
+        local = identifier.partition(":")[2]
+        if namespace(identifier).upper() == "OMOP" and local.isascii() and local.isdigit():
+            return int(local)
+    return 0
 
 
-class _Nothing:
-    """Makes nothing of the elements that a parser meets."""
+def csv_of(*rows: Sequence[object]) -> str:
+    """Rows of a comma-separated table."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(rows)
+    return file.getvalue()
 
-    def close(self) -> None:
-        """End the document."""
+
+def header(first: Document | None, layout: Layout) -> str:
+    """The names of the columns."""
+    return csv_of(COLUMNS)
 
 
-def read_markup(path: Pathlike) -> str:
-    """The whole text of a file that may be XML, which is checked before others parse it.
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
+    """A line for each mention, of which `gather` makes the rows.
 
     Raises:
-        InputError: the XML is broken or nested deeper than 256 elements, or an entity is not a
-            plain text, or makes the file too long.
+        LinkerError: a concept has no concept id of OMOP, and none of others were asked for.
     """
-    text = read_text(path)
-    if not XML.match(text):
-        return text
-    entities = _ENTITY.findall(text)
-    if len(entities) != text.count("<!ENTITY"):
-        problem = "an entity of the XML refers to another one, or to another file"
-        raise InputError(path, problem, expected="a text", remedy="write the file without it")
-    sizes = (text.count(f"&{name};") * len(one or other) for name, one, other in entities)
-    check_whole(path, len(text) + sum(sizes))
-    try:
-        parser = etree.XMLParser(target=_Nothing(), resolve_entities=False, no_network=True)
-        etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        problem, remedy = f"the XML is broken ({error.msg})", "fetch or write the file again"
-        raise InputError(path, problem, line=error.lineno, remedy=remedy) from None
-    return text
+    predictions = list(predictions)
+    for answer in (part.best for prediction in predictions for part in prediction.parts):
+        if answer and not omop_id(answer) and not layout.also:
+            raise LinkerError(
+                f"source_to_concept_map holds concept ids of OMOP, and {answer.concept_id} has "
+                "none; link with a dictionary of OMOP (ids such as OMOP:312327), or add --also "
+                "OMOP where the model was lent a mapping to OMOP, or choose another --format"
+            )
+    return jsonl.item(document, predictions, layout)
+
+
+def gather(texts: Iterable[str]) -> Iterator[str]:
+    """A row for each concept of each term; one row with the concept 0 where a term has none.
+
+    So has a concept to which no number of OMOP is mapped; a warning counts these terms. Those that
+    deny what they name are left out, see `terms.mapped`.
+    """
+    without = 0
+    for term in mapped(texts):
+        without += not all(map(omop_id, term.answers))
+        source = term.code, 0, _VOCABULARY, term.text[:_LONGEST]
+        targets = [(n, _vocabulary(answer)) for answer in term.answers if (n := omop_id(answer))]
+        for target in targets or [(0, "None")]:
+            yield csv_of((*source, *target, _FROM, _TO, ""))
+    if without:
+        logger.warning(
+            "texts whose concepts have no concept id of OMOP: %d; they have the concept 0", without
+        )
+
+
+def _vocabulary(answer: Candidate) -> str:
+    """OMOP's name of the vocabulary of a concept, where it was asked for; empty, if not.
+
+    Only a concept of OMOP's own says it: beside another one, such as MESH:D006073, stand the ids of
+    further vocabularies, which the concept that OMOP has for it is not of.
+    """
+    is_own = namespace(answer.concept_id).upper() == "OMOP"
+    prefixes = (namespace(other.id) for other in answer.also if is_own)
+    return next((p.replace("_", " ") for p in prefixes if p.upper() != "OMOP"), "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linker.errors import InputError, LinkerError, OnError, stop
-from linker.files import Pathlike, check_whole, encodings, is_folder, read_lines
+from linker.files import Pathlike, as_utf8, is_folder, read_lines, read_text
 from linker.readers.records import check_mention, parse_each
 from linker.types import Document, Mention, Passage
 
@@ -14,7 +14,7 @@ _ENDINGS = (".txt", ".txt.gz")
 
 
 def read(
-    path: Pathlike, *, on_error: OnError = stop, encoding: str | None = encodings.UTF8
+    path: Pathlike, *, on_error: OnError = stop, encoding: str | None = None
 ) -> Iterator[Document]:
     """Yield each text as one document, whose id is the name of its file without the ending.
 
@@ -24,17 +24,17 @@ def read(
         path: a file, plain or gzip; a folder, of whose files those that end in .txt or .txt.gz are
             read in the order of their names; or "-" for standard input, whose document is "stdin".
         on_error: what to do with a text that cannot be read; returns to skip it.
-        encoding: of the texts; None: see `linker.files.encodings.detect`.
+        encoding: of the texts; None: see `linker.files.as_utf8`.
 
     Raises:
         LinkerError: a folder has no such file.
     """
     for file in paths_of(path):
         try:
-            text, _ = encodings.as_utf8(file, encoding)
+            text = read_text(as_utf8(file, encoding)[0], keep_ends=True)
             name = "stdin" if str(file) == "-" else Path(file).name
             identifier = name.removesuffix(".gz").removesuffix(".txt")
-            yield Document(identifier, (Passage(_text(text)),))
+            yield Document(identifier, (Passage(text),))
         except InputError as error:
             on_error(error)
 
@@ -51,14 +51,6 @@ def paths_of(path: Pathlike) -> Sequence[Pathlike]:
     if not paths:
         raise LinkerError(f"{path}: has no texts; expected: files that end in .txt")
     return paths
-
-
-def _text(path: Pathlike) -> str:
-    lines, size = [], 0
-    for _, line in read_lines(path, limit=None, keep_ends=True):
-        lines.append(line)
-        check_whole(path, size := size + len(line))
-    return "".join(lines)
 
 
 def read_mentions(path: Pathlike, *, on_error: OnError = stop) -> Iterator[Mention]:

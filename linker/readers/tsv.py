@@ -1,20 +1,31 @@
-"""Mentions with their ids in columns: `mention<TAB>id`, or a tsv or csv whose header names them."""
+"""Tables of mentions and of predictions, tab-separated; predictions in Parquet, too.
+
+A Parquet file, which needs pyarrow, depends on nothing but the predictions and the release of
+pyarrow: it has no dates, and its groups of rows have a fixed size.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
 from linker.errors import InputError, OnError, RecordError, stop
-from linker.files import Pathlike, read_lines
-from linker.files.rows import TableRow, delimiter_of, read_rows, titles_of
+from linker.files import Pathlike, pyarrow_for, read_lines
+from linker.files.tables import TableRow, delimiter_of, read_rows, titles_of
 from linker.ids import Identify, not_known, parse_gold
+from linker.outputs import FIELDS, Cell, Field, Layout, Predicted, cells_of, text_of
 from linker.readers import sssom
 from linker.readers.records import check_mention, parse_each
-from linker.types import PREDICATES, Mention
+from linker.types import PREDICATES, Document, Mention, Prediction
 
+COLUMNS = ("mention", "part", "concept_id", "name", "score", "matched_name", "rank", "confidence")
+"""What every table has; by these `linker review import` recognises one: a new one is not here."""
+FOOTER = ""
 _MENTION = "mention"
 _ID_COLUMNS = ("id", "concept_id", "gold")
+_ROWS = 50_000  # of a group
+_SOURCE = next(field for field in FIELDS if field.name == "source")
 
 
 def read(
@@ -91,3 +102,80 @@ def _mention(row: TableRow, columns: list[str], identify: Identify) -> Mention |
         return None
     gold = None if "matched_name" in columns else parse_gold(cells[ids], identify)
     return Mention(check_mention(cells[_MENTION]), gold=gold)
+
+
+def _shown(layout: Layout) -> list[Field]:
+    return [field for field in FIELDS if field.is_shown(layout)]
+
+
+def header(first: Document | None, layout: Layout) -> str:
+    """The names of the columns; see `linker.outputs.Writer`."""
+    return text_of([[field.name for field in _shown(layout)]])
+
+
+def item(document: Document | None, predictions: Iterable[Prediction], layout: Layout) -> str:
+    """A row for each candidate of each part of each mention, best first; see `outputs.FIELDS`.
+
+    A part without a concept has one row. For the arguments see `linker.outputs.Writer`.
+    """
+    shown = _shown(layout)
+    rows = chain.from_iterable(cells_of(document, prediction) for prediction in predictions)
+    return text_of(
+        [field.text(cell) if has or not field.is_of_mention else "" for field in shown]
+        for has, cell in rows
+    )
+
+
+def _values(fields: Sequence[Field], has_decisions: bool, cell: Cell) -> tuple[Any, ...]:
+    return tuple(f.value(cell) if has_decisions or not f.is_of_mention else None for f in fields)
+
+
+def table(predictions: Sequence[Prediction]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The columns, and the rows of all candidates, with the columns that the predictions need."""
+    mentions = [prediction.mention for prediction in predictions]
+    candidates = [c for p in predictions for part in p.parts for c in part.returned]
+    layout = Layout(
+        documents=any(mention.spans or mention.document_id for mention in mentions),
+        sources=any(_SOURCE.joined(prediction) for prediction in predictions),
+        decisions=any(prediction.decisions for prediction in predictions),
+        also=any(candidate.also for candidate in candidates),
+    )
+    fields = _shown(layout)
+    rows = chain.from_iterable(cells_of(None, prediction) for prediction in predictions)
+    return [field.name for field in fields], [_values(fields, *row) for row in rows]
+
+
+def write_parquet(items: Iterable[Predicted], file: BinaryIO, also: bool = False) -> int:
+    """Write a row for each candidate of each part of each mention, best first.
+
+    The columns are all of `outputs.FIELDS`, with null for what is empty in a tsv; `number` counts
+    the mentions from 1, so that those with equal texts can be told apart. Scores and confidences
+    have all their digits.
+
+    Args:
+        items: documents with their predictions.
+        file: where to write.
+        also: whether there is the column `also`.
+
+    Returns:
+        The number of mentions.
+    """
+    pyarrow, parquet = pyarrow_for("--format parquet")
+    fields = _shown(Layout(True, True, True, None, also))
+    columns = [("number", "int64"), *((field.name, field.kind) for field in fields)]
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in columns])
+    predictions = ((d, prediction) for d, of_item in items for prediction in of_item)
+    count = 0
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal count
+        for count, (document, prediction) in enumerate(predictions, 1):
+            for row in cells_of(document, prediction):
+                yield count, *_values(fields, *row)
+
+    every = rows()
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        while group := list(islice(every, _ROWS)):
+            arrays = map(pyarrow.array, zip(*group, strict=True), schema.types)
+            writer.write_table(pyarrow.Table.from_arrays(list(arrays), schema=schema), _ROWS)
+    return count

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from linker.errors import LinkerError, shorten
-from linker.files.columns import ColumnNeeded
+from linker.files.tables import ColumnNeeded
 from linker.projects.changes import Remarked
 from linker.projects.marks import Outdated, Unfit
 from linker.projects.store import Missing, OtherKind, Taken

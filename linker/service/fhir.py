@@ -11,8 +11,9 @@ from pydantic import AliasChoices, BaseModel, Field
 
 from linker.dictionary import Dictionary
 from linker.linking.requests import Request as LinkRequest
-from linker.outputs import ASSERTED, conceptmap
-from linker.outputs.terms import Term
+from linker.outputs import ASSERTED
+from linker.readers import fhir as conceptmap
+from linker.readers.terms import Term
 from linker.service.errors import ERRORS, FHIR, FHIR_MEDIA, Failure, check_mention
 from linker.service.schemas import EXAMPLES, Text
 from linker.service.state import Service

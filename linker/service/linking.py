@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
+from linker import outputs
 from linker.dictionary import lookup
 from linker.formats import FORMATS, PREDICTIONS
 from linker.jobs.linking import layout_of
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import writing
 from linker.readers.records import MENTION_LIMIT
 from linker.service.errors import ERRORS, Failure, check_mention
 from linker.service.schemas import (
@@ -86,7 +86,7 @@ def router(service: Service) -> APIRouter:
                 return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
             file, has_documents = io.StringIO(), any(document for document, _ in linked)
             layout = layout_of(form, has_documents, linker, service.store is not None, also)
-            writing.write(form, linked, file, layout)
+            outputs.write(form, linked, file, layout)
             return file.getvalue()
 
         predictions = [p for _, of_item in linked for p in of_item]

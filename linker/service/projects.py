@@ -15,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from linker.files.columns import ColumnNeeded
+from linker.files.tables import ColumnNeeded
 from linker.linking.decided import Decided
 from linker.projects import changes, linking, reviewed, sources
 from linker.projects import store as rows

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from linker import files
-from linker.files import columns, encodings, tables
-from linker.files.rows import TableRow
-from linker.files.tables import Table
+from linker.files import tables
+from linker.files.tables import Table, TableRow
 from linker.jobs import linking
 from linker.jobs import tables as linked_tables
 from linker.linking.requests import Request as LinkRequest
@@ -29,9 +28,7 @@ Name = Annotated[str, Query(max_length=1_000, examples=["list.csv"])]
 Column = Annotated[str, Query(max_length=1_000, examples=["mention"])]
 Encoding = Annotated[
     str | None,
-    Query(
-        max_length=100, description="Of a text; null: UTF-8, UTF-16 by its mark, or windows-1252."
-    ),
+    Query(max_length=100, description="Of a text; null: UTF-8, or UTF-16 by its mark."),
 ]
 
 
@@ -88,15 +85,15 @@ def router(service: Service) -> APIRouter:
     ) -> Response:
         """The same table with the answers for the mentions of a column in further columns.
 
-        It is what `linker link --column` writes: every row, cell and encoding stays as it is; of a
-        workbook the values of one sheet.
+        It is what `linker link --column` writes: every row and cell stays as it is, and a text is
+        UTF-8; of a workbook the values of one sheet.
         """
         content = await content_of(request)
 
         def read() -> tuple[Table, list[TableRow], list[Mention | None]]:
             table = sources.opened(content, name, column, encoding).table(column, limits.body)
             place, rows = tables.place_of(table, column), list(table.rows())
-            filled = columns.filled(rows, place)
+            filled = tables.filled(rows, place)
             check("mentions in the file", len(filled), limits.mentions, "body")
             return table, rows, [linked_tables.mention_of(row, place, []) for row in rows]
 
@@ -109,8 +106,8 @@ def router(service: Service) -> APIRouter:
             has_sources = has_decisions or linking.lends(model.linker)
             names, added = linked_tables.written(paired, has_sources, has_decisions)
             raw = io.BytesIO()
-            form = None if table.is_binary else files.text_form(table.encoding)
-            file = io.TextIOWrapper(raw, **form) if form else raw
+            is_text = not table.is_binary
+            file: Any = io.TextIOWrapper(raw, files.UTF8, newline="\n") if is_text else raw
             table.write(file, tables.free_names(table.header, names), added)
             file.flush()
             return raw.getvalue()
@@ -119,7 +116,7 @@ def router(service: Service) -> APIRouter:
         if table.is_binary:
             return Response(answer, media_type=_WORKBOOK)
         media = _MEDIA.get(getattr(table, "delimiter", ""), "text/csv")
-        return Response(answer, headers={"Content-Type": f"{media}; charset={table.encoding}"})
+        return Response(answer, headers={"Content-Type": f"{media}; charset={files.UTF8}"})
 
     return routes
 
@@ -133,7 +130,7 @@ def _parsed(
         content: of the file.
         name: of the file, whose ending tells tables.
         column: of a table, which holds the mentions.
-        encoding: of a text; None: see `encodings.detect`.
+        encoding: of a text; None: see `linker.files.as_utf8`.
         limits: of the service.
 
     Raises:
@@ -142,7 +139,7 @@ def _parsed(
     known = sources.opened(content, name, column, encoding)
     file, kind = known.file, known.kind
     noted = {"format": kind}
-    if known.encoding != encodings.UTF8:
+    if known.encoding != files.UTF8:
         noted["encoding"] = known.encoding
     if kind in sources.TABLES:
         table = known.table(column, limits.body)
@@ -166,10 +163,10 @@ def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any
     """
     rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
     try:
-        place = columns.column_of(table, rows) if column is None else tables.place_of(table, column)
-    except columns.ColumnNeeded as needed:
+        place = tables.column_of(table, rows) if column is None else tables.place_of(table, column)
+    except tables.ColumnNeeded as needed:
         return needed.to_dict()
-    filled = columns.filled(rows, place)
+    filled = tables.filled(rows, place)
     names = [{"text": t, "row": number} for t, number in filled if len(t) <= limits.mention]
     check("mentions in the file", len(names), limits.mentions, "body")
     found = {"mentions": names, "column": table.header[place].strip(), "rows": len(rows)}

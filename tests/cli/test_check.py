@@ -84,7 +84,7 @@ def test_a_label_that_is_no_name(run: Run, model: Path, tmp_path: Path) -> None:
     result = run("review", "check", path, "--model", model, "--column", "a,2")
     assert result.out.splitlines()[1].startswith("X:1,zzz qqq,unsure,X:1")
     result = run("review", "check", path, "--model", model)
-    assert (result.code, "--column ID,LABEL" in result.err) == (1, True)
+    assert (result.code, "--column" in result.err) == (1, True)
 
 
 def test_a_side_of_mappings(run: Run, model: Path, tmp_path: Path) -> None:
@@ -108,23 +108,14 @@ def test_a_side_of_mappings(run: Run, model: Path, tmp_path: Path) -> None:
     assert run("review", "check", path, "--model", model, "--column", "object_id").code == 2
 
 
-def test_a_table_is_written_in_its_encoding(run: Run, trained: Path, tmp_path: Path) -> None:
+def test_a_table_in_an_encoding_that_is_named(run: Run, trained: Path, tmp_path: Path) -> None:
     path, out = tmp_path / "t.csv", tmp_path / "o.csv"
     link = ("link", path, "--model", trained, "--column", "Krankheit", "-o", out)
     path.write_bytes("Krankheit;Ort\r\nA-T;Köln\r\n".encode("windows-1252"))
-    result = run(*link)
-    one = "1 row: 0 linked, 1 unsure, 0 no concept, 0 empty\n"  # a short form without a text
-    assert result.err.splitlines() == [
-        f"linker: {path}: is not UTF-8, and was read as windows-1252; "
-        "if it is in another, name that with --encoding",
-        one.rstrip(),
-    ]
-    assert out.read_bytes().startswith(b"Krankheit;Ort;concept_id")
-    assert b"A-T;K\xf6ln;MESH:D001260;" in out.read_bytes()
+    assert run(*link).code == 1
     path.write_bytes("Krankheit;Ort\r\nA-T;Ростов\r\n".encode("windows-1251"))
-    assert "was read as windows-1252" in run(*link).err
-    assert run(*link, "--encoding", "windows-1251").err == one
-    assert "A-T;Ростов;MESH:D001260" in out.read_text("windows-1251")
+    assert run(*link, "--encoding", "windows-1251").code == 0
+    assert "A-T;Ростов;MESH:D001260" in out.read_text("utf-8-sig")
 
 
 def test_link_keeps_the_table(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linker.readers import known
+from linker.readers import dictionaries as known
 
 from .conftest import Result
 
@@ -51,10 +51,10 @@ def test_get_shows_terms_and_size_first_then_what_changed(
     assert again.out == f"{path}\n"
     date = json.loads(Path(f"{path}.json").read_bytes())["date"]
     assert again.err.startswith(f"medic: has not changed since {date}; release not stated")
-    site.pages["/medic"] = b"# Report created: today\n" + sample.read_bytes()
+    site.pages["/medic"] = b"# Report created: Thu Apr 30 12:42:36 EDT 2026\n" + sample.read_bytes()
     changed = run("get", "medic").err.splitlines()[1]
     was = f"medic: has changed; it was release not stated, of {date}; it is "
-    assert changed.startswith(f"{was}release today, {size + 24:,} bytes, SHA-256 ")
+    assert changed.startswith(f"{was}release 2026-04-30, {size + 47:,} bytes, SHA-256 ")
 
 
 def test_train_fetches_the_dictionary_that_is_named(
@@ -88,7 +88,7 @@ def test_a_page_in_place_of_the_file_is_refused(site: Any, run: Callable[..., Re
     site.pages["/medic"], site.kind = b"<html>Please log in</html>", "text/html"
     result = run("dictionary", "stats", "medic")
     assert result.code == 1
-    assert f"linker: {site.address}/medic: a page of HTML comes in its place" in result.err
+    assert f"linker: {site.address}/medic: a page comes in its place" in result.err
 
 
 def test_a_dictionary_of_two_files_is_a_folder(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker import Dictionary, Linker, persistence
+from linker import Dictionary
 from linker.training import pipeline
 from linker.version import VERSION
 
@@ -23,17 +23,6 @@ def test_a_whole_model(model: Path, run: Run) -> None:
     size = sum(f.stat().st_size for f in inside)
     said = f"{model}: {len(inside):,} files, {size:,} bytes, all as manifest.json says\n"
     assert result == (0, said, "")
-
-
-def test_what_is_remembered_is_checked_all_the_same(
-    model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All files are damaged here, which only who does not trust sees."""
-    monkeypatch.setattr(persistence, "has_checksum", lambda *_, trust: trust)
-    Linker.load(model)
-    result = run("model", "verify", "--model", model)
-    assert result.code == 1
-    assert f"{model}/README.md: differs from its checksum in manifest.json; the file" in result.err
 
 
 def test_info_says_what_a_model_is(model: Path, run: Run) -> None:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from linker.decisions import exchange
 from linker.decisions.store import checked
 from linker.errors import InputError, Skip
-from linker.outputs import decisions_text, sssom
-from linker.outputs.tsv import COLUMNS
+from linker.outputs import decisions_text
+from linker.readers import sssom
+from linker.readers.tsv import COLUMNS
 from linker.types import PREDICATES, Decision
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from linker import Candidate, Dictionary, Document, Linker, Mention
+from linker import Candidate, Dictionary, Document, Linker, Mention, outputs
 from linker.evaluation import page, protocols, run
 from linker.ids import parse_gold
-from linker.outputs import writing
 from linker.training.pipeline import train
 from linker.types import Part, Passage, Prediction
 
@@ -55,7 +54,7 @@ def evaluated(
 ) -> str:
     """The page of an evaluation of predictions."""
     with (folder / "p.jsonl").open("w", encoding="utf-8") as file:
-        writing.write("jsonl", [(None, predictions)], file)
+        outputs.write("jsonl", [(None, predictions)], file)
     result = run.evaluate(items, linker, "strict", (1, 5), path=folder / "p.jsonl")
     run.write(folder, result.record, result.outcomes)
     return (folder / "report.html").read_text("utf-8")

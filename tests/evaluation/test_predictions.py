@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from linker import InputError, Linker, LinkerError, Mention
+from linker import InputError, Linker, LinkerError, Mention, outputs
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.outputs import writing
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),
@@ -30,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 def ours(tiny: Linker, path: Path) -> Path:
     """Our own predictions for GIVEN."""
     with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items(GIVEN, k=20), file)
+        outputs.write("jsonl", tiny.link_items(GIVEN, k=20), file)
     return path
 
 

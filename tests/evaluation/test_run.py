@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from linker import Candidate, Linker, LinkerError, Mention
+from linker import Candidate, Linker, LinkerError, Mention, outputs
 from linker.evaluation import protocols, report, run
 from linker.ids import parse_gold
-from linker.outputs import writing
 from linker.ranker.ranker import Ranker
 from linker.types import Part, Prediction
 
@@ -65,7 +64,7 @@ def test_the_confidences_of_a_ranker_are_calibrated(tiny: Linker, tmp_path: Path
 def test_predictions_need_no_model(tiny: Linker, tmp_path: Path) -> None:
     path = tmp_path / "predictions.jsonl"
     with path.open("w", encoding="utf-8") as file:
-        writing.write("jsonl", tiny.link_items(GIVEN, k=20), file)
+        outputs.write("jsonl", tiny.link_items(GIVEN, k=20), file)
     alone = run.evaluate(GIVEN, None, "strict", (1,), path=path)
     assert alone.record["acc"] == {"1": 1 / 2}
     assert "groups" not in alone.record

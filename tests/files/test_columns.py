@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from linker.files import columns
+from linker.files import tables
 
 TABLES = {
     "t.csv": [
@@ -88,12 +88,12 @@ LISTS = {
 
 @pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in TABLES.items() for t in ts])
 def test_tables_are_told_from_lists(name: str, text: str) -> None:
-    assert columns.in_text(name, text.split("\n")) is not None
+    assert tables.table_in(name, text.split("\n")) is not None
 
 
 @pytest.mark.parametrize(("name", "text"), [(n, t) for n, ts in LISTS.items() for t in ts])
 def test_lists_are_told_from_tables(name: str, text: str) -> None:
-    assert columns.in_text(name, text.split("\n")) is None
+    assert tables.table_in(name, text.split("\n")) is None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_lists_are_told_from_tables(name: str, text: str) -> None:
     ],
 )
 def test_the_likely_column_is_suggested(text: str, suggested: str | None) -> None:
-    needed = columns.in_text("t.csv", text.split("\n"))
+    needed = tables.table_in("t.csv", text.split("\n"))
     assert needed is not None
     assert needed.suggested == suggested
     first, second = (line.split(",") for line in text.split("\n"))

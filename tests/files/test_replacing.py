@@ -32,7 +32,6 @@ KILLED = f"""
 import os, signal, sys
 from linker import files
 from linker.files import replacing
-replacing._exchange = lambda one, other: False  # as on systems that exchange no names
 replace, calls = os.replace, []
 def counted(source, target):
     calls.append(target)
@@ -101,37 +100,3 @@ def test_a_pipe_or_link_with_the_name_of_something_left_is_no_trap(tmp_path: Pat
     fill(tmp_path / "model", "text")
     assert (tmp_path / "mine" / "thesis").read_text() == "years of work"
     assert (tmp_path / "model" / "part").read_text() == "text"
-
-
-def test_where_names_cannot_be_exchanged_or_locked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folder is replaced all the same, and nothing of killed runs is removed."""
-    monkeypatch.setattr(replacing, "_exchange", lambda one, other: False)
-    monkeypatch.setattr(replacing, "fcntl", None)
-    (tmp_path / ".model.abcdefgh.tmp").mkdir()
-    fill(tmp_path / "model", "one")
-    fill(tmp_path / "model", "two")
-    assert (tmp_path / "model" / "part").read_text() == "two"
-    assert {path.name for path in tmp_path.iterdir()} == {"model", ".model.abcdefgh.tmp"}
-
-
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="only Linux is known to exchange names"
-)
-def test_the_name_is_never_missing(tmp_path: Path) -> None:
-    """A reader always finds the folder, though a writer replaces it without pause."""
-    fill(tmp_path / "model", "0")
-    program = (
-        "import sys; from linker import files\n"
-        "for i in range(10**6):\n"
-        "    with files.write_folder(sys.argv[1]) as folder:\n"
-        "        (folder / 'part').write_text(str(i % 2))"
-    )
-    writer = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "model")])
-    try:
-        inodes = {(tmp_path / "model").stat().st_ino for _ in range(50_000)}
-    finally:
-        writer.kill()
-        writer.wait()
-    assert len(inodes) > 1

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Dictionary, Linker, outputs
 from linker.errors import LinkerError
 from linker.formats import PREDICTIONS
 from linker.jobs import linking
 from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job, Summary
-from linker.outputs import writing
 from linker.readers import pubtator
 from linker.training.pipeline import train
 from linker.types import Document, Mention
@@ -52,8 +51,8 @@ def test_chunks_join_to_what_one_process_writes(
         file = io.StringIO()
         layout = linking.layout_of(form, True, linker, False)
         items = linker.link_items(documents if any(w.items for w in written) else [])
-        writing.write(form, items, file, layout)
-        joined = writing.joined(form, [(w.header, w.text) for w in written])
+        outputs.write(form, items, file, layout)
+        joined = outputs.joined(form, [(w.header, w.text) for w in written])
         assert "".join(joined) == file.getvalue()
 
 

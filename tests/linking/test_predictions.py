@@ -18,7 +18,8 @@ from linker import (
     Prediction,
 )
 from linker.linking.predictions import Predictions
-from linker.outputs.tsv import ALL_COLUMNS, COLUMNS
+from linker.outputs import FIELDS
+from linker.readers.tsv import COLUMNS
 from linker.training.pipeline import train
 
 GOUT = Candidate("A:1", "Gout", "podagra <b>", 0.5, 0.5, confidence=0.25)
@@ -74,7 +75,7 @@ def test_a_frame_has_the_rows_of_a_tsv() -> None:
         decisions=(Decision("a", "A:1", reviewer="ann", time="2026"),),
     )
     frame = Predictions([decided]).to_frame()
-    assert list(frame) == list(ALL_COLUMNS[:-1])
+    assert list(frame) == [field.name for field in FIELDS[:-1]]
     assert frame.reviewer.tolist() == ["ann"]
 
 

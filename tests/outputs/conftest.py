@@ -6,8 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from linker.outputs import Layout
-from linker.outputs.writing import write
+from linker.outputs import Layout, write
 from linker.types import Document, Prediction
 
 

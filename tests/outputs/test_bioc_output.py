@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import bioc as library
@@ -55,25 +54,6 @@ def test_confidences_and_rejected_candidates_are_infons(tmp_path: Path) -> None:
     (third,) = read_back(tmp_path, written("bioc", (again, linked)))
     infons = {m.text: dict(m.metadata) for m in third.mentions}
     assert [infons[ovarian.text].get(key) for key in keys] == ["-1", None, "-", None]
-
-
-def test_what_is_denied_is_an_infon(tmp_path: Path) -> None:
-    first, _ = reader.read(DATA / "mini.bioc.xml")
-    _, breast, ovarian, *_ = first.mentions
-    denied = replace(part("X:1", 1), assertion="absent")
-    predictions = [
-        Prediction(breast, (part("X:1", 1), denied)), Prediction(ovarian, (part("X:1", 1),)),
-    ]  # fmt: skip
-    (again,) = read_back(tmp_path, written("bioc", (first, predictions)))
-    infons = {m.text: dict(m.metadata) for m in again.mentions}
-    said = [infons[m.text].get("assertion") for m in (breast, ovarian)]
-    assert said == ["-|absent", None]
-    # linked again, it is not denied; an infon of the file's own stays
-    own = replace(again.mentions[2], metadata={"assertion": "own"})
-    again = replace(again, mentions=(*again.mentions[:2], own))
-    linked = [Prediction(m, (part("X:1", 1),)) for m in again.mentions]
-    (third,) = read_back(tmp_path, written("bioc", (again, linked)))
-    assert [m.metadata.get("assertion") for m in third.mentions] == [None, None, "own"]
 
 
 def test_predictions_are_infons_that_the_library_reads() -> None:
@@ -139,11 +119,3 @@ def test_characters_that_xml_cannot_hold(tmp_path: Path) -> None:
 def test_abbreviation_corpus_comes_back(data: Path, tmp_path: Path) -> None:
     documents = list(reader.read(data / "abbreviations" / "SH_bioc_gold.xml.gz"))
     assert read_back(tmp_path, unchanged(documents)) == documents
-
-
-def test_an_answer_does_not_keep_the_source_of_an_earlier_one(tmp_path: Path) -> None:
-    text = Passage("x")
-    mentions = [Mention("x", ((0, 1),), metadata={"source": s}) for s in ("decision", "ward 3")]
-    items = [(Document("1", (text,), (m,)), [Prediction(m, (part("A:1", 1.0),))]) for m in mentions]
-    back = read_back(tmp_path, written("bioc", *items))
-    assert [d.mentions[0].metadata.get("source") for d in back] == [None, "ward 3"]

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from linker.outputs import ObjectSource, conceptmap
+from linker.outputs import ObjectSource
+from linker.readers import fhir as conceptmap
 from linker.types import Candidate, Mention, Part, Prediction
 
 from .conftest import written
@@ -103,12 +104,6 @@ def test_only_what_people_accepted_is_equivalent() -> None:
     several = read(answered("gout and fever", GOUT, FEVER, state="accepted"))
     targets = several["group"][0]["element"][0]["target"]
     assert [t["equivalence"] for t in targets] == ["relatedto", "relatedto"]
-
-
-def test_a_file_without_concepts() -> None:
-    assert "group" not in read()
-    (group,) = read(answered("x", None))["group"]
-    assert "target" not in group
 
 
 @pytest.mark.parametrize(

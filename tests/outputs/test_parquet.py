@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from linker.outputs import tsv
+from linker.outputs import FIELDS
+from linker.readers import tsv
 from linker.types import Candidate, Document, Mention, Part, Prediction, Reference
 
 pytest.importorskip("pyarrow")
@@ -38,9 +39,7 @@ def written(items: list[Any]) -> bytes:
 
 def test_rows() -> None:
     table = pq.read_table(io.BytesIO(written(ITEMS)))
-    assert [(f.name, str(f.type)) for f in table.schema] == [
-        (name, kind.replace("float64", "double")) for name, kind in tsv.PARQUET_COLUMNS[:-1]
-    ]
+    assert table.schema.names == ["number", *(field.name for field in FIELDS[:-1])]
     first = ("MESH:D006073", "Gout", 0.875, "gout", 1, 0.5)
     second = ("MESH:D1", "Aged", 0.25, "old", 2, None)
     none, place, said = (None,) * 5, ("7", "0-1;6-7"), (None, "model", None, None, None)

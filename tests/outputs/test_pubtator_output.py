@@ -7,8 +7,6 @@ from pathlib import Path
 import bioc.pubtator as library
 import pytest
 
-from linker.errors import LinkerError
-from linker.readers import bioc as bioc_reader
 from linker.readers import pubtator as reader
 from linker.types import Candidate, Document, Mention, Part, Passage, Prediction
 
@@ -16,13 +14,6 @@ from .conftest import written
 
 DATA = Path(__file__).parent.parent / "data"
 ABSTRACT = {"type": "abstract"}
-
-
-def test_what_cannot_stand_in_an_id_or_a_text_becomes_a_blank() -> None:
-    document = Document(
-        "1|2\t3", (Passage("a\0b\ncd"),), (Mention("a\0b", ((0, 3),), type="Disease"),)
-    )
-    assert written("pubtator", (document, [])) == "1 2 3|t|a b cd\n1 2 3\t0\t3\ta b\tDisease\n\n"
 
 
 def part(text: str, identifier: str) -> Part:
@@ -96,23 +87,6 @@ def test_unchanged_documents_are_written_as_read() -> None:
     text = (DATA / "mini.pubtator.txt").read_text(encoding="utf-8")
     expected = text.replace("\n103|a|", "\n\n103|a|") + "\n"
     assert written("pubtator", *((document, ()) for document in documents)) == expected
-
-
-def test_documents_of_bioc(tmp_path: Path) -> None:
-    first, _ = bioc_reader.read(DATA / "mini.bioc.xml")
-    topic, *rest = first.mentions
-    message = "document 201: the mention 'Gout' has no span, which pubtator needs; choose bioc or"
-    with pytest.raises(LinkerError, match=message):
-        written("pubtator", (first, ()))
-    assert topic.spans == ()
-    assert written("pubtator", (Document("201", first.passages, tuple(rest)), ())) == (
-        "201|t|Breast and ovarian cancer\n"
-        "201|a|Gout hurts. So does β-thalassaemia.\n"
-        "201\t0\t25\tBreast and ovarian cancer\tDisease\tMESH:D001943\n"
-        "201\t11\t25\tovarian cancer\tDisease\tMESH:D010051\n"
-        "201\t26\t30\tGout\tDisease\t-1\n"
-        "201\t46\t60\tβ-thalassaemia\tDisease\n\n"
-    )
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.outputs import ObjectSource, sssom
-from linker.types import PREDICATES, Candidate, Decision, Document, Mention, Part, Prediction
+from linker.outputs import ObjectSource
+from linker.readers import sssom
+from linker.types import Candidate, Decision, Document, Mention, Part, Prediction
 from linker.version import VERSION
 
 from . import conftest
@@ -117,31 +118,6 @@ def test_the_whole_file() -> None:
     assert written(EVERYTHING[0], EVERYTHING[2]) == text
 
 
-def test_parts_of_a_composite_are_rows() -> None:
-    first, second = table(written(EVERYTHING[1]))
-    assert first["subject_label"] == second["subject_label"] == "breast and x cancer"
-    assert first["predicate_id"] == second["predicate_id"] == "skos:relatedMatch"
-    assert [first["object_id"], second["object_id"]] == ["MESH:D001943", "sssom:NoTermFound"]
-    assert [first["comment"], second["comment"]] == [
-        "part 1 of 2; read as breast cancer",
-        "part 2 of 2; read as x cancer",
-    ]
-    assert first["mapping_justification"] == "semapv:LexicalMatching"
-    assert second["mapping_justification"] == "semapv:UnspecifiedMatching"
-    assert first["confidence"] == second["confidence"] == ""
-
-
-def test_how_a_concept_was_found() -> None:
-    near = Candidate("MESH:D006073", "Gout", "gouts", 0.9)
-    far = Candidate("MESH:D006073", "Gout", "podagra", 0.9, dense_score=0.9)
-    rows = table(written(*(one(Part("gout", candidates=(c,))) for c in (GOUT, near, far))))
-    assert [row["mapping_justification"] for row in rows] == [
-        "semapv:LexicalMatching",
-        "semapv:LexicalSimilarityThresholdMatching",
-        "semapv:SemanticSimilarityThresholdMatching",
-    ]
-
-
 def test_only_what_people_decided_is_manual() -> None:
     """A rejection is `Not` on its concept; who is not sure of another claims no missing term."""
     nil = Part("gout", nil=True, rejected=GOUT)
@@ -216,26 +192,6 @@ def test_rejected_and_accepted_decisions() -> None:
     assert [rows[1]["comment"], rows[1]["object_source_version"]] == ["document 7", "2017"]
     assert [row["object_label"] for row in rows] == ["Gout", "Gout", "", "", ""]
     assert "local:CTD_diseases.tsv.gz" in curated(*CURATED)
-
-
-def test_the_predicate_is_what_a_person_said() -> None:
-    rows = table(
-        curated(
-            *(Decision("a", "A:1", predicate=kind) for kind in PREDICATES),
-            Decision("a and b", "A:1|B:1", predicate="narrow"),
-            Decision("a and b", "A:1|B:1", predicate="related"),
-        )
-    )
-    assert [(row["predicate_id"].removeprefix("skos:"), row["comment"]) for row in rows] == [
-        ("exactMatch", ""),
-        ("broadMatch", ""),
-        ("narrowMatch", ""),
-        ("relatedMatch", "part 1 of 1"),
-        ("narrowMatch", "part 1 of 2"),
-        ("narrowMatch", "part 2 of 2"),
-        ("relatedMatch", "part 1 of 2, related"),
-        ("relatedMatch", "part 2 of 2, related"),
-    ]
 
 
 def metadata(text: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from linker.outputs import Layout, jsonl
-from linker.outputs.terms import Term, mapped, omop_id, terms
+from linker.outputs import Layout
+from linker.readers import jsonl
+from linker.readers.terms import Term, mapped, omop_id, terms
 from linker.types import (
     Assertion,
     Candidate,
@@ -59,13 +60,6 @@ def test_each_text_is_one_term() -> None:
     ]
 
 
-def test_what_nobody_looked_at_is_accepted_by_nobody() -> None:
-    seen, unseen = answered("gout", GOUT, state="accepted"), answered("gout", GOUT)
-    assert of(seen) == [("gout", 1, ["A:1"], True)]
-    assert of(unseen) == [("gout", 1, ["A:1"], False)]
-    assert of(seen, unseen) == [("gout", 2, ["A:1"], False)]
-
-
 def test_what_is_denied_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
     denied = asserted(answered("no gout", GOUT), "absent")
     mixed = asserted(answered("tea; no gout", TEA, GOUT), "present", "absent")
@@ -76,16 +70,6 @@ def test_what_is_denied_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
         "texts left out, since they deny what they name, doubt it, or say it of the past or of a "
         "relative: 1; --format tsv has them"
     ]
-
-
-def test_a_text_that_is_denied_in_some_documents_is_as_in_most(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    plain = answered("gout", GOUT)
-    denied = asserted(plain, "absent")
-    with caplog.at_level(logging.WARNING):
-        assert of(denied, plain, plain) == [("gout", 2, ["A:1"], False)]
-    assert not caplog.messages
 
 
 def test_the_most_frequent_answer_counts(caplog: pytest.LogCaptureFixture) -> None:

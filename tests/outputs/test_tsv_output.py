@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linker.outputs import decision_from_json
-from linker.outputs.tsv import COLUMNS
 from linker.readers import tsv as reader
+from linker.readers.tsv import COLUMNS
 from linker.types import Candidate, Decision, Document, Mention, Part, Prediction, Reference
 
 from .conftest import written
@@ -47,22 +47,6 @@ def test_a_row_for_each_candidate_of_each_part() -> None:
         "",
     ]
     assert written("tsv") == "\t".join((*COLUMNS, "rejected", "assertion")) + "\n"
-
-
-def test_what_the_text_denies_has_a_column() -> None:
-    parts = (
-        Part("gout", candidates=TWO, assertion="absent"),
-        Part("x", nil=True, assertion="family"),
-        Part("y", candidates=(GOUT,)),
-    )
-    rows = list(csv.DictReader(lines(Prediction(Mention("m"), parts)), delimiter="\t"))
-    assert [row["assertion"] for row in rows] == ["absent", "absent", "family", ""]
-
-
-def test_candidates_of_a_part_without_an_answer_are_no_rows() -> None:
-    part = Part("gout", candidates=TWO, nil=True, rejected=TWO[0])
-    (row,) = csv.DictReader(lines(Prediction(Mention("gout"), (part,))), delimiter="\t")
-    assert (row["concept_id"], row["rank"], row["rejected"]) == ("", "", TWO[0].concept_id)
 
 
 def test_ids_of_other_vocabularies_stand_last() -> None:
@@ -98,17 +82,6 @@ def test_confidences_and_what_was_rejected() -> None:
     assert [row.split("\t")[6:] for row in rows] == [
         ["1", "0.9877", "", ""], ["2", "0.0000", "", ""], ["", "0.1200", "A:1", ""],
     ]  # fmt: skip
-
-
-def test_where_mentions_of_documents_stand() -> None:
-    mention = Mention("a\tb\nc", ((0, 5), (7, 9)))
-    in_text = Prediction(mention, (Part("a\r\nb", candidates=(GOUT,)),))
-    loose = Prediction(Mention("x", document_id="7"), (Part("x"),))
-    header, row, _ = lines(in_text, document=Document("1"), documents=True)
-    assert header.split("\t")[8:] == ["document_id", "spans", "rejected", "assertion"]
-    assert row == "a b c\ta  b\tMESH:D006073\tGout\t0.9877\tgouts\t1\t\t1\t0-5;7-9\t\t"
-    assert lines(loose, documents=True)[1] == "x\tx\t\t\t\t\t\t\t7\t\t\t"
-    assert lines(loose)[1] == "x\tx\t\t\t\t\t\t\t\t"
 
 
 TEXT = st.text(

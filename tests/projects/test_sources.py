@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker.errors import InputError
-from linker.files.columns import ColumnNeeded
+from linker.files.tables import ColumnNeeded
 from linker.projects import sources
 
 

@@ -13,18 +13,18 @@ from linker.errors import InputError, Skip
 Read = Callable[..., Iterable[Any]]
 
 
-def refused(read: Read, path: Path, message: str, *, named: Path | None = None) -> list[Any]:
-    """Check what is said of the one bad record of a file, and return what is read without it.
+def refused(read: Read, path: Path, line: int | None, *, named: Path | None = None) -> list[Any]:
+    """Check the place of the one bad record of a file, and return what is read without it.
 
     Args:
         read: reads the file, and takes `on_error`.
         path: the file.
-        message: how the message goes on behind the path.
+        line: of the record.
         named: the path that the message names, if it is another one.
     """
     with pytest.raises(InputError) as caught:
         list(read(path))
-    assert f"{named or path}{message}" in str(caught.value)
+    assert (caught.value.path, caught.value.line) == (str(named or path), line)
     assert "; " in str(caught.value)  # what was expected, or what to do
     skip = Skip()
     records = list(read(path, on_error=skip))

@@ -62,5 +62,5 @@ def test_single_file_with_two_documents(tmp_path: Path) -> None:
 def test_bad_lines(tmp_path: Path, line: str, problem: str) -> None:
     path = tmp_path / "1.concept"
     path.write_text(f"{line}\n1||0|4||A||gout||D1\n")
-    (document,) = refused(biosyn.read_mentions, path, f", line 1: {problem}")
+    (document,) = refused(biosyn.read_mentions, path, 1)
     assert len(document.mentions) == 1

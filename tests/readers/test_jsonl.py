@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linker import outputs
 from linker.errors import InputError, OnError
-from linker.outputs import writing
 from linker.readers import jsonl
 from linker.types import (
     Candidate,
@@ -71,7 +71,7 @@ def test_records(tmp_path: Path, record: dict[str, object], mention: Mention) ->
 def test_our_own_output(tmp_path: Path) -> None:
     part = Part("gout", candidates=(Candidate("MESH:D006073", "Gout", "gout", 1.0),))
     mention, file = Mention("gout", ((2, 6),), TWO, document_id="d"), io.StringIO()
-    writing.write("jsonl", [(None, [Prediction(mention, (part,))])], file)
+    outputs.write("jsonl", [(None, [Prediction(mention, (part,))])], file)
     assert read(tmp_path, file.getvalue()) == [Mention("gout", ((2, 6),), document_id="d")]
 
 
@@ -94,54 +94,41 @@ def test_documents(tmp_path: Path) -> None:
     ]
 
 
-BAD = {
-    '{"text": 7}': "'text' is not a text",
-    '{"id": ["a"], "text": "x"}': "the id of the document is neither a text nor a number",
-    '{"mention": "go': 'the line is not JSON (Unterminated string starting at: line 1 column 13 (char 12)): \'{"mention": "go\'; expected',
-    "": "the line is not JSON (Expecting value",
-    "[" * 100_000: "the line is not JSON (",
-    "[1]": "the line is not a JSON object: '[1]'",
-    '{"name": "gout"}': "the object has no text under 'mention'",
-    '{"mention": 7}': "the object has no text under 'mention'",
-    '{"mention": ""}': "the mention is empty",
-    '{"mention": "x", "gold": 7}': "the ids are neither a text nor a list of texts",
-    '{"mention": "x", "ids": [7]}': "the ids are neither a text nor a list of texts",
-    '{"mention": "x", "spans": [4]}': "'spans' is not a list of [start, end] in whole numbers",
-    '{"mention": "x", "spans": [[4, 4]]}': "a span does not end behind its start",
-    '{"mention": "x", "type": 3}': "'type' and 'document_id' must be texts",
-    **{
-        f'{{"mention": "x", "{key}": {value}}}': f"'{key}' is neither a text nor a list of texts"
-        for key, value in (
-            ("under", "7"),
-            ("under", '{"id": "A:1"}'),
-            ("not_under", '["A:1", 2]'),
-            ("types", '""'),
-            ("namespaces", '[" "]'),
-            ("namespaces", "false"),
-        )
-    },
-    '{"mention": "x", "schema": 2}': "schema 2 is not known; this version reads schema 1",
-    **{
-        f'{{"mention": "x", "{key}": "\\ud800"}}': "the line is not JSON (it holds half a surrogate pair, which is no Unicode text)"
-        for key in ("mention", "document_id", "type", "gold", "id", "other")
-    },
-    '{"mention": "x", "ids": ["\\udfff"]}': "the line is not JSON (it holds half a surrogate pair",
-    **{
-        f'{{"mention": "x", "spans": [[0, {end}]]}}': "'spans' is not a list of [start, end] in whole numbers"
-        for end in ("Infinity", "NaN", "4.0", "true", '"4"', "null")
-    },
-    '{"mention": "x", "spans": [[0, '
-    + "9" * 5000
-    + "]]}": "the line is not JSON (Exceeds the limit",
-    '{"mention": "' + "a" * 200_000 + '"}': "the mention has 200,000 characters",
-}
+BAD = [
+    '{"text": 7}',
+    '{"id": ["a"], "text": "x"}',
+    '{"mention": "go',
+    "",
+    "[" * 100_000,
+    "[1]",
+    '{"name": "gout"}',
+    '{"mention": 7}',
+    '{"mention": ""}',
+    '{"mention": "x", "gold": 7}',
+    '{"mention": "x", "ids": [7]}',
+    '{"mention": "x", "spans": [4]}',
+    '{"mention": "x", "spans": [[4, 4]]}',
+    '{"mention": "x", "type": 3}',
+    '{"mention": "x", "under": 7}',
+    '{"mention": "x", "under": {"id": "A:1"}}',
+    '{"mention": "x", "not_under": ["A:1", 2]}',
+    '{"mention": "x", "types": ""}',
+    '{"mention": "x", "namespaces": [" "]}',
+    '{"mention": "x", "schema": 2}',
+    '{"mention": "x", "other": "\\ud800"}',
+    *(
+        f'{{"mention": "x", "spans": [[0, {end}]]}}'
+        for end in ("Infinity", "NaN", "4.0", "true", '"4"', "null", "9" * 5000)
+    ),
+    '{"mention": "' + "a" * 200_000 + '"}',
+]
 
 
 @pytest.mark.parametrize("line", BAD, ids=range(len(BAD)))
 def test_bad_lines(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(f'{line}\n{{"mention": "gout"}}\n')
-    assert refused(jsonl.read, path, f", line 1: {BAD[line]}") == [Mention("gout")]
+    assert refused(jsonl.read, path, 1) == [Mention("gout")]
 
 
 VALUE = st.none() | st.booleans() | st.integers() | st.floats() | st.text("aD1|+, ", max_size=5)

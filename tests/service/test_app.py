@@ -199,9 +199,9 @@ def test_no_column_of_ids_or_numbers_is_suggested(client: Any) -> None:
         "name;Diagnose Text;since;sex\nMESH:D001;Röteln;2026-11-23;f\nMESH:D002;;1;m\n"
         f"MESH:D003;{'x' * 70};2;f\n"
     )
-    answer = client.post("/parse?name=t.csv", content=table.encode("windows-1252")).json()
+    answer = client.post("/parse?name=t.csv", content=table.encode("utf-16")).json()
     assert (answer["suggested"], answer["rows"]) == ("Diagnose Text", 3)
-    assert answer["encoding"] == "windows-1252"
+    assert answer["encoding"] == "utf-16"
     assert answer["columns"][1]["samples"] == ["Röteln", "x" * 60]
     assert client.post("/parse?name=t.csv", content="disease\n1\n").json()["suggested"] is None
 
@@ -237,14 +237,14 @@ def test_a_table_is_what_linker_link_writes(
     decision = {"mention": "zzz", "concept_id": "MESH:D001943", "reviewer": "A"}
     assert client.post("/decisions", json={"decisions": [decision]}).status_code == 201
     content = 'name;"krank;heit"\r\n1;A-T\r\n;\r\n2;zzz;\r\n3;Röteln\r\n'.replace("zzz;", "zzz")
-    path.write_bytes(content.encode("windows-1252"))
+    path.write_bytes(content.encode("utf-16"))
     options = ["--model", model, "--decisions", decisions, "--column", "krank;heit", "-o", out]
     monkeypatch.setattr(sys, "argv", ["linker", "link", str(path), *map(str, options)])
     assert commands.run() == 0
     ask = {"name": "t.csv", "column": "krank;heit"}
     answer = client.post("/table", params=ask, content=path.read_bytes())
     assert answer.content == out.read_bytes()
-    assert answer.headers["content-type"] == "text/csv; charset=windows-1252"
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert b"2;zzz;MESH:D001943;" in answer.content
     assert client.post("/table?column=x", content=b"a,b\n1,2\n").status_code == 422
     table = f"a,b\n{'x' * 1_001},\nA-T,\n"  # the first mention is too long

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from linker.linking import decided as applying
-from linker.outputs import bioc, jsonl, pubtator, sssom
 from linker.projects import exporting
+from linker.readers import bioc, jsonl, pubtator, sssom
 from linker.service import workbench
 
 from .conftest import Start
@@ -765,14 +765,14 @@ def test_the_same_document_twice_is_told(client: Any) -> None:
     assert answer.json()["documents"] == 4
 
 
-def test_odd_encodings_go_out_as_they_came(client: Any) -> None:
+def test_texts_in_other_encodings_go_out_in_utf_8(client: Any) -> None:
     for encoding in ("windows-1252", "utf-16"):
         text = "mention;Ort\nMénière;Köln\nbreast cancer;Füßen\n"
         query = {"file": "x.csv", "encoding": encoding}
         content = text.encode(encoding)
         answer = client.post("/projects", params=query | {"name": encoding}, content=content)
         number = linked(client, answer.json()["id"])["id"]
-        back = export(client, number).content.decode(encoding)
+        back = export(client, number).content.decode("utf-8-sig")
         assert back.split("\n")[1].startswith("Ménière;Köln;")
 
 
