@@ -17,10 +17,9 @@ from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import pyarrow_for
 from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
-from linker.linking import recognizers
 from linker.linking.decided import Decided
 from linker.linking.decisions_file import DecisionsFile
-from linker.linking.documents import Annotator
+from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.outputs import Layout
@@ -39,7 +38,7 @@ Link = Callable[[Iterable[Any]], Iterator[Linked]]
 class Finding:
     """How mentions are found in documents; see `linker.linking.documents`."""
 
-    mentions_by: str | None = None  # see `linker.linking.recognizers.create`
+    mentions_by: str | None = None  # see `linker.linking.documents.recognizer`
     labels: tuple[str, ...] = ()
 
 
@@ -88,7 +87,7 @@ class LinkSettings:
         asked: Any = {"k": self.k, "threshold": self.threshold, "decisions": decisions}
         if finding := self.finding:
             by = finding.mentions_by
-            find = recognizers.create(by, finding.labels) if by else None
+            find = recognizer(by, finding.labels) if by else None
             annotator = Annotator(linker, find, self.mention_type)
             return partial(annotator.annotate, **asked, also=self.also)
         return partial(

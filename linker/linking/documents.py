@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
 
-from linker.errors import LinkerError
+from linker.errors import LinkerError, needing
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.linking.requests import Found, FoundSpan, Linked, Request
 from linker.text.find import Overlaps, longest, overlap, running_text
 from linker.types import Document, Mention, Span
+
+_LABELS = ("Disease",)  # what GLiNER looks for where nobody says
+_WINDOW = 1_000  # characters that GLiNER reads at once; it cuts off what is longer
+_END = re.compile(r"(?<=[.!?])\s+|\n+")  # of a sentence
 
 FindSpans = Callable[[str], Iterable[FoundSpan]]
 """Finds places in a text that may be mentions."""
@@ -87,22 +95,27 @@ class Annotator:
         document, threshold = request.item, request.threshold
         if not isinstance(document, Document):
             raise LinkerError("a mention was given where a document is expected")
-        whole, spans = self._marked(document, self._spans(document, request, overlaps))
-        found = Found(spans, threshold or 0.0)
-        return dataclasses.replace(request, item=whole, threshold=None, found=found)
-
-    def _find_names(self, text: str, linker: Linker) -> Iterator[FoundSpan]:
-        """Find the names of the dictionary of a linker, or of its part."""
-        names, model = linker.found_names, linker.spans
-        findings = names.find(text)
-        probabilities: Sequence[float | None] = [None] * len(findings.matches)
-        if model:
-            probabilities = model.probabilities(findings, names).tolist()
-        plausible = names.plausible(findings) if model is None else [True] * len(probabilities)
-        for match, p, is_plausible in zip(findings.matches, probabilities, plausible, strict=True):
-            if is_plausible:
-                name = names.spelled(findings, match)
-                yield FoundSpan(match.start, match.end, p, name=name)
+        text = document.text
+        taken = {mention.annotation_id for mention in document.mentions}
+        ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
+        found = {
+            Mention(
+                text[span.start : span.end],
+                ((span.start, span.end),),
+                type=span.type if self._type is None else self._type,
+                document_id=document.id,
+                annotation_id=next(ids),
+            ): span
+            for span in self._spans(document, request, overlaps)
+        }
+        ordered = sorted([*document.mentions, *found], key=lambda mention: mention.spans[:1])
+        spans = {mention.spans: span for mention, span in found.items()}
+        return dataclasses.replace(
+            request,
+            item=dataclasses.replace(document, mentions=tuple(ordered)),
+            threshold=None,
+            found=Found(spans, threshold or 0.0),
+        )
 
     def _spans(self, document: Document, request: Request, overlaps: Overlaps) -> list[FoundSpan]:
         """The mentions found in a document where none are marked, in the order of the text."""
@@ -112,7 +125,7 @@ class Annotator:
             spans = self._find(text)
         else:
             linker = self._linker.restricted(request.within).restricted(document.within)
-            spans = self._find_names(text, linker)
+            spans = _names(text, linker)
         by_place = {
             (span.start, span.end): span
             for span in spans
@@ -122,26 +135,20 @@ class Annotator:
         taken = sorted(span for mention in document.mentions for span in mention.spans)
         return [by_place[place] for place in _apart(places, taken)]
 
-    def _marked(
-        self, document: Document, spans: Sequence[FoundSpan]
-    ) -> tuple[Document, dict[tuple[Span, ...], FoundSpan]]:
-        """The document with the mentions found among the marked ones, and where these are."""
-        text = document.text
-        taken = {mention.annotation_id for mention in document.mentions}
-        ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
-        mentions = [
-            Mention(
-                text[span.start : span.end],
-                ((span.start, span.end),),
-                type=span.type if self._type is None else self._type,
-                document_id=document.id,
-                annotation_id=next(ids),
-            )
-            for span in spans
-        ]
-        ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
-        whole = dataclasses.replace(document, mentions=tuple(ordered))
-        return whole, {m.spans: span for m, span in zip(mentions, spans, strict=True)}
+
+def _names(text: str, linker: Linker) -> Iterator[FoundSpan]:
+    """Find the names of the dictionary of a linker, or of its part."""
+    names, model = linker.found_names, linker.spans
+    findings = names.find(text)
+    if model is None:
+        places = zip(findings.matches, names.plausible(findings), strict=True)
+        probable = [(match, None) for match, is_plausible in places if is_plausible]
+    else:
+        probabilities = model.probabilities(findings, names).tolist()
+        probable = list(zip(findings.matches, probabilities, strict=True))
+    for match, probability in probable:
+        name = names.spelled(findings, match)
+        yield FoundSpan(match.start, match.end, probability, name=name)
 
 
 def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
@@ -153,3 +160,95 @@ def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:
             at += 1
         if reach <= place[0] and not (at < len(taken) and overlap(place, taken[at])):
             yield place
+
+
+# ------------------------------------------------------------- recognisers of other packages
+
+
+def recognizer(spec: str, labels: Sequence[str] = ()) -> FindSpans:
+    """Make a finder of mentions.
+
+    Args:
+        spec: `spacy:MODEL` or `gliner:MODEL`, with the name or the folder of a model.
+        labels: of the entities that count; none: all that spaCy finds, and diseases for GLiNER.
+
+    Raises:
+        LinkerError: there is no such recogniser, it is not installed, or its model cannot be read.
+    """
+    kind, _, model = spec.partition(":")
+    if kind not in _MAKERS or not model:
+        raise LinkerError(f"{spec!r} is no recogniser; expected: spacy:MODEL or gliner:MODEL")
+    return _MAKERS[kind](model, labels)
+
+
+def _package(name: str) -> ModuleType:
+    with needing(f"the recogniser {name}", name):
+        return importlib.import_module(name)
+
+
+def _spacy(model: str, labels: Sequence[str]) -> FindSpans:
+    """The entities of a spaCy pipeline (https://spacy.io)."""
+    spacy = _package("spacy")
+    try:
+        pipeline: Any = spacy.load(model)
+    except (OSError, ValueError) as error:
+        raise LinkerError(
+            f"spaCy cannot load the model {model!r} ({str(error).splitlines()[0]}); "
+            f"give a folder, or fetch it: python -m spacy download {model}"
+        ) from None
+
+    def find(text: str) -> Iterator[FoundSpan]:
+        pipeline.max_length = max(pipeline.max_length, len(text) + 1)
+        for entity in pipeline(text).ents:
+            if not labels or entity.label_ in labels:
+                yield FoundSpan(entity.start_char, entity.end_char, type=entity.label_)
+
+    return find
+
+
+def _gliner(model: str, labels: Sequence[str]) -> FindSpans:
+    """The entities that a GLiNER model finds (Zaratiana et al. 2024)."""
+    gliner = _package("gliner")
+    try:
+        recogniser: Any = gliner.GLiNER.from_pretrained(model)
+    except (OSError, ValueError) as error:
+        raise LinkerError(f"GLiNER cannot load the model {model!r}: {error}") from None
+    wanted = list(labels or _LABELS)
+
+    def find(text: str) -> Iterator[FoundSpan]:
+        for start, end in windows(text, _WINDOW):
+            for entity in recogniser.predict_entities(text[start:end], wanted):
+                yield FoundSpan(
+                    start + int(entity["start"]),
+                    start + int(entity["end"]),
+                    float(entity["score"]),
+                    str(entity["label"]),
+                )
+
+    return find
+
+
+def windows(text: str, size: int) -> Iterator[tuple[int, int]]:
+    """Cut a text into stretches of whole sentences.
+
+    Args:
+        text: the text.
+        size: characters of a stretch, at most; a longer sentence is cut at this length.
+    """
+    start = end = 0
+    for sentence_end in [*(match.end() for match in _END.finditer(text)), len(text)]:
+        if sentence_end - start > size and end > start:
+            yield start, end
+            start = end
+        while sentence_end - start > size:
+            yield start, start + size
+            start += size
+        end = sentence_end
+    if end > start:
+        yield start, end
+
+
+_MAKERS: dict[str, Callable[[str, Sequence[str]], FindSpans]] = {
+    "spacy": _spacy,
+    "gliner": _gliner,
+}

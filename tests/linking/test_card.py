@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker, LinkerError
-from linker.linking import card
-from linker.ranker.ranker import Ranker
+from linker.linking import folder
 from linker.types import Source
 
 DOID = Source("doid.obo", "obo", "DOID", "2025-01-01", "ab" * 32, 3)
@@ -37,42 +36,24 @@ def test_what_the_hub_reads(
     tfidf: Linker, sources: Any, language: str, licence: str | None, languages: list[str] | None
 ) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    text = card.card(with_sources(tfidf, *sources, language=language), "ann/sample")
+    text = folder.card(with_sources(tfidf, *sources, language=language), "ann/sample")
     data = hub.ModelCard(text).data
     assert (data.library_name, data.license, data.language) == ("linker", licence, languages)
     assert data.tags == ["entity-linking", "concept-normalization"]
 
 
-def test_what_people_read(tfidf: Linker) -> None:
-    ranker = Ranker.shipped()
-    history = [
-        {"phase": "rank", "epoch": e, "dev_acc1": a} for e, a in enumerate((0.5, 0.75, 0.7), 1)
-    ]
-    linker = with_sources(replace(tfidf, ranker=ranker, history=history), DOID, HP, OURS)
-    text = card.card(linker)
-    assert 'load("FOLDER")' in text
-    sha = "ab" * 32
-    assert f"- `doid.obo` (obo, 2025-01-01): 3 concepts; SHA-256 `{sha}`\n" in text
-    assert "- `doid.obo`, the Disease Ontology: CC0 1.0 (<https://creative" in text
-    assert "- `hp.obo`, the Human Phenotype Ontology: the HPO licence: acknowledge HPO" in text
-    assert "- `ours.tsv`: not known to linker; look it up before you pass the model on\n" in text
-    assert "Its Acc@1 on development mentions was 0.750.\n" in text
-    assert f"\n{ranker.described}\n" in text
-    assert "\nNone were learnt.\n" in text
-
-
 def test_names_that_may_not_be_passed_on(tfidf: Linker) -> None:
-    card.check_licences((DOID, HP, OURS))
+    folder.check_licences((DOID, HP, OURS))
     linker = with_sources(tfidf, DOID, replace(UMLS, format="table"))
     with pytest.raises(
         LinkerError, match=r"META: the model holds names of UMLS, .*licence_allows=T"
     ):
-        card.check_licences(linker.dictionary.sources)
+        folder.check_licences(linker.dictionary.sources)
     for prefix in ("SNOMEDCT_US", "SNOMED", "SNOMED_CT"):
         with pytest.raises(LinkerError, match="names of SNOMED CT"):
-            card.check_licences([replace(OURS, namespace=prefix)])
+            folder.check_licences([replace(OURS, namespace=prefix)])
     others = {"OMOP": "OMOP's vocabularies", "MEDDRA": "MedDRA", "ICD10": "WHO's ICD-10"}
     for prefix, title in others.items():
         with pytest.raises(LinkerError, match=f"names of {title}, which"):
-            card.check_licences([replace(OURS, namespace=prefix)])
-    card.check_licences([replace(OURS, namespace="ICD10CM")])
+            folder.check_licences([replace(OURS, namespace=prefix)])
+    folder.check_licences([replace(OURS, namespace="ICD10CM")])
