@@ -213,8 +213,9 @@ def selectable(
         try:
             linker.check_selection(item)
         except LinkerError as error:
-            is_document = isinstance(item, Document)
-            title = f"document {item.id}" if is_document else f"mention {shorten(item.text)!r}"
+            title = f"mention {shorten(item.text)!r}"
+            if isinstance(item, Document):
+                title = f"document {item.id}"
             on_error(InputError(path, f"{title}: {error}"))
         else:
             yield item
