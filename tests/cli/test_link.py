@@ -250,7 +250,7 @@ def test_tables_without_a_column_are_refused_in_pipes_and_jobs(
     (tmp_path / "parts" / "t.tsv").write_text(text)
     result = link(tmp_path / "parts", "-o", tmp_path / "out")
     assert result.code == 1
-    assert "'id' (1), 'diagnosis' (gout); take it out of the folder, and link it" in result.err
+    assert "'id' (1), 'diagnosis' (gout)" in result.err
     gold = "breast cancer\tMESH:D001943, MESH:D010051\ngout\tD006073\n"
     (tmp_path / "gold.tsv").write_text(gold)
     result = link(tmp_path / "gold.tsv", "-k", "1")

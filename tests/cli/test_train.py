@@ -174,8 +174,7 @@ def test_a_spelling_list_goes_into_the_model(
     assert (row["concept_id"], row["score"]) == ("MESH:D020388", "1.0000")
     (tmp_path / "s.txt").write_text("distrophy\n")
     result = train(*options)
-    message = "s.txt, line 1: this is no correction: 'distrophy'; expected wrong||right; mend or delete the line"
-    assert (result.code, message in result.err) == (1, True)
+    assert (result.code, "s.txt, line 1" in result.err) == (1, True)
 
 
 def test_the_dictionary_of_a_model_can_be_used_again(
