@@ -20,9 +20,8 @@ from linker.errors import InputError, LinkerError, OnError, RecordError, stop
 from linker.files import Pathlike, parse_json, tables
 from linker.files.tables import TableRow
 from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
-from linker.outputs import settles_of
+from linker.outputs import row_writer, settles_of
 from linker.readers import sssom, tsv
-from linker.outputs import row_writer
 from linker.types import Decision
 
 Form = Literal["tsv", "sssom", "mentions"]

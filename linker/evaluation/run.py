@@ -15,8 +15,7 @@ from linker.evaluation.protocols import Outcome
 from linker.ids import counted, format_gold, namespace
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.outputs import decimals
-from linker.outputs import row_writer
+from linker.outputs import decimals, row_writer
 from linker.readers.mentions import flatten
 from linker.types import Document, Mention
 
