@@ -101,8 +101,8 @@ class Dictionary:
         """Read one or more dictionary files into one dictionary.
 
         Args:
-            paths: files, UMLS folders, or names of `linker.readers.known`, which are fetched; the
-                format is recognised from the content.
+            paths: files, UMLS folders, or names of `linker.readers.dictionaries.KNOWN`, which are
+                fetched; the format is recognised from the content.
             format: a name of `linker.formats.DICTIONARIES`, for all paths, where they are not
                 recognised.
             hierarchy: another dictionary file that lends its parents, joined by id or alternative
