@@ -11,9 +11,12 @@ from types import ModuleType
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response, Security
+from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
+from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
@@ -26,13 +29,12 @@ from linker.service import (
     learning,
     linking,
     projects,
+    reconciliation,
     reviewing,
     uploads,
 )
 from linker.service.errors import Failure
 from linker.service.gate import PUBLIC, Gate
-from linker.service.metrics import CONTENT_TYPE
-from linker.service.reconciliation import routes as reconciliation
 from linker.service.state import Service
 from linker.service.workbench import Workbench
 from linker.version import VERSION
@@ -56,7 +58,6 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
         service: what answers.
         rooms: modules with further routes, as those of this package have them.
     """
-
     workbench = Workbench(service, service.store) if service.store else None
 
     @contextlib.asynccontextmanager
@@ -77,6 +78,7 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
         docs_url=None,  # FastAPI's own pages load scripts from other hosts
         redoc_url=None,
         redirect_slashes=False,
+        dependencies=[Security(HTTPBearer(auto_error=False))],  # that /docs asks for a key
     )
     ours = []
     if workbench:
@@ -133,7 +135,7 @@ def _router(service: Service) -> APIRouter:
     @routes.get("/model")
     async def model() -> dict[str, Any]:
         """What the service links with, what it takes of a request, and whose the key is."""
-        current, caller = service.linker, callers.present()
+        current = service.linker
         return {
             "name": service.settings.name,
             "encoder": current.encoder,
@@ -141,7 +143,7 @@ def _router(service: Service) -> APIRouter:
             "has_confidence": current.ranker is not None,
             "limits": asdict(service.limits),
             "decisions": service.store is not None,
-            "reviewer": caller.reviewer or None,
+            "reviewer": callers.present().reviewer or None,
             "version": VERSION,
         }
 
@@ -160,7 +162,7 @@ def _router(service: Service) -> APIRouter:
     @routes.get("/metrics", response_class=Response)
     async def metrics() -> Response:
         """Figures for Prometheus."""
-        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+        return Response(generate_latest(service.figures), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     @routes.post("/reload")
     async def reload() -> dict[str, str]:
@@ -181,7 +183,16 @@ def _router(service: Service) -> APIRouter:
 
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return _page("docs")
+        html = get_swagger_ui_html(
+            openapi_url="openapi.json",
+            title="linker",
+            swagger_js_url="swagger/swagger-ui-bundle.js",
+            swagger_css_url="swagger/swagger-ui.css",
+            swagger_favicon_url="static/icon.svg",
+        )
+        # inline scripts are those of FastAPI's page, which shows nobody's text
+        policy = _POLICY.replace("-src 'self';", "-src 'self' 'unsafe-inline';")
+        return HTMLResponse(bytes(html.body), headers={"Content-Security-Policy": policy})
 
     return routes
 

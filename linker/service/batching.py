@@ -3,74 +3,59 @@
 from __future__ import annotations
 
 import asyncio
-import bisect
-import contextlib
+import heapq
 import itertools
-import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from linker import cancelling
 from linker.service.errors import Failure
 
-_PARTS = 32  # of a caller's items that fill a call: others come between them
-_GROWTH = 2  # of the cost of a call, at most, from one to the next
+_PARTS = 8  # of a caller's items that fill a call: others come between them
+_AHEAD = 2  # calls that a short request may overtake
+_AGAIN = "2"  # seconds after which who is sent away may ask again
 
 _Function = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
-    """Items that wait for a function."""
+class _Part:
+    """Items of one caller that wait for a function."""
 
     function: _Function
     items: list[Any]
     cost: int
-    turn: int  # of the jobs in a queue, that with the lowest is next
-    future: asyncio.Future[list[Any]] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
+    future: asyncio.Future[list[Any]]
 
 
 class Batcher:
     """Calls functions in one worker thread, with the items of many callers together.
 
     Items that wait for the same function are given to it in one call, up to the budget. Long
-    requests are cut into parts. Short ones wait in a queue of their own, and the two queues take
-    turns in being first, so that neither holds up the other. What nobody waits for is done when
-    nothing else is to do. Use it inside one event loop.
+    requests are cut into parts, which wait in the order of what was taken before they came and what
+    stands before them in their request: others have their turns between them. What nobody waits for
+    is done when nothing else is to do. Use it inside one event loop.
 
     Args:
         budget: the cost of a call, at most, unless a single item costs more.
         capacity: the cost of what may wait.
-        observe: is called with the number of items and the seconds of each call.
-        seconds: that a call is to take; what it costs is fitted to that, within the budget.
     """
 
-    def __init__(
-        self,
-        budget: int,
-        capacity: int,
-        observe: Callable[[int, float], None] = lambda items, seconds: None,
-        seconds: float = math.inf,
-    ) -> None:
-        self._budget, self._capacity, self._observe = budget, capacity, observe
-        self._seconds = seconds
-        # the cost of the next call, at most
-        self._limit = float(budget) if math.isinf(seconds) else budget / _PARTS
-        self._long: list[_Job] = []  # by their turns
-        self._short: list[_Job] = []
-        self._behind: list[_Job] = []
-        self._is_short_next = True  # which queue is first
-        self.cost = 0  # of what waits
+    def __init__(self, budget: int, capacity: int) -> None:
+        self._budget, self._capacity = budget, capacity
+        self._heap: list[tuple[bool, int, int, _Part]] = []  # whether behind, turn, number
+        self._numbers = itertools.count()
         self._taken = 0  # the cost of all that was ever taken
-        self._speed = float(budget)  # cost that is done in a second, as of late
         self._thread = ThreadPoolExecutor(1, "linker")
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def cost(self) -> int:
+        """The cost of what waits, and was not given up."""
+        return sum(part.cost for *_, part in self._heap if not part.future.done())
 
     @property
     def is_full(self) -> bool:
@@ -97,26 +82,21 @@ class Batcher:
             Failure: too much waits already.
             Exception: what the function raises for these items alone.
         """
-        total = sum(costs)
-        if self.cost and self.cost + total > self._capacity:
-            seconds = max(1, min(60, math.ceil(self.cost / self._speed)))
-            busy = f"the service is busy; try again in {seconds} s"
-            raise Failure(429, busy, headers={"Retry-After": str(seconds)})
-        jobs = self._parts(function, items, costs)
-        queue = self._behind if behind else self._short if len(jobs) == 1 else self._long
-        for job in jobs:
-            bisect.insort(queue, job, key=lambda job: job.turn)
-        self.cost += total
-        if self._task is None:
-            self._task = asyncio.create_task(self._work())
+        if (waiting := self.cost) and waiting + sum(costs) > self._capacity:
+            raise Failure(429, "the service is busy; try again", headers={"Retry-After": _AGAIN})
+        parts = [*self._cut(function, items, costs)]
+        # short requests go before long ones, as long as these do not wait long for it
+        turn = self._taken - (_AHEAD * self._budget if len(parts) == 1 else 0)
+        for part in parts:
+            heapq.heappush(self._heap, (behind, turn, next(self._numbers), part))
+            turn += part.cost
+        self._task = self._task or asyncio.create_task(self._work())
         try:
-            results = await asyncio.gather(*(job.future for job in jobs))
-        except BaseException:  # the caller gives up, or a part failed
-            for job in [job for job in jobs if job in queue]:
-                queue.remove(job)
-                self.cost -= job.cost
-            raise
-        return [result for part in results for result in part]
+            results = await asyncio.gather(*(part.future for part in parts))
+        finally:  # the caller may have given up, or a part failed
+            for part in parts:
+                part.future.cancel()
+        return [*itertools.chain.from_iterable(results)]
 
     async def close(self) -> None:
         """Finish what waits, and end the thread."""
@@ -124,83 +104,64 @@ class Batcher:
             await self._task
         self._thread.shutdown()
 
+    def _cut(
+        self, function: _Function, items: Sequence[Any], costs: Sequence[int]
+    ) -> Iterator[_Part]:
+        """Cut items into parts that cost a small share of the budget."""
+        new_future = asyncio.get_running_loop().create_future
+        part = _Part(function, [], 0, new_future())
+        for item, cost in zip(items, costs, strict=True):
+            if part.items and part.cost + cost > self._budget // _PARTS:
+                yield part
+                part = _Part(function, [], 0, new_future())
+            part.items.append(item)
+            part.cost += cost
+        if part.items:
+            yield part
+
     async def _work(self) -> None:
         """Do what waits, batch after batch, until nothing does."""
-        while jobs := self._take():
-            try:
-                await self._do(jobs)
-            except Exception:
-                for job in jobs if len(jobs) > 1 else ():  # the others are not to blame
-                    if job.future.done():  # it was given up
-                        continue
-                    with contextlib.suppress(Exception):
-                        await self._do([job])
+        while parts := self._take():
+            if not await self._do(parts):
+                for part in parts:  # of which one alone is to blame
+                    if not part.future.done():
+                        await self._do([part])
         self._task = None
 
-    def _take(self) -> list[_Job]:
-        """The next jobs of one function that fit the limit."""
-        jobs: list[_Job] = []
-        left = self._limit
-        queues = [self._long, self._short]
-        if self._is_short_next:
-            queues.reverse()
-        if not (self._long or self._short):
-            queues = [self._behind]
-        for queue in queues:
-            while queue:
-                job = queue[0]
-                if not jobs:
-                    self._is_short_next = queue is self._long
-                elif job.function != jobs[0].function or job.cost > left:
+    def _take(self) -> list[_Part]:
+        """The next parts of one function that fit the budget."""
+        parts: list[_Part] = []
+        left, is_behind = self._budget, False
+        while self._heap:
+            behind, _, _, part = self._heap[0]
+            if not part.future.done():  # else it was given up
+                is_other = parts and (part.function != parts[0].function or behind != is_behind)
+                if is_other or (parts and part.cost > left):
                     break
-                jobs.append(queue.pop(0))
-                self.cost -= job.cost
-                self._taken += job.cost
-                left -= job.cost
-        return jobs
+                parts.append(part)
+                left, is_behind = left - part.cost, behind
+                self._taken += part.cost
+            heapq.heappop(self._heap)
+        return parts
 
-    async def _do(self, jobs: Sequence[_Job]) -> None:
-        """Call the function of jobs with the items of all.
-
-        Raises:
-            Exception: what the function raises; it is the result of a single job.
-        """
-        items = [item for job in jobs for item in job.items]
-        start = time.perf_counter()
+    async def _do(self, parts: Sequence[_Part]) -> bool:
+        """Call the function of parts with the items of all; False: it failed for several."""
+        items = [item for part in parts for item in part.items]
+        call = partial(
+            cancelling.call,
+            lambda: all(part.future.done() for part in parts),
+            partial(parts[0].function, items),
+        )
         try:
-            call, is_given_up = partial(jobs[0].function, items), partial(_are_given_up, jobs)
-            loop = asyncio.get_running_loop()
-            done = loop.run_in_executor(self._thread, cancelling.call, is_given_up, call)
-            results = iter(await done)
+            results = iter(await asyncio.get_running_loop().run_in_executor(self._thread, call))
         except Exception as error:
-            if len(jobs) == 1 and not jobs[0].future.done():
-                jobs[0].future.set_exception(error)
-            raise
-        seconds = time.perf_counter() - start
-        cost = sum(job.cost for job in jobs)
-        self._speed = cost / max(seconds, 1e-3)
-        if cost > self._limit / 2:  # less says little of how long the limit takes
-            factor = min(_GROWTH, self._seconds / max(seconds, 1e-3))
-            self._limit = max(1.0, min(self._budget, self._limit * factor))
-        self._observe(len(items), seconds)
-        for job in jobs:
-            part = list(itertools.islice(results, len(job.items)))
-            if not job.future.done():
-                job.future.set_result(part)
-
-    def _parts(self, function: _Function, items: Sequence[Any], costs: Sequence[int]) -> list[_Job]:
-        """Cut items into jobs that cost a small share of the budget; their turns are in between."""
-        jobs: list[_Job] = []
-        turn = self._taken
-        for item, cost in zip(items, costs, strict=True):
-            if not jobs or jobs[-1].cost + cost > self._budget // _PARTS:
-                jobs.append(_Job(function, [], 0, turn))
-            jobs[-1].items.append(item)
-            jobs[-1].cost += cost
-            turn += cost
-        return jobs
-
-
-def _are_given_up(jobs: Sequence[_Job]) -> bool:
-    """Whether the callers of all jobs have given up."""
-    return all(job.future.done() for job in jobs)
+            if len(parts) > 1:
+                return False
+            if not parts[0].future.done():
+                parts[0].future.set_exception(error)
+            return True
+        for part in parts:
+            of_part = list(itertools.islice(results, len(part.items)))
+            if not part.future.done():
+                part.future.set_result(of_part)
+        return True

@@ -22,18 +22,16 @@ class Caller:
     reviewer: str = ""  # whom its key names; empty: who it says, but for those who have a key
     others: frozenset[str] = frozenset()  # who have keys of their own, see `text.people`
 
-    @classmethod
-    def of(cls, key: Key | None, keys: tuple[Key, ...]) -> Caller:
-        """Who has a key, of all keys of a service; None: the service asks for none."""
-        names = frozenset(person(key.reviewer) for key in keys if key.reviewer)
-        if key is None or not names:
-            return cls()
-        return cls(key.reviewer, names - {person(key.reviewer)})
-
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039 (is frozen)
-enter = _CALLER.set
 present = _CALLER.get
+
+
+def enter(key: Key | None, keys: tuple[Key, ...]) -> None:
+    """Let the present request act in the name of its key, of all keys of the service."""
+    names = {person(key.reviewer) for key in keys if key.reviewer}
+    reviewer = key.reviewer if key else ""
+    _CALLER.set(Caller(reviewer, frozenset(names - {person(reviewer)})) if key else Caller())
 
 
 def checked_name(name: str) -> str:
@@ -43,16 +41,11 @@ def checked_name(name: str) -> str:
         Failure: its key is that of another, or another has a key.
     """
     caller, name = present(), name.strip()
-    if caller.reviewer and person(name) not in ("", person(caller.reviewer)):
-        raise Failure(
-            403,
-            f"the key is that of {caller.reviewer}, and the request is in the name of "
-            f"{shorten(name)}; leave the reviewer out",
-            "reviewer",
-        )
-    if person(name) in caller.others:
-        who = shorten(name)
-        raise Failure(403, f"{who} has a key; send that one to act as {who}", "reviewer")
+    is_other = caller.reviewer and person(name) not in ("", person(caller.reviewer))
+    if is_other or person(name) in caller.others:
+        whose = f"that of {caller.reviewer}" if caller.reviewer else "not theirs"
+        reason = f"the request is in the name of {shorten(name)}, and its key is {whose}"
+        raise Failure(403, f"{reason}; send the key of who acts", "reviewer")
     return caller.reviewer or name
 
 

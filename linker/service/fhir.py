@@ -1,4 +1,4 @@
-"""POST and GET /fhir/ConceptMap/$translate: a text is linked, by FHIR's operation (R4 and R5)."""
+"""POST and GET /fhir/ConceptMap/$translate: a text is linked, by FHIR's operation (R4)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AliasChoices, BaseModel, Field
 
 from linker.dictionary import Dictionary
 from linker.linking.requests import Request as LinkRequest
@@ -20,35 +19,21 @@ from linker.service.state import Service
 from linker.types import Prediction, Selection
 from linker.vocabularies import of_address
 
-_SOURCES = {  # the parameters that hold what is to be translated; whether they are R5's
-    **dict.fromkeys(("code", "coding", "codeableConcept"), False),
-    **dict.fromkeys(("sourceCode", "sourceCoding", "sourceCodeableConcept"), True),
-}
-_TARGETS = ("targetsystem", "targetSystem")  # of R4 and of R5
-_TAKEN = ("system", "version", *_TARGETS, *_SOURCES)
-_R5 = {  # its words for those of R4, which say what the target is to the source
-    "equivalent": "equivalent",
-    "wider": "source-is-narrower-than-target",
-    "narrower": "source-is-broader-than-target",
-    "relatedto": "related-to",
-}
+_SOURCES = ("code", "coding", "codeableConcept")  # parameters with what is to be translated
+_TAKEN = (*_SOURCES, "system", "version", "targetsystem")
+_VALUES = AliasChoices("value", "valueCode", "valueString", "valueUri")
+_THRESHOLD = 0.5  # confidence of a match: clients act on `result`, and read no message
 _OUTCOMES: dict[int | str, dict[str, Any]] = {
     status: {"description": described["description"], "content": {FHIR_MEDIA: {}}}
     for status, described in ERRORS.items()
 }
 _QUERY = [
     {"name": name, "in": "query", "schema": {"type": "string"}}
-    for name in ("code", "sourceCode", "system", *_TARGETS)
+    for name in ("code", "system", "targetsystem")
 ]
 
 
-class _Element(BaseModel):
-    """What is used of an element of FHIR; anything else in it is passed over."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
-
-
-class Coding(_Element):
+class Coding(BaseModel):
     """A code, of which the display is linked, and the code itself where there is none."""
 
     system: Text = ""
@@ -56,74 +41,63 @@ class Coding(_Element):
     display: Text = ""
 
 
-class CodeableConcept(_Element):
+class CodeableConcept(BaseModel):
     """A text, or else codes, of which the first is linked."""
 
     coding: Annotated[list[Coding], Field(max_length=100)] = []
     text: Text = ""
 
 
-class Parameter(_Element):
+class Parameter(BaseModel):
     """A value with a name; only one of a type that is used is read."""
 
     name: Text
-    value_code: Text = ""
-    value_string: Text = ""
-    value_uri: Text = ""
-    value_coding: Coding | None = None
-    value_codeable_concept: CodeableConcept | None = None
-
-    @property
-    def text(self) -> str:
-        """The value, if it is a text."""
-        return self.value_code or self.value_string or self.value_uri
+    value: Annotated[Text, Field(validation_alias=_VALUES)] = ""
+    coding: Annotated[Coding | None, Field(validation_alias="valueCoding")] = None
+    concept: Annotated[CodeableConcept | None, Field(validation_alias="valueCodeableConcept")] = (
+        None
+    )
 
 
-class Parameters(_Element):
+class Parameters(BaseModel):
     """FHIR's resource of this name."""
 
-    resource_type: Literal["Parameters"]
+    resource_type: Literal["Parameters"] = Field(validation_alias="resourceType")
     parameter: Annotated[list[Parameter], Field(max_length=20)] = []
-
-
-_THRESHOLD = 0.5  # confidence of a match: clients act on `result`, and read no message
 
 
 def router(service: Service) -> APIRouter:
     """The routes of the operation."""
     routes = APIRouter(prefix=FHIR, tags=["FHIR"], responses=_OUTCOMES)
 
-    async def answered(parameters: Sequence[Parameter]) -> Response:
+    async def answer(parameters: Sequence[Parameter]) -> Response:
         """The concepts of a text, as a resource Parameters."""
         given = {parameter.name: parameter for parameter in parameters}
-        if unknown := given.keys() - set(_TAKEN):
-            raise Failure(422, f"{min(unknown)} is not supported; leave it out", "parameter")
-        if len(given) < len(parameters):
-            raise Failure(422, "a parameter is given twice; give it once", "parameter")
         sources = [name for name in given if name in _SOURCES]
-        if len(sources) != 1:
-            raise Failure(422, f"expected: one of {', '.join(_SOURCES)}", "parameter")
+        if given.keys() - set(_TAKEN) or len(given) < len(parameters) or len(sources) != 1:
+            reason = f"expected: one of {', '.join(_SOURCES)}, and others of {', '.join(_TAKEN)}"
+            raise Failure(422, f"{reason}, each once", "parameter")
         text, model = _text(given[sources[0]], given), service.model
         check_mention(text, service.limits, "parameter")
-        systems = [given[name].text for name in _TARGETS if name in given]
-        within = _within(systems, model.linker.dictionary)
+        system = given["targetsystem"].value if "targetsystem" in given else ""
+        within = _within(system, model.linker.dictionary) if system else None
         threshold = _THRESHOLD if model.linker.ranker else None
         asked = LinkRequest(text, 1, threshold, within=within)
         ((_, (prediction,)),) = await service.answer(model, [asked])
-        return JSONResponse(_matches(prediction, _SOURCES[sources[0]]), media_type=FHIR_MEDIA)
+        return JSONResponse(_matches(prediction), media_type=FHIR_MEDIA)
 
     @routes.post("/ConceptMap/$translate")
     async def translate(
         body: Annotated[Parameters, Body(openapi_examples=EXAMPLES["translate"])],
     ) -> Response:
         """Find the concepts of a text, in a code, a coding or a codeableConcept."""
-        return await answered(body.parameter)
+        return await answer(body.parameter)
 
     @routes.get("/ConceptMap/$translate", openapi_extra={"parameters": _QUERY})
     async def translate_code(request: Request) -> Response:
         """Find the concepts of a text, which is the code."""
         pairs = request.query_params.multi_items()
-        return await answered([Parameter(name=name, value_string=text) for name, text in pairs])
+        return await answer([Parameter(name=name, value=text) for name, text in pairs])
 
     return routes
 
@@ -134,65 +108,54 @@ def _text(source: Parameter, given: Mapping[str, Parameter]) -> str:
     Raises:
         Failure: it is a code of some system, which no name of a concept is like.
     """
-    concept = source.value_codeable_concept or CodeableConcept()
-    system = given["system"].text if "system" in given else ""
-    code = source.value_coding or Coding(system=system, code=source.text)
+    concept = source.concept or CodeableConcept()
+    system = given["system"].value if "system" in given else ""
+    code = source.coding or Coding(system=system, code=source.value)
     code = next(iter(concept.coding), code)
     text = concept.text or code.display
     if not text and code.system not in ("", conceptmap.MENTIONS):
-        reason = (
-            f"a code of {code.system} is no text; give its display, or a codeableConcept.text, or "
-            f"a text as a code without a system, or of {conceptmap.MENTIONS}"
-        )
-        raise Failure(422, reason, "parameter")
+        remedy = "give its display, or a codeableConcept.text, or a text as a code without a system"
+        raise Failure(422, f"a code of {code.system} is no text; {remedy}", "parameter")
     return text or code.code
 
 
-def _within(systems: Sequence[str], dictionary: Dictionary) -> Selection | None:
-    """The part of the dictionary in the systems that are asked for; None: any.
+def _within(system: str, dictionary: Dictionary) -> Selection:
+    """The part of the dictionary in the system that is asked for.
 
     Raises:
-        Failure: no concept is of them.
+        Failure: no concept is of it.
     """
     of_prefix = {p: conceptmap.coding(f"{p}:")[0] for p in dictionary.vocabulary.prefixes}
-    asked = {of_address(system).system or system for system in systems}
-    prefixes = tuple(prefix for prefix, system in of_prefix.items() if system in asked)
-    if systems and not prefixes:
+    wanted = of_address(system).system or system
+    prefixes = tuple(prefix for prefix, its in of_prefix.items() if its == wanted)
+    if not prefixes:
         there = ", ".join(sorted(set(of_prefix.values())))
-        reason = f"no concept is of {systems[0]}; the systems of the dictionary are: {there}"
-        raise Failure(422, reason, "parameter")
-    return Selection(namespaces=prefixes) if systems else None
+        raise Failure(422, f"no concept is of {system}; the dictionary has: {there}", "parameter")
+    return Selection(namespaces=prefixes)
 
 
-def _matches(prediction: Prediction, is_r5: bool) -> dict[str, Any]:
+def _matches(prediction: Prediction) -> dict[str, Any]:
     """The answer: a match for the best concept of each part, and what is to be said of them.
 
     What the text denies, doubts, or says of the past or of a relative is no match.
     """
-    term, matches, said = Term.of(prediction), [], []
+    term, matches, comments = Term.of(prediction), [], []
     for system, target in conceptmap.targets(term):
-        kind, said_of = target.pop("equivalence"), target.pop("comment")
-        equivalence = {"name": "equivalence", "valueCode": kind}
-        if is_r5:
-            equivalence = {"name": "relationship", "valueCode": _R5[kind]}
+        equivalence = {"name": "equivalence", "valueCode": target.pop("equivalence")}
+        comments.append(target.pop("comment"))
         concept = {"name": "concept", "valueCoding": {"system": system, **target}}
         matches.append({"name": "match", "part": [equivalence, concept]})
-        said.append(said_of)
-    said += [
+    comments += [
         f"{p.best.concept_id} {p.best.name} is no match, since it is {ASSERTED[p.assertion]}"
         for p in prediction.parts
         if p.best and p.assertion in ASSERTED
     ]
-    message = "; ".join(said) or f"no concept{_guesses(prediction)}; {conceptmap.judgement(term)}"
+    rejected = [part.rejected for part in prediction.parts if part.rejected]
+    guesses = [f"{c.concept_id} {c.name} ({c.confidence or 0:.4f})" for c in rejected]
+    unsure = f" is sure enough ({_THRESHOLD}): {', '.join(guesses)}" if guesses else ""
+    message = "; ".join(comments) or f"no concept{unsure}; {conceptmap.judgement(term)}"
     parameters: list[dict[str, Any]] = [
         {"name": "result", "valueBoolean": bool(matches)},
         {"name": "message", "valueString": message},
     ]
     return {"resourceType": "Parameters", "parameter": parameters + matches}
-
-
-def _guesses(prediction: Prediction) -> str:
-    """The concepts that were too unsure to be matches."""
-    rejected = (part.rejected for part in prediction.parts)
-    texts = (f"{c.concept_id} {c.name} ({c.confidence or 0:.4f})" for c in rejected if c)
-    return f" is sure enough ({_THRESHOLD}): {', '.join(guesses)}" if (guesses := [*texts]) else ""

@@ -10,7 +10,6 @@ import io
 import itertools
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
@@ -40,8 +39,8 @@ _MEDIA = {
 _PREDICTIONS = {
     "description": "The predictions, or a file of them.",
     "content": {
+        **{media: {} for media in _MEDIA.values()},
         "application/json": {"example": EXAMPLES["predictions"]},
-        **{media: {} for media in _MEDIA.values() if media != "application/json"},
     },
 }
 _SIMILAR = 10  # concepts that a linker adds to those whose names fit
@@ -55,13 +54,6 @@ def router(service: Service) -> APIRouter:
     """The routes that link."""
     routes = APIRouter(responses=ERRORS)
 
-    async def answered(linked: list[Linked], form: Format, linker: Linker, also: bool) -> Response:
-        """Predictions as a response."""
-        has = service.store is not None, also
-        predictions = [p for _, of_item in linked for p in of_item]
-        text = await aside(predictions, partial(_text, linked, form, linker, *has))
-        return Response(text, media_type=_MEDIA[form])
-
     @routes.post("/link", tags=["linking"], responses={200: _PREDICTIONS})
     async def link(
         body: Annotated[LinkBody, Body(openapi_examples=EXAMPLES["link"])], form: AsFormat = "json"
@@ -71,7 +63,7 @@ def router(service: Service) -> APIRouter:
         asked = body.mentions or body.documents or ()
         requests = await aside(asked, lambda: body.requests(body.items(service.limits)))
         linked = await service.answer(model, requests)
-        return await answered(linked, form, model.linker, bool(body.also))
+        return await respond(linked, form, model.linker, bool(body.also))
 
     @routes.post("/annotate", tags=["linking"], responses={200: _PREDICTIONS})
     async def annotate(
@@ -82,7 +74,23 @@ def router(service: Service) -> APIRouter:
         model, limits, asked = service.model, service.limits, body.documents
         requests = await aside(asked, lambda: body.requests(to_documents(asked, limits)))
         linked = await service.annotate(model, requests)
-        return await answered(linked, form, model.linker, bool(body.also))
+        return await respond(linked, form, model.linker, bool(body.also))
+
+    async def respond(linked: list[Linked], form: Format, linker: Linker, also: bool) -> Response:
+        """Predictions as a response."""
+
+        def write() -> str:
+            if form == "json":
+                predictions = [p.to_dict() for _, of_item in linked for p in of_item]
+                # one by one, since other threads wait for each call
+                return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
+            file, has_documents = io.StringIO(), any(document for document, _ in linked)
+            layout = layout_of(form, has_documents, linker, service.store is not None, also)
+            writing.write(form, linked, file, layout)
+            return file.getvalue()
+
+        predictions = [p for _, of_item in linked for p in of_item]
+        return Response(await aside(predictions, write), media_type=_MEDIA[form])
 
     @routes.post("/explain", tags=["linking"], responses={200: _EXPLANATION})
     async def explain(
@@ -91,20 +99,18 @@ def router(service: Service) -> APIRouter:
         """Say why a mention is answered as it is, and why a concept is not the answer."""
         check_mention(body.mention, service.limits, "mention")
         (document,) = to_documents([body.document], service.limits) if body.document else (None,)
-
         decided, linker = await service.decided(), service.linker
 
         def explained() -> str:
-            asked, within = body.mention, body.within
-            explained = linker.explain(
-                asked,
+            explanation = linker.explain(
+                body.mention,
                 concept=body.concept,
                 document=document,
                 k=body.k,
-                within=within,
+                within=body.within,
                 decisions=decided,
             )
-            return explained.to_json()
+            return explanation.to_json()
 
         return Response(await service.run(explained), media_type="application/json")
 
@@ -115,10 +121,10 @@ def router(service: Service) -> APIRouter:
         ],
     ) -> dict[str, Any]:
         """A concept by its id, or an old or alternative one; an id alone is one of MeSH or OMIM."""
-        found = await asyncio.to_thread(lookup.described, service.linker.dictionary, asked)
-        if found is None:
+        record = await asyncio.to_thread(lookup.described, service.linker.dictionary, asked)
+        if record is None:
             raise Failure(404, "no concept has this id", "id")
-        return found
+        return record
 
     @routes.get("/search", tags=["dictionary"])
     async def search(
@@ -129,7 +135,13 @@ def router(service: Service) -> APIRouter:
         model = service.model
         linked = await service.answer(model, [similar(q)])
         hits = await asyncio.to_thread(searched, model.linker, q, linked, limit)
-        return {"concepts": [_written(model.linker, hit) for hit in hits]}
+        dictionary = model.linker.dictionary
+        concepts = [
+            lookup.reference(dictionary, hit.row)
+            | {"matched_name": hit.matched_name, "score": hit.score}
+            for hit in hits
+        ]
+        return {"concepts": concepts}
 
     return routes
 
@@ -147,20 +159,3 @@ def searched(
     table, form = linker.generator.table, linker.normalize
     hits = lookup.search(linker.dictionary, table, form, text, predictions)
     return [*itertools.islice(hits, limit)]
-
-
-def _written(linker: Linker, hit: lookup.Hit) -> dict[str, Any]:
-    concept = lookup.reference(linker.dictionary, hit.row)
-    return concept | {"matched_name": hit.matched_name, "score": hit.score}
-
-
-def _text(
-    linked: list[Linked], form: Format, linker: Linker, has_decisions: bool, also: bool
-) -> str:
-    if form == "json":
-        predictions: list[Any] = [p.to_dict() for _, of_item in linked for p in of_item]
-        # one by one, since other threads wait for each call
-        return f'{{"predictions": [{", ".join(map(json.dumps, predictions))}]}}'
-    file, documents = io.StringIO(), any(document is not None for document, _ in linked)
-    writing.write(form, linked, file, layout_of(form, documents, linker, has_decisions, also))
-    return file.getvalue()

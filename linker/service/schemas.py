@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from linker.linking.requests import Request
-from linker.service.errors import KINDS, Failure, check, check_mention
+from linker.service.errors import Failure, check, check_mention
 from linker.service.settings import Limits
 from linker.text.mentions import Item
 from linker.types import SELECTION, Document, Mention, Passage, Selection
@@ -98,6 +98,12 @@ class TextDocument(Body):
     passages: Many[TextPassage] | None = None
     mentions: Many[MarkedMention] = []
 
+    @property
+    def length(self) -> int:
+        """The number of characters up to the end of the text."""
+        ends = (p.offset + len(p.text) for p in self.passages or ())
+        return max(ends, default=len(self.text or ""))
+
     def to_document(self, where: str) -> Document:
         """The document; `where` is the field that errors name.
 
@@ -106,46 +112,44 @@ class TextDocument(Body):
         """
         if (self.text is None) == (self.passages is None):
             raise Failure(422, "a document has either a text or passages", where)
-        passages = self.passages or [TextPassage(text=self.text or "")]
-        mentions = tuple(
+        passages = [Passage(p.text, p.offset) for p in self.passages or ()]
+        mentions = [
             Mention(m.text, tuple(m.spans), type=m.type, document_id=self.id) for m in self.mentions
+        ]
+        document = Document(
+            self.id, tuple(passages or [Passage(self.text or "", 0)]), tuple(mentions)
         )
-        document = Document(self.id, tuple(Passage(p.text, p.offset) for p in passages), mentions)
         try:
             length = len(document.text)
         except ValueError as error:
             raise Failure(422, str(error), where) from None
         for number, mention in enumerate(self.mentions):
             if not all(start < end <= length for start, end in mention.spans):
-                raise Failure(
-                    422,
-                    f"a span is not [start, end] in the {length:,} characters of the text",
-                    f"{where}.mentions.{number}.spans",
-                )
+                reason = f"a span is not [start, end] in the {length:,} characters of the text"
+                raise Failure(422, reason, f"{where}.mentions.{number}.spans")
         return document
 
 
-_Name = Annotated[
-    Annotated[Text, Field(min_length=1), Tag(KINDS[0])] | Annotated[LooseMention, Tag(KINDS[1])],
-    Discriminator(
-        lambda value: {str: KINDS[0], dict: KINDS[1]}.get(type(value)),
-        custom_error_type="kind",
-        custom_error_message=" or ".join(KINDS),
+Name = Annotated[
+    LooseMention,
+    BeforeValidator(
+        lambda value: {"text": value} if isinstance(value, str) else value,
+        json_schema_input_type=Annotated[str, Field(min_length=1)] | LooseMention,
     ),
 ]
-"""A mention as it is written, or with more; the kind that it has says what is wrong with it."""
+"""A mention as it is written, or with more."""
 
 
 class LinkBody(Options):
     """Mentions to link: loose ones, or those marked in documents."""
 
-    mentions: Many[_Name] | None = None
+    mentions: Many[Name] | None = None
     documents: Many[TextDocument] | None = None
 
     @model_validator(mode="after")
     def _has_one(self) -> LinkBody:
         if (self.mentions is None) == (self.documents is None):
-            raise ValueError("either mentions or documents")
+            raise ValueError("either mentions or documents are expected")
         return self
 
     def items(self, limits: Limits) -> list[Item]:
@@ -156,10 +160,9 @@ class LinkBody(Options):
         check("mentions", len(mentions), limits.mentions, "mentions")
         most = _CANDIDATES_OF_ALL * limits.mentions
         check("candidates (mentions times k)", self.k * len(mentions), most, "k")
-        loose = [Mention(m) if isinstance(m, str) else Mention(**dict(m)) for m in mentions]
-        for number, mention in enumerate(loose):
+        for number, mention in enumerate(mentions):
             check_mention(mention.text, limits, f"mentions.{number}")
-        return [*loose]
+        return [Mention(**dict(mention)) for mention in mentions]
 
 
 class AnnotateBody(Options):
@@ -182,13 +185,10 @@ def to_documents(documents: Sequence[TextDocument], limits: Limits) -> list[Docu
     Raises:
         Failure: they are more, or longer, than the limits allow, or one does not fit together.
     """
-    check("documents", len(documents), limits.documents, "documents")
+    check("documents", len(documents), limits.mentions, "documents")
     check("mentions", sum(len(d.mentions) for d in documents), limits.mentions, "documents")
-    lengths = [
-        max((p.offset + len(p.text) for p in d.passages or ()), default=len(d.text or ""))
-        for d in documents
-    ]
-    check("characters in the documents", sum(lengths), limits.text, "documents")
+    length = sum(document.length for document in documents)
+    check("characters in the documents", length, limits.text, "documents")
     for place, document in enumerate(documents):
         for number, mention in enumerate(document.mentions):
             check_mention(mention.text, limits, f"documents.{place}.mentions.{number}.text")

@@ -1,14 +1,13 @@
-"""Serving over HTTP: uvicorn with a limit on slow clients, signals, and a graceful stop."""
+"""Serving over HTTP: uvicorn with a limit on slow clients, and a graceful stop."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import signal
 import socket
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,38 +16,23 @@ from linker.errors import LinkerError
 from linker.service.app import create
 from linker.service.state import Service
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import ModuleType
-
-logger = logging.getLogger(__name__)
-
 _CONNECTIONS = 1_000  # open at the same time
-_KEEP_ALIVE = 30  # seconds that a connection without a request stays open
 _TURN = 0.0005  # seconds of Python that a thread does before others may; a request takes ten turns
 _GRACE = 5.0  # seconds for the last answers beyond those that a request may take
 
 
 class TimeoutProtocol(H11Protocol):
-    """HTTP/1.1 with timeouts for the head of a request and for reading the answer."""
+    """HTTP/1.1 in which a head must come in time, and an answer must be read in time."""
 
-    seconds = 20.0  # for the head
-    write_seconds = 60.0  # for the answer
-    _timers: dict[str, asyncio.TimerHandle]  # that end the wait for a head, or for a reader
+    head_seconds = 20.0
+    reader_seconds = 60.0
+    _timer: asyncio.TimerHandle | None = None  # ends the wait for a head
+    _reader: asyncio.TimerHandle | None = None  # ends the wait for who does not read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._timers = {}
         transport.set_write_buffer_limits(0)  # to be told of any byte that the client leaves unread
         self._watch()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._timers["reader"] = self.loop.call_later(self.write_seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        self._stop("reader")
-        super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -56,27 +40,43 @@ class TimeoutProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.conn.trailing_data[0]:  # a part of the next head came with the request
-            self._watch()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reader = self.loop.call_later(self.reader_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._reader:
+            self._reader.cancel()
+        super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop("head")
-        self._stop("reader")
+        for timer in filter(None, (self._timer, self._reader)):
+            timer.cancel()
         super().connection_lost(exc)
 
     def _unsupported_upgrade_warning(self) -> None:
         """Say nothing: clients in Java offer HTTP/2 with each request."""
 
     def _watch(self) -> None:
-        """Wait for a head, unless there is one already."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop("head")
-        elif "head" not in self._timers:
-            self._timers["head"] = self.loop.call_later(self.seconds, self.transport.close)
+        """Wait for the head of a request, unless one is being answered."""
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if is_answering and self._timer:
+            self._timer.cancel()
+            self._timer = None
+        elif not is_answering and self._timer is None:
+            self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
 
-    def _stop(self, what: str) -> None:
-        if what in self._timers:
-            self._timers.pop(what).cancel()
+
+class _Server(uvicorn.Server):
+    """A server that says on which port it takes requests."""
+
+    announce: Callable[[int], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.announce(self.servers[0].sockets[0].getsockname()[1])
 
 
 def serve(
@@ -86,7 +86,7 @@ def serve(
     started: Callable[[int], None],
     rooms: Iterable[ModuleType] = (),
 ) -> None:
-    """Serve until the process is told to stop (SIGTERM, SIGINT); SIGHUP loads the model anew.
+    """Serve until the process is told to stop (SIGTERM, SIGINT).
 
     Proxies whose X-Forwarded-Proto and -For are believed are those of $FORWARDED_ALLOW_IPS, else
     127.0.0.1.
@@ -102,7 +102,7 @@ def serve(
         LinkerError: the address cannot be listened on.
     """
     limits = service.limits
-    times = {"seconds": limits.read_seconds, "write_seconds": limits.seconds}
+    times = {"head_seconds": limits.read_seconds, "reader_seconds": limits.seconds}
     protocol: Any = type("Protocol", (TimeoutProtocol,), times)
     app = create(service, rooms)
     app.openapi()  # what FastAPI makes of the routes, which else the first request would wait for
@@ -117,39 +117,14 @@ def serve(
         access_log=False,  # its lines hold what users search for
         server_header=False,
         limit_concurrency=_CONNECTIONS,
-        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_keep_alive=int(limits.read_seconds) + 1,
         timeout_graceful_shutdown=int(limits.seconds + _GRACE),
     )
-    server = _Server(config, service, started)
+    server = _Server(config)
+    server.announce = started
     try:
         asyncio.run(server.serve())
     except (SystemExit, KeyboardInterrupt):  # raised again for a signal, after the last answer
         if not server.started:  # else uvicorn has logged why
             reason = "cannot be listened on; choose another --host or --port"
             raise LinkerError(f"{host}:{port}: {reason}") from None
-
-
-class _Server(uvicorn.Server):
-    """A server that says when requests are taken, and loads the model anew for SIGHUP."""
-
-    def __init__(
-        self, config: uvicorn.Config, service: Service, started: Callable[[int], None]
-    ) -> None:
-        super().__init__(config)
-        self._service, self._announce = service, started
-        self._reloads = set[asyncio.Task[None]]()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        with contextlib.suppress(NotImplementedError, AttributeError):  # there is none on Windows
-            asyncio.get_running_loop().add_signal_handler(
-                signal.SIGHUP, lambda: self._reloads.add(asyncio.create_task(self._reload()))
-            )
-        await super().startup(sockets)
-        self._announce(self.servers[0].sockets[0].getsockname()[1])
-
-    async def _reload(self) -> None:
-        try:
-            await self._service.reload()
-        except Exception as error:  # whatever is wrong with the new model, the old one goes on
-            logger.error("%s", error)
-        self._reloads.discard(asyncio.current_task())

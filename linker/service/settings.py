@@ -1,4 +1,7 @@
-"""What a service is started with: the model, who may ask, and what it takes of a request."""
+"""What a service is started with: the model, who may ask, and what it takes of a request.
+
+Commands import this module, which therefore needs nothing of the extra `serve`.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,11 @@ from pydantic import Field
 
 from linker import files
 from linker.encoders.base import Device
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError
 from linker.readers.records import MENTION_LIMIT
-from linker.text.people import person
 
 _Count = Annotated[int, Field(ge=1, le=2**40)]
 _Seconds = Annotated[float, Field(ge=0.1, le=3600)]
-_LISTENING = socket.AI_PASSIVE  # the addresses to listen on, not those to call
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,11 @@ class Limits:
 
     body: _Count = 4_000_000  # bytes of a request's body
     file: _Count = 64_000_000  # bytes of a file of a project
-    documents: _Count = 1_000  # of a request
     mentions: _Count = 10_000  # of a request
     mention: _Count = MENTION_LIMIT  # characters of a mention
     text: _Count = 1_000_000  # characters of a request's documents together
     requests: _Count = 256  # that are worked on or wait at the same time
-    batch: _Count = 16_000  # characters that are linked in one batch; 1: each request alone
+    batch: _Count = 4_000  # characters that are linked in one batch; 1: each request alone
     waiting: _Count = 4_000_000  # characters that may wait to be linked
     read_seconds: _Seconds = 20.0  # to receive the head of a request, and then its body
     seconds: _Seconds = 60.0  # to answer a request
@@ -71,33 +71,24 @@ def read_keys(path: str) -> tuple[Key, ...]:
     Behind a key may stand the name of its reviewer.
 
     Raises:
-        LinkerError: the file cannot be read, a key is short or cannot be sent in a header, or what
-            stands behind it is no name, or that of another key in another spelling.
+        LinkerError: the file cannot be read or holds no key, or a line is wrong.
     """
-    lines = [line.strip() for line in files.read_text(path).splitlines()]
-    keys = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    keys = []
+    for number, line in enumerate(files.read_text(path).splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        secret, *owner = line.split(maxsplit=1)
+        name = "".join(owner).strip()
+        is_key = len(secret) >= 16 and secret.isascii() and secret.isprintable()
+        if not is_key or not name.isprintable() or ";" in name:
+            raise LinkerError(
+                f"{path}, line {number}: expected a key of 16 or more ASCII characters without "
+                "blanks, and then perhaps the name of a reviewer, without a semicolon"
+            )
+        keys.append(Key(secret.encode(), name))
     if not keys:
         raise LinkerError(f"{path}: holds no key; write one a line")
-    made, spelled = list[Key](), dict[str, str]()
-    for number, (key, *owner) in enumerate(keys, 1):
-        where, name = f"{path}: key {number}", "".join(owner).strip()
-        if len(key) < 16 or not key.isascii() or not key.isprintable():
-            raise LinkerError(
-                f"{where} is no key; expected 16 or more letters, digits and signs of ASCII "
-                "without blanks"
-            )
-        if not name.isprintable() or ";" in name:
-            raise LinkerError(
-                f"{where}: {shorten(repr(name))} stands behind it; expected the name of a "
-                "reviewer, without a semicolon (there are no roles any more)"
-            )
-        if (known := spelled.setdefault(person(name), name)) != name:
-            raise LinkerError(
-                f"{where}: {name!r} is a spelling of {known!r}, who has a key before it; write "
-                "the name of a person in one way"
-            )
-        made.append(Key(key.encode(), name))
-    return tuple(made)
+    return tuple(keys)
 
 
 def is_loopback(host: str) -> bool:
@@ -106,12 +97,12 @@ def is_loopback(host: str) -> bool:
     Raises:
         LinkerError: it stands for no address.
     """
+    stream, listening = socket.SOCK_STREAM, socket.AI_PASSIVE
     try:
-        places = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM, flags=_LISTENING)
+        places = socket.getaddrinfo(host or None, 0, type=stream, flags=listening)
     except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
         raise LinkerError(
-            f"--host {host} stands for no address ({reason}); "
+            f"--host {host} stands for no address ({error}); "
             "expected: an address or a name of this computer, such as 127.0.0.1"
         ) from None
     addresses = [ipaddress.ip_address(str(place[4][0])) for place in places]

@@ -15,6 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from prometheus_client import CollectorRegistry
+from prometheus_client.process_collector import ProcessCollector
+
 from linker import cancelling
 from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
@@ -26,20 +29,14 @@ from linker.linking.requests import Linked, Request
 from linker.persistence import MANIFEST
 from linker.service.batching import Batcher
 from linker.service.errors import REFUSED, Failure
-from linker.service.metrics import Metrics
-from linker.service.reconciliation.vocabulary import Vocabulary
 from linker.service.schemas import cost
 from linker.service.settings import Settings
 from linker.types import Decision, Document, Passage
 
 logger = logging.getLogger(__name__)
 
-_WRITERS = 32  # threads that write, or wait until another one has written, all for as long
 FEW = 100  # items of a request that are gone over at once
-PIECE = 500  # decisions that are stored, or withdrawn, at once
-_GARBAGE = 100_000  # objects that are made before the collector looks which are garbage
 _THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
-_SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _WARM_UP = Document("", (Passage("warm up", 0),))
@@ -54,8 +51,8 @@ class Model:
     linker: Linker
     annotator: Annotator
     fingerprint: str  # the checksum of its folder; empty where there is none
-    vocabulary: Vocabulary  # of reconciliation
     decided: Decided | None = None  # the latest; None: none are kept
+    vocabulary: Any = None  # of reconciliation, once it is asked for
     reading: threading.Lock = field(default_factory=threading.Lock)  # of decisions, once
 
 
@@ -75,15 +72,14 @@ class Service:
         self.store = None
         if settings.decisions:
             self.store = DecisionStore(settings.decisions, patience=_PATIENCE * self.limits.seconds)
-        self.model = self._loaded(linker)
+        self.model = self._load(linker)
         """What answers now; a request asks for it once."""
-        self.metrics = Metrics(lambda: self._batcher.cost)
-        limits = self.limits
-        self._batcher = Batcher(limits.batch, limits.waiting, self.metrics.batch, _SECONDS)
+        self.figures = CollectorRegistry()  # for Prometheus; no label holds what a user wrote
+        ProcessCollector(registry=self.figures)
+        self._batcher = Batcher(self.limits.batch, self.limits.waiting)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
-        self._writers = ThreadPoolExecutor(_WRITERS, "linker-decisions")
+        self._writer = ThreadPoolExecutor(1, "linker-decisions")
         self._loading = asyncio.Lock()
-        _settle()
 
     @property
     def linker(self) -> Linker:
@@ -103,14 +99,8 @@ class Service:
             Failure: too much waits already.
         """
         decided = await self.decided(model)
-
-        def prepared() -> tuple[list[Request], list[int]]:
-            return (
-                [dataclasses.replace(request, decisions=decided) for request in requests],
-                [cost(request.item) for request in requests],
-            )
-
-        return await self._batcher.call(model.linker.answer, *await aside(requests, prepared))
+        with_decisions = [dataclasses.replace(r, decisions=decided) for r in requests]
+        return await self.answer_plainly(model, with_decisions, behind=False)
 
     async def annotate(self, model: Model, requests: Sequence[Request]) -> list[Linked]:
         """Find the mentions of documents, link them, and apply the decisions.
@@ -143,9 +133,8 @@ class Service:
             return await loop.run_in_executor(
                 self._threads, cancelling.call, is_given_up.is_set, call
             )
-        except asyncio.CancelledError:
+        finally:
             is_given_up.set()
-            raise
 
     async def decided(self, model: Model | None = None) -> Decided | None:
         """The decisions in force for a model, with what has come to their file.
@@ -168,11 +157,13 @@ class Service:
         return await asyncio.to_thread(read)
 
     async def write(self, function: Callable[..., _Result], *args: Any) -> _Result:
-        """Call what writes decisions, in threads of its own, so that others do not wait for it.
+        """Call what writes decisions, one after another, in a thread of its own.
+
+        It is done to its end, also where nobody waits for it any more.
 
         Raises:
-            Failure: others wrote, or waited to write, for too long; then it is not called. Or the
-                file cannot be written; 503, since nothing is wrong with the request.
+            Failure: the file cannot be written, or others wrote for too long, and then it is not
+                called; 503, since nothing is wrong with the request.
         """
         deadline = time.monotonic() + _PATIENCE * self.limits.seconds
 
@@ -182,7 +173,9 @@ class Service:
             return function(*args)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._writers, call)
+            return await asyncio.shield(
+                asyncio.get_running_loop().run_in_executor(self._writer, call)
+            )
         except REFUSED:
             raise
         except LinkerError as error:
@@ -191,37 +184,12 @@ class Service:
     async def add(
         self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None = None
     ) -> list[Decision]:
-        """Store decisions; many are stored and taken up in pieces, between which others may write.
-
-        They are stored to their end, also where nobody waits for it any more. A process that ends
-        between two pieces leaves the first ones.
-
-        Args:
-            store: the file.
-            decisions: what was said.
-            step: see `DecisionStore.add`.
+        """Store decisions, all of them or none; see `DecisionStore.add`.
 
         Raises:
-            Failure: the file cannot be written; 503, since nothing is wrong with the request.
+            Failure: the file cannot be written.
         """
-        return await asyncio.shield(self._add(store, decisions, step))
-
-    async def _add(
-        self, store: DecisionStore, decisions: Sequence[Decision], step: Step | None
-    ) -> list[Decision]:
-        added: list[Decision] = []
-        for start in range(0, len(decisions), PIECE):
-            piece = decisions[start : start + PIECE]
-            try:
-                added += await self.write(store.add, piece, step)
-            except Failure as error:
-                stored = f"; of {len(decisions):,} decisions the first {start:,} are stored"
-                raise Failure(503, f"{error.detail}{stored if start else ''}") from None
-            if step:
-                step = dataclasses.replace(step, id=added[0].step)
-            if len(decisions) > FEW:
-                await self.decided()
-        return added
+        return await self.write(store.add, decisions, step)
 
     async def reload(self) -> None:
         """Load the model anew; requests go on, and those that wait are answered by the old one.
@@ -231,26 +199,20 @@ class Service:
         """
         async with self._loading:
             try:
-                self.model = await asyncio.to_thread(self._loaded)
-            except Exception as error:
-                self.metrics.reloads.labels("failed").inc()
-                if isinstance(error, LinkerError | OSError):
-                    raise LinkerError(f"the old model stays: {error}") from error
-                raise
-            gc.unfreeze()
-            _settle()
-        self.metrics.reloads.labels("done").inc()
+                self.model = await asyncio.to_thread(self._load)
+            except (LinkerError, OSError) as error:
+                raise LinkerError(f"the old model stays: {error}") from error
         logger.info("the model was loaded anew")
 
     async def close(self) -> None:
         """Finish what was taken."""
         await self._batcher.close()
         self._threads.shutdown()
-        self._writers.shutdown()
+        self._writer.shutdown()
         if self.store is not None:
             self.store.close()
 
-    def _loaded(self, linker: Linker | None = None) -> Model:
+    def _load(self, linker: Linker | None = None) -> Model:
         """Load the model, or take the one given; see that it links, finds and fits the decisions.
 
         Raises:
@@ -260,24 +222,16 @@ class Service:
         linker.use("fp32", self.settings.device)
         folder = Path(self.settings.model)
         fingerprint = model_hash(str(folder)) if (folder / MANIFEST).is_file() else ""
-        model = Model(linker, Annotator(linker), fingerprint, Vocabulary(linker))
+        model = Model(linker, Annotator(linker), fingerprint)
         linker.answer([Request("warm up"), model.annotator.found(Request(_WARM_UP))])
         if self.store is not None:
             model.decided = Decided.checked(self.store, linker)
+        gc.unfreeze()  # which lets go of the model before
+        gc.collect()
+        gc.freeze()  # the collector of garbage passes over the model, which stays
         return model
 
 
 async def aside(items: Sized, function: Callable[[], _Result]) -> _Result:
     """Call what goes over items, in a thread where they are many, so that others have a turn."""
     return function() if len(items) <= FEW else await asyncio.to_thread(function)
-
-
-def _settle() -> None:
-    """Let the collector of garbage pass over the model, which stays, and look around less often.
-
-    The JSON of a request may be a million lists: with its own threshold it would stop for them so
-    often that they took four times as long.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_GARBAGE, *gc.get_threshold()[1:])

@@ -126,8 +126,31 @@ async def test_a_long_request_and_short_ones_take_turns(slow: Slow, batcher: Bat
     await asyncio.sleep(0)
     slow.go.set()
     await asyncio.gather(long, *short)
-    # the short ones came while the first part was linked; neither waits for all of the other
-    assert slow.calls == [[0, 1], [10], [2, 3], [20], [4, 5], [30], [6, 7]]
+    # the short ones came while the first part was linked, and do not wait for the whole
+    assert slow.calls == [[0, 1], [10], [20], [30], [2, 3], [4, 5], [6, 7]]
+
+
+@in_loop(budget=2)
+async def test_a_long_request_is_not_held_up_by_short_ones(slow: Slow, batcher: Batcher) -> None:
+    long = asyncio.create_task(batcher.call(slow.double, [0, 1, 2], [2, 2, 2]))
+    await begun(slow)
+    slow.go.set()
+    for n in range(10, 20):
+        await batcher.call(slow.double, [n], [2])
+    assert long.done()
+
+
+@in_loop(budget=2)
+async def test_what_nobody_waits_for_comes_last(slow: Slow, batcher: Batcher) -> None:
+    first = asyncio.create_task(batcher.call(slow.double, [0], [2]))
+    await begun(slow)
+    asked = [
+        asyncio.create_task(batcher.call(slow.double, [n], [2], behind=n == 1)) for n in (1, 2)
+    ]
+    await asyncio.sleep(0)
+    slow.go.set()
+    await asyncio.gather(first, *asked)
+    assert slow.calls == [[0], [2], [1]]
 
 
 @in_loop(budget=2)
@@ -140,19 +163,6 @@ async def test_many_long_requests_do_not_hold_up_a_short_one(slow: Slow, batcher
     slow.go.set()
     await asyncio.gather(short, *long)
     assert [50] in slow.calls[:3]
-
-
-@in_loop(budget=3_200, capacity=10_000, seconds=0.02)
-async def test_a_call_becomes_as_long_as_its_time_allows(slow: Slow, batcher: Batcher) -> None:
-    sizes: list[int] = []
-
-    def work(numbers: Sequence[int]) -> Sequence[int]:
-        sizes.append(len(numbers))
-        time.sleep(0.002 * len(numbers))
-        return numbers
-
-    await batcher.call(work, [*range(400)], [10] * 400)
-    assert sizes == [10] * 40  # each as long as the time, which is over before the next part
 
 
 @in_loop(budget=1)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from linker.decisions.store import DecisionStore
-from linker.service import state
 from linker.types import Decision
 
 from .conftest import Start
@@ -124,24 +123,3 @@ def test_what_was_refused_while_another_process_writes_is_never_stored(start: St
     assert store.list() == []
     assert decide(0).status_code == 201
     assert len(store.list()) == 1
-
-
-def test_how_many_of_a_long_list_are_stored_is_said(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state, "PIECE", 2)
-    client = start({"seconds": 4})
-    store, add = client.service.store, client.service.store.add
-    with contextlib.closing(sqlite3.connect(store.path, **free)) as other:
-
-        def then_locked(*args: Any) -> Any:
-            added = add(*args)
-            other.execute("BEGIN IMMEDIATE")
-            return added
-
-        store.add = then_locked
-        said = [{"mention": f"fever {n}", "concept_id": None} for n in range(3)]
-        answer = client.post("/decisions", json={"decisions": said})
-    assert answer.status_code == 503
-    assert answer.json()["error"].endswith("of 3 decisions the first 2 are stored")
-    assert len(store.list()) == 2

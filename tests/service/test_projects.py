@@ -16,7 +16,7 @@ import pytest
 from linker.linking import decided as applying
 from linker.outputs import bioc, jsonl, pubtator, sssom
 from linker.projects import exporting
-from linker.service import state, workbench
+from linker.service import workbench
 
 from .conftest import Start
 
@@ -241,10 +241,7 @@ def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> N
     assert decide(client, project, str(key), None)["summary"]["decided"] == 1
 
 
-def test_many_decisions_are_one_step_in_pieces(
-    client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state, "PIECE", 2)
+def test_many_decisions_are_one_step(client: Any) -> None:
     project = create(client, TABLE)["id"]
     rows = queue(client, project, sort="document")["rows"]
     said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]

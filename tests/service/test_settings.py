@@ -46,7 +46,7 @@ def test_addresses_decide_who_can_reach_a_service() -> None:
         assert is_loopback(host), host
     for host in ("0.0.0.0", "::", "192.0.2.1", "", "both.example", "away.example"):
         assert not is_loopback(host), host
-    with pytest.raises(LinkerError, match=r"--host no\.example stands for no address \(Name"):
+    with pytest.raises(LinkerError):
         is_loopback("no.example")
 
 
@@ -91,21 +91,12 @@ def test_keys_may_have_names(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("", "holds no key"),
-        ("too-short Ada", "key 2 is no key; expected 16 or more letters"),
-        ("0123456789äbcdef", "key 2 is no key"),
-        ("0123456789abcdef Ada; adjudicator", "key 2: 'Ada; adjudicator' stands behind it; exp"),
-        (
-            "0123456789abcdef Eve\n0123456789abcdeg EVE",
-            "key 3: 'EVE' is a spelling of 'Eve', who has a key before it",
-        ),
-    ],
-)
-def test_bad_keys(tmp_path: Path, line: str, said: str) -> None:
+@pytest.mark.parametrize("line", ["", "too-short Ada", "0123456789äbcdef", f"{16 * 'a'} Ada; x"])
+def test_bad_keys(tmp_path: Path, line: str) -> None:
     path = tmp_path / "keys"
     path.write_text(f"0123456789abcdef\n{line}\n" if line else "# none\n", "utf-8")
-    with pytest.raises(LinkerError, match=said):
+    with pytest.raises(
+        LinkerError, match="holds no key" if not line else "keys, line 2: "
+    ) as wrong:
         read_keys(str(path))
+    assert not line or line not in str(wrong.value)  # a key is a secret

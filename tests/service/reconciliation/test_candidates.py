@@ -13,8 +13,7 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from linker import Linker
-from linker.service.reconciliation.candidates import BATCH, CellQuery, Reconciliation
-from linker.service.reconciliation.vocabulary import Vocabulary
+from linker.service.reconciliation import BATCH, CellQuery, Vocabulary
 from linker.service.settings import Settings
 from linker.service.state import Service
 from linker.types import Assertion, Candidate, Mention, Part, Prediction, State
@@ -40,8 +39,7 @@ def judged(
 ) -> list[Any]:
     """The result of a query whose text is answered with these parts."""
     linked = None, [Prediction(Mention("x"), parts, state=state)]
-    cell = Reconciliation(Vocabulary(linker), CellQuery.model_validate(query))
-    return cell.result([linked])
+    return Vocabulary(linker).result(CellQuery.model_validate(query), [linked])
 
 
 def part(*candidates_: tuple[str, float], text: str = "a", source: str = "") -> Part:
@@ -267,27 +265,27 @@ def _query(properties: list[dict[str, Any]]) -> str:
 
 
 BAD = [
-    ("queries", "{", "queries is no JSON"),
-    ("queries", "[1]", "queries is [1]"),
-    ("queries", '{"q": {"limit": 1}}', "expected: query, or properties"),
-    ("queries", '{"q": {"query": "a", "props": []}}', "props"),
-    ("queries", '{"q": {"query": "a", "limit": -1}}', "limit"),
-    ("queries", '{"q": {"query": "a", "type_strict": "x"}}', "type_strict"),
-    ("queries", "[" * 100_000, "queries is no JSON"),
-    ("queries", r'{"q": {"query": "a", "type": "\ud800"}}', "queries is no JSON"),
-    ("extend", '{"ids": ["a"]}', "properties"),
-    ("queries", _query([{"pid": "id", "v": "a"}] * 21), "at most 20 items"),
-    ("queries", _query([{"pid": "id", "v": ["a"] * 101}]), "at most 100 items"),
-    ("queries", _query([{"pid": "id"}]), "properties.0.v is missing"),
-    ("extend", json.dumps({"ids": [], "properties": [{"id": "name"}] * 21}), "at most 20 items"),
+    ("queries", "{"),
+    ("queries", "[1]"),
+    ("queries", '{"q": {"limit": 1}}'),
+    ("queries", '{"q": {"query": "a", "props": []}}'),
+    ("queries", '{"q": {"query": "a", "limit": -1}}'),
+    ("queries", '{"q": {"query": "a", "type_strict": "x"}}'),
+    ("queries", "[" * 100_000),
+    ("queries", r'{"q": {"query": "a", "type": "\ud800"}}'),
+    ("extend", '{"ids": ["a"]}'),
+    ("queries", _query([{"pid": "id", "v": "a"}] * 21)),
+    ("queries", _query([{"pid": "id", "v": ["a"] * 101}])),
+    ("queries", _query([{"pid": "id"}])),
+    ("extend", json.dumps({"ids": [], "properties": [{"id": "name"}] * 21})),
 ]
 
 
-@pytest.mark.parametrize(("parameter", "text", "reason"), BAD)
-def test_bad_requests_say_why(client: TestClient, parameter: str, text: str, reason: str) -> None:
+@pytest.mark.parametrize(("parameter", "text"), BAD)
+def test_bad_requests_name_the_parameter(client: TestClient, parameter: str, text: str) -> None:
     response = client.post("/reconcile", data={parameter: text})
     assert response.status_code == 422
-    assert reason in response.json()["error"]
+    assert response.json()["where"].startswith(parameter)
 
 
 def test_a_form_of_no_charset_is_refused(client: TestClient) -> None:

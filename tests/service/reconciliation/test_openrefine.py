@@ -17,8 +17,6 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
-from linker import Linker
-
 
 def post(client: TestClient, body: str) -> Any:
     """Send a form as Java's URLConnection does."""
@@ -152,7 +150,6 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     whole = suggested(client, "entity", prefix="m")
     assert len(whole) == len(set(whole))
     assert whole[:2] != whole[1:3]
-    assert suggested(client, "entity", prefix="m", cursor=1) == whole[1:]
     assert suggested(client, "entity", prefix="") == []
     parameters = {"prefix": "ca", "spell": "always", "exact": "false", "prefixed": "true"}
     content = client.get("/reconcile/suggest/entity", params=parameters).json()
@@ -167,27 +164,6 @@ def test_a_suggestion_shows_the_name_that_was_found(client: TestClient) -> None:
     found = client.get("/reconcile/suggest/entity", params=parameters).json()["result"][0]
     assert found["name"] == "breast cancer"
     assert found["description"].startswith("mammary cancer · A cancer of the mammary gland")
-
-
-def test_a_cursor_leads_to_the_next_suggestions(sampled: Linker, sampled_client: Any) -> None:
-    client, pages, cursor = sampled_client, [], 0
-    while cursor is not None:
-        parameters = {"prefix": "c", "cursor": cursor}
-        content = client.get("/reconcile/suggest/entity", params=parameters).json()
-        pages.append([entry["id"] for entry in content["result"]])
-        cursor = content.get("cursor")
-    ids = [identifier for page in pages for identifier in page]
-    starting = {
-        sampled.dictionary.ids[concept]
-        for name, concept in zip(
-            sampled.dictionary.names, sampled.dictionary.name_concept.tolist(), strict=True
-        )
-        if name.lower().startswith("c")
-    }
-    assert len(pages) > 1
-    assert {len(page) for page in pages[:-1]} == {20}
-    assert len(ids) == len(set(ids))
-    assert starting <= set(ids)
 
 
 def test_a_browser_may_ask_first(client: TestClient) -> None:
@@ -206,17 +182,9 @@ def test_suggesting_types_and_properties(client: TestClient, valid: Any) -> None
     assert suggested(client, "type", prefix="TOY:0") == ["TOY:0"]
     assert suggested(client, "type", prefix="dis") == ["TOY:2", "TOY:0"]
     assert suggested(client, "property", prefix="par") == ["parents"]
-    assert suggested(client, "property", prefix="", cursor=2)[0] == "synonyms"
     for what, schema in (("type", "types"), ("property", "properties")):
         content = client.get(f"/reconcile/suggest/{what}", params={"prefix": "c"}).json()
         valid(f"suggest-{schema}-response", content)
-
-
-@pytest.mark.parametrize("cursor", ["-1", "x", "1e3", "9" * 40])
-def test_a_bad_cursor(client: TestClient, cursor: str) -> None:
-    response = client.get("/reconcile/suggest/entity", params={"prefix": "a", "cursor": cursor})
-    assert response.status_code == 422
-    assert "cursor" in response.json()["error"]
 
 
 def test_unknown_kinds_of_suggestions(client: TestClient) -> None:
