@@ -31,11 +31,7 @@ def chosen(options: SimpleNamespace) -> Machines:
     """Where a command's options have the work done: on as many cores as there are, at most."""
     if getattr(options, "engine", "local") == "ray":
         return Machines(options.workers, "ray", float(options.device == "cuda"))
-    number, most = options.workers or 1, cores()
-    if number > most:  # more would only take memory
-        are = "s are" if most > 1 else " is"
-        common.say(f"--workers {number}: {most} core{are} here, so that {most} will work")
-    return Machines(options.workers and min(number, most))
+    return Machines(options.workers and min(options.workers, cores()))  # more would take memory
 
 
 def loaded(settings: LinkSettings, places: Machines) -> Linker:
@@ -118,24 +114,17 @@ def run_job(source: str, output: str, work: Work, on_error: OnError, places: Mac
     with tqdm(unit=" parts", disable=hidden, file=sys.stderr) as bar:
 
         def report(summary: Summary) -> None:
-            for message in summary.told:
+            for message in summary.reports:
                 logger.warning("skipped: %s", message)
             bar.total = summary.parts
-            bar.set_postfix_str(f"{summary.records:,} records", refresh=False)
-            bar.update(summary.present + summary.equal + summary.done - bar.n)
+            bar.update(summary.present + summary.done - bar.n)
 
         summary = Job(source, output, work, isinstance(on_error, Skip)).run(places, report)
-    equal = f", {summary.equal:,} equal to another" if summary.equal else ""
+    equal = summary.parts - summary.present - summary.done
     common.say(
         f"{output}: {common.counted(summary.parts, 'part')}, {summary.done:,} done, "
-        f"{summary.present:,} skipped because present{equal}; "
-        f"{common.counted(summary.records, 'record')} done, "
+        f"{summary.present:,} skipped because present"
+        + (f", {equal:,} equal to another" if equal else "")
+        + f"; {common.counted(summary.records, 'record')} done, "
         f"{common.counted(summary.skipped, 'bad record')} skipped"
     )
-    if summary.appeared:
-        common.say(f"files that appeared meanwhile: {summary.appeared:,}; run again to do them")
-    if summary.foreign:
-        common.say(
-            f"{output} also has parts of other jobs, which its index does not name: "
-            f"{summary.foreign:,}"
-        )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import datetime, timezone
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import click
 
@@ -16,15 +16,13 @@ from linker.errors import LinkerError, needing
 from linker.fields import replaced
 from linker.service.settings import Limits, Settings, own_names, read_keys
 
-logger = logging.getLogger(__name__)
-
 
 class _Json(logging.Formatter):
     """A record as a JSON object in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "time": datetime.fromtimestamp(record.created, timezone.utc).isoformat(),
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
@@ -32,14 +30,6 @@ class _Json(logging.Formatter):
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
-
-
-def _json_log() -> Any:
-    """Write the log as JSON from here on; a function that says what else is said on stderr."""
-    for handler in logging.getLogger().handlers:
-        handler.setFormatter(_Json())
-    logger.setLevel(logging.ERROR if common.is_quiet() else logging.INFO)
-    return logger.info
 
 
 @o.command(
@@ -52,7 +42,7 @@ def _json_log() -> Any:
     root_path=o.option(
         "Path that a proxy puts before the service, and takes away, e.g. /linker.",
         "PATH",
-        callback=lambda _, __, value: value and value.strip("/") and f"/{value.strip('/')}",
+        callback=lambda _, __, value: f"/{path}" if (path := (value or "").strip("/")) else "",
     ),
     log_format=o.choice(("text", "json"), "json: an object of JSON on each line."),
     device=o.DEVICE,
@@ -61,10 +51,16 @@ def _json_log() -> Any:
 def serve(options: SimpleNamespace) -> None:
     """Answer over HTTP, with a page to link and decide on.
 
-    SIGTERM stops it when it has answered what it took; SIGHUP loads the model anew. Options may
-    also be variables of the environment: LINKER_SERVE_PORT is --port.
+    SIGTERM stops it when it has answered what it took. Options may also be variables of the
+    environment: LINKER_SERVE_PORT is --port.
     """
-    say = _json_log() if options.log_format == "json" else common.say
+    say: Callable[[str], None] = common.say
+    if options.log_format == "json":
+        for handler in logging.getLogger().handlers:
+            handler.setFormatter(_Json())
+        logger = logging.getLogger(__name__)
+        logger.setLevel(logging.ERROR if common.is_quiet() else logging.INFO)
+        say = partial(logger.info, "%s")
     with needing("linker serve", "serve"):
         from linker.integrations import label_studio
         from linker.service import serving
@@ -84,22 +80,16 @@ def serve(options: SimpleNamespace) -> None:
         say(f"decisions are kept in {decisions}")
     service = Service(
         Settings(
-            options.model,
-            decisions,
-            keys,
-            options.cors,
-            names,
-            limits,
-            options.device,
-            options.root_path or "",
+            *(options.model, decisions, keys, options.cors, names, limits),
+            *(options.device, options.root_path),
         )
     )
     address = f"[{host}]" if ":" in host else host
 
-    def started(chosen: int) -> None:
+    def announce(chosen: int) -> None:
         say(f"serving at http://{address}:{chosen}/")
 
-    serving.serve(service, host, port, started, [label_studio])
+    serving.serve(service, host, port, announce, [label_studio])
 
 
 serve.context_settings["auto_envvar_prefix"] = "LINKER_SERVE"

@@ -9,7 +9,6 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -35,48 +34,15 @@ _INSTRUCTIONS = """Maps names of diseases and other concepts to identifiers of a
 never invent or complete one. confidence is the probability that an id is right. Without an id, the
 dictionary has no concept that is probable enough; the alternatives are guesses. assertion says
 whether the text denies what it names (absent), or calls it possible, historical, or of a relative
-(family): "no gout" names gout, and the patient has none."""
+(family): "no gout" names gout, and the patient has none. state is what people said of the mention:
+model (nothing), accepted, rejected, no concept, open or disputed."""
 
 Probability = Annotated[
     float | None,
     Field(ge=0, le=1, description="Confidence that an answer needs; null: the model chooses."),
 ]
 Id = Annotated[str, Field(max_length=200, description="A CURIE, such as MESH:D001943.")]
-
-
-class Choice(BaseModel):
-    """A concept that a mention may mean."""
-
-    id: str
-    name: str
-    confidence: float | None
-
-
-class LinkedPart(BaseModel):
-    """A mention, or a part of a composite one, and what it means."""
-
-    text: str
-    id: str | None
-    name: str | None
-    confidence: float | None
-    alternatives: list[Choice]
-    state: str  # what people said of the mention: model, accepted, rejected, no concept, ...
-    assertion: str  # what the text says of it: present, absent, possible, historical, family
-
-
-class FoundPart(LinkedPart):
-    """A mention in a text, at characters [start, end)."""
-
-    start: int
-    end: int
-
-
-class SearchResult(BaseModel):
-    """A concept that a search found, and by which of its names."""
-
-    id: str
-    name: str
-    matched_name: str
+Json = dict[str, Any]
 
 
 class Pair(BaseModel):
@@ -86,97 +52,86 @@ class Pair(BaseModel):
     label: str
 
 
-class CheckedPair(Pair):
-    """What is said of a pair: right, obsolete, mismatched, unsure or unknown."""
+def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
+    """The server of the tools; `run()` serves it on standard input and output.
 
-    verdict: str
-    current_id: str
-    better_id: str
-    better_name: str
-    confidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The tools, each a method; its docstring is what the assistant reads.
+    Each docstring is what the assistant reads.
 
     Args:
         linker: links mentions, and has the dictionary.
         decisions: of people, which win over the model.
     """
-
-    linker: Linker
-    decisions: Decided | None = None
+    dictionary = linker.dictionary
+    instructions = _INSTRUCTIONS.format(
+        sources=", ".join(dict.fromkeys(source.file for source in dictionary.sources)),
+        concepts=len(dictionary),
+        example=dictionary.ids[0],
+    )
+    mcp = MCPServer("linker", version=VERSION, instructions=instructions, log_level="WARNING")
 
     def link_mentions(
-        self,
         mentions: Annotated[list[str], Field(min_length=1, max_length=_MENTIONS)],
         k: Annotated[int, Field(ge=1, le=_FOUND, description="Concepts for each part.")] = 3,
         threshold: Annotated[
             float, Field(ge=0, le=1, description="Confidence that an id needs; 0: always one.")
         ] = 0.5,
-    ) -> list[list[LinkedPart]]:
+    ) -> list[list[Json]]:
         """Link names as people write them; each is answered by a list of its parts.
 
         "breast and ovarian cancer" has two parts, most names have one. A blank name, and one of
         more than 1,000 characters, has none.
         """
-        names = map(_name, mentions)
-        predictions = self.linker.link(names, k=k, threshold=threshold, decisions=self.decisions)
+        predictions = linker.link(
+            map(_name, mentions), k=k, threshold=threshold, decisions=decisions
+        )
         return [[_linked(part, p) for part in p.parts if part.text] for p in predictions]
 
     def annotate_text(
-        self,
         text: Annotated[str, Field(min_length=1, max_length=_TEXT)],
         threshold: Probability = None,
-    ) -> list[FoundPart]:
-        """Find the mentions in a text and link them, in the order of the text.
+    ) -> list[Json]:
+        """Find the mentions in a text, at characters [start, end), and link them, in its order.
 
         A text may define its short forms: "familial adenomatous polyposis (FAP)".
         """
-        annotator, document = Annotator(self.linker), Document("text", (Passage(text),))
-        linked = annotator.annotate([document], k=3, threshold=threshold, decisions=self.decisions)
+        document, annotate = Document("text", (Passage(text),)), Annotator(linker).annotate
+        linked = annotate([document], k=3, threshold=threshold, decisions=decisions)
         return [
-            FoundPart(
-                start=p.mention.spans[0][0], end=p.mention.spans[-1][1], **dict(_linked(part, p))
-            )
+            _linked(part, p) | {"start": p.mention.spans[0][0], "end": p.mention.spans[-1][1]}
             for _, predictions in linked
             for p in predictions
             for part in p.parts
         ]
 
-    def get_concept(self, id: Id) -> dict[str, Any]:
+    def get_concept(id: Id) -> Json:
         """Look up a concept: its names, definition, parents, children, other ids, public page.
 
         An old or alternative id leads to the concept that it stands for.
         """
-        concept = lookup.described(self.linker.dictionary, id)
-        if concept is None:
-            raise ToolError(_unknown(id))
+        if (concept := lookup.described(dictionary, id)) is None:
+            raise LinkerError(
+                f"the dictionary has no id {id!r}; find the concept with search_concepts"
+            )
         return concept
 
     def search_concepts(
-        self,
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
         limit: Annotated[int, Field(ge=1, le=_FOUND)] = 10,
-    ) -> list[SearchResult]:
+    ) -> list[Json]:
         """Find concepts by an id, or by a name, of which words may be begun, misspelt or left out.
 
         To link a name, use link_mentions.
         """
-        linker, table = self.linker, self.linker.generator.table
-        linked = linker.link([query], k=limit, threshold=0.0, decisions=self.decisions)
-        hits = lookup.search(linker.dictionary, table, linker.normalize, query, linked)
+        linked = linker.link([query], k=limit, threshold=0.0, decisions=decisions)
+        hits = lookup.search(dictionary, linker.generator.table, linker.normalize, query, linked)
         return [
-            SearchResult(
-                matched_name=hit.matched_name, **lookup.reference(linker.dictionary, hit.row)
-            )
+            lookup.reference(dictionary, hit.row) | {"matched_name": hit.matched_name}
             for hit in itertools.islice(hits, limit)
         ]
 
     def check_labels(
-        self, pairs: Annotated[list[Pair], Field(min_length=1, max_length=_MENTIONS)]
-    ) -> list[CheckedPair]:
+        pairs: Annotated[list[Pair], Field(min_length=1, max_length=_MENTIONS)],
+    ) -> list[Json]:
         """Check ids with their labels, before they are written down.
 
         right: the label names the concept; obsolete: the id was replaced by current_id; mismatched:
@@ -184,42 +139,16 @@ class Tools:
         a label, or with one of more than 1,000 characters, only obsolete or unknown is said.
         """
         labels = [_name(pair.label) for pair in pairs]
-        checker, predictions = PairChecker(self.linker), self.linker.link(iter(labels))
+        check, predictions = PairChecker(linker).check, linker.link(iter(labels))
         return [
-            CheckedPair(
-                **dict(pair),
-                **checker.check(pair.id, label, prediction if label else None)._asdict(),
-            )
+            dict(pair) | check(pair.id, label, prediction if label else None)._asdict()
             for pair, label, prediction in zip(pairs, labels, predictions, strict=True)
         ]
 
-
-def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
-    """The server of the tools; `run()` serves it on standard input and output.
-
-    Args:
-        linker, decisions: as for `Tools`.
-    """
-    dictionary, tools = linker.dictionary, Tools(linker, decisions)
-    instructions = _INSTRUCTIONS.format(
-        sources=", ".join(dict.fromkeys(source.file for source in dictionary.sources)),
-        concepts=len(dictionary),
-        example=dictionary.ids[0],
-    )
-    made = MCPServer("linker", version=VERSION, instructions=instructions, log_level="WARNING")
-    for tool in (
-        tools.link_mentions,
-        tools.annotate_text,
-        tools.get_concept,
-        tools.search_concepts,
-        tools.check_labels,
-    ):
-        made.add_tool(
-            _refusing(tool),
-            description=inspect.getdoc(tool),
-            annotations=ToolAnnotations(read_only_hint=True),
-        )
-    return made
+    for tool in (link_mentions, annotate_text, get_concept, search_concepts, check_labels):
+        reading = ToolAnnotations(read_only_hint=True)
+        mcp.add_tool(_refusing(tool), description=inspect.getdoc(tool), annotations=reading)
+    return mcp
 
 
 def _refusing(tool: Callable[..., Any]) -> Callable[..., Any]:
@@ -240,24 +169,21 @@ def _name(text: str) -> str:
     return name if len(name := text.strip()) <= MENTION_LIMIT else ""
 
 
-def _linked(part: Part, prediction: Prediction) -> LinkedPart:
-    """A part of a mention with its answer."""
-    best = part.best
-    others = part.candidates[1:] if best else part.candidates
-    if part.rejected and best is None:
+def _linked(part: Part, prediction: Prediction) -> Json:
+    """A part of a mention with its answer, and the concepts that it might mean beside that."""
+    best, others = part.best, part.candidates
+    if best:
+        others = others[1:]
+    elif part.rejected:
         others = (part.rejected, *(c for c in others if c != part.rejected))
-    return LinkedPart(
-        text=part.text,
-        id=best.concept_id if best else None,
-        name=best.name if best else None,
-        confidence=best.confidence if best else None,
-        alternatives=[
-            Choice(id=c.concept_id, name=c.name, confidence=c.confidence) for c in others
+    return {
+        "text": part.text,
+        "id": best and best.concept_id,
+        "name": best and best.name,
+        "confidence": best and best.confidence,
+        "alternatives": [
+            {"id": c.concept_id, "name": c.name, "confidence": c.confidence} for c in others
         ],
-        state=prediction.state,
-        assertion=part.assertion,
-    )
-
-
-def _unknown(id: str) -> str:
-    return f"the dictionary has no id {id!r}; find the concept with search_concepts"
+        "state": prediction.state,
+        "assertion": part.assertion,
+    }

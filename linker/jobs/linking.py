@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,6 @@ from linker import files, outputs, persistence
 from linker.encoders.base import Device
 from linker.errors import InputError, LinkerError, OnError, shorten
 from linker.files import pyarrow_for
-from linker.files.columns import ColumnNeeded
 from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
 from linker.linking import recognizers
@@ -25,6 +25,7 @@ from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.outputs import Layout, writing
 from linker.readers import mentions as readers
+from linker.readers.mentions import NoMentions
 from linker.text import short_forms
 from linker.types import Document, Mention, Selection
 
@@ -84,26 +85,19 @@ class LinkSettings:
 
     def link(self, linker: Linker, decisions: Decided | None) -> Link:
         """What links items by these settings; `decisions`: those that win over the model."""
-        if (finding := self.finding) is None:
-            return partial(
-                linker.link_items,
-                k=self.k,
-                threshold=self.threshold,
-                min_score=self.min_score,
-                batch_size=self.batch_size,
-                decisions=decisions,
-                also=self.also,
-                wanted=self.wanted,
-            )
-        find = None
-        if finding.mentions_by:
-            find = recognizers.create(finding.mentions_by, finding.labels)
+        asked: Any = {"k": self.k, "threshold": self.threshold, "decisions": decisions}
+        if finding := self.finding:
+            by = finding.mentions_by
+            find = recognizers.create(by, finding.labels) if by else None
+            annotator = Annotator(linker, find, self.mention_type)
+            return partial(annotator.annotate, **asked, also=self.also)
         return partial(
-            Annotator(linker, find, self.mention_type).annotate,
-            k=self.k,
-            threshold=self.threshold,
-            decisions=decisions,
+            linker.link_items,
+            **asked,
+            min_score=self.min_score,
+            batch_size=self.batch_size,
             also=self.also,
+            wanted=self.wanted,
         )
 
     def of_chunks(
@@ -240,29 +234,28 @@ def link_files(settings: LinkSettings) -> Work:
     model = str(Path(settings.model).absolute())
     decisions = settings.decisions and str(Path(settings.decisions).absolute())
     settings = replace(settings, model=model, decisions=decisions)
-    of_model, of_decisions = model_hash(model), decisions_hash(decisions)
+    hashes = _hashes(settings)
     # a part's name depends on these: a job of an older release is not begun anew
-    options = asdict(settings) | {"model": of_model, "batch_size": 0}  # which changes no answer
-    del options["decisions"], options["finding"]  # jobs find no mentions
-    if settings.device == "auto":
-        del options["device"]
-    if not settings.also:
-        del options["also"]
-    if of_decisions:
-        options["decisions"] = of_decisions
+    options = asdict(settings) | {"model": hashes[0], "batch_size": 0}  # which changes no answer
+    is_left_out = {
+        "finding": True,  # jobs find no mentions
+        "decisions": not hashes[1],
+        "device": settings.device == "auto",
+        "also": not settings.also,
+    }
+    options["decisions"] = hashes[1]
+    options = {name: value for name, value in options.items() if not is_left_out.get(name)}
     suffix = FORMATS[settings.form].suffix or f".{settings.form}"
-    return Work(partial(_load, settings, of_model, of_decisions), suffix, options)
+    return Work(partial(_load, settings, hashes), suffix, options)
 
 
-def _load(
-    settings: LinkSettings, of_model: str, of_decisions: str
-) -> Callable[[JobFile, OnError], int]:
+def _load(settings: LinkSettings, hashes: tuple[str, str]) -> Callable[[JobFile, OnError], int]:
     """Load the model and the decisions, which must have these checksums."""
     linker = settings.load()
-    check_model(settings.model, of_model)
     decisions = Decided.of_file(settings.decisions, linker)
-    if decisions_hash(settings.decisions) != of_decisions:
-        raise LinkerError(f"{settings.decisions}: was changed since the job began; run it again")
+    if _hashes(settings) != hashes:
+        files = f"{settings.model} (or its decisions)"
+        raise LinkerError(f"{files}: was replaced since the job began; run it again")
     return partial(_link_file, settings, linker, decisions)
 
 
@@ -274,28 +267,26 @@ def _link_file(
     on_error: OnError,
 ) -> int:
     """Link a file of a job; returned is the number of its mentions."""
-    kind = settings.input_format
+    kind, also = settings.input_format, bool(settings.also)
     if kind == "auto":
         kind = readers.detect(file.path)
-        try:
-            readers.check_list(file.path, kind)
-        except ColumnNeeded as error:
-            remedy = "take it out of the folder, and link it by itself, with --column"
-            raise LinkerError(f"{error}; {remedy}") from None
-    items = file.read(kind, settings.column, on_error)
-    linked = settings.link(linker, decisions)(
-        selectable(items, linker, file.path, on_error=on_error)
-    )
+        readers.check_list(file.path, kind)
+
+    def items() -> Iterator[Item]:
+        with contextlib.suppress(NoMentions):  # one of many files may well have none
+            yield from readers.read(file.path, kind, on_error=on_error, column=settings.column)
+
+    link = settings.link(linker, decisions)
+    linked = link(selectable(items(), linker, file.path, on_error=on_error))
     if settings.form == "parquet":
         from linker.outputs import tsv
 
         with files.write_binary_aside(file.output) as raw:
-            count = tsv.write_parquet(linked, raw, bool(settings.also))
+            count = tsv.write_parquet(linked, raw, also)
             file.check()
         return count
+    layout = layout_of(settings.form, has_documents(kind), linker, decisions is not None, also)
     with files.write_aside(file.output) as text:
-        has = has_documents(kind), linker, decisions is not None, bool(settings.also)
-        layout = layout_of(settings.form, *has)
         count = writing.write(settings.form, linked, text, layout)
         file.check()
     return count
@@ -313,19 +304,10 @@ def model_hash(model: str) -> str:
     return files.sha256(manifest)
 
 
-def decisions_hash(path: str | None) -> str:
-    """The checksum of the decisions in force in a file; empty where no file is named."""
-    if path is None:
-        return ""
-    with DecisionsFile(path, read_only=True) as store:
-        return hashlib.sha256(repr(store.list()).encode()).hexdigest()
-
-
-def check_model(model: str, expected: str) -> None:
-    """Check that a model is the one that a job began with.
-
-    Raises:
-        LinkerError: it is another one.
-    """
-    if model_hash(model) != expected:
-        raise LinkerError(f"{model}: was replaced since the job began; run it again")
+def _hashes(settings: LinkSettings) -> tuple[str, str]:
+    """The checksums of the model, and of the decisions in force; empty where no file is named."""
+    of_decisions = ""
+    if settings.decisions:
+        with DecisionsFile(settings.decisions, read_only=True) as store:
+            of_decisions = hashlib.sha256(repr(store.list()).encode()).hexdigest()
+    return model_hash(settings.model), of_decisions

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent import futures
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing import connection
 from typing import Any, Literal, TypeVar
 
-from linker.errors import InputError, LinkerError
+from linker.errors import LinkerError, needing
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -25,8 +26,10 @@ Make = Callable[[], Callable[[_Task], _Result]]
 """Makes the function that is called; each process makes its own, so that it loads the model."""
 
 _WAITING = 2  # tasks for each process that were read and not yet handed back
-_SIGNALS = {signal.SIGINT}  # Ctrl-C reaches all processes of a terminal; the first one decides
 _THREADS = "OMP_NUM_THREADS"  # of products of matrices
+_TRIES = 3  # of a task whose process of Ray is lost
+_PATIENCE = 8.0  # seconds in which a cluster must answer
+_MEMORY = 100_000_000  # bytes of Ray's store on this machine; results are small
 
 
 def cores() -> int:
@@ -65,19 +68,21 @@ class Machines:
         """
         if self.is_this_process:
             return contextlib.nullcontext(map(make(), tasks))
-        if self.engine == "ray":
-            from linker.jobs import cluster
-
-            call = made_once(functools.partial(cluster.named, make))
-            return contextlib.closing(cluster.run(call, tasks, self, cores()))
-        return contextlib.closing(_in_processes(make, tasks, self.workers or 1))
+        run = _in_cluster if self.engine == "ray" else _in_processes
+        return contextlib.closing(run(make, tasks, self))
 
 
-def made_once(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
-    """What other processes call: each makes its function at the first call, and logs errors only.
+@contextlib.contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raise errors that can be sent to another process."""
+    try:
+        yield
+    except LinkerError as error:  # of which some need more than a text
+        raise LinkerError(str(error)) from None
 
-    The errors that it raises can be sent to another process.
-    """
+
+def _made_once(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
+    """What other processes call: each makes its function at its first call; it logs errors only."""
     made: list[Callable[[_Task], _Result]] = []
 
     def call(task: _Task) -> _Result:
@@ -90,23 +95,17 @@ def made_once(make: Make[_Task, _Result]) -> Callable[[_Task], _Result]:
     return call
 
 
-@contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Raise errors that can be sent to another process."""
-    try:
-        yield
-    except InputError as error:
-        raise LinkerError(str(error)) from None
+# several processes of this machine
 
 
 def _in_processes(
-    make: Make[_Task, _Result], tasks: Iterable[_Task], workers: int
+    make: Make[_Task, _Result], tasks: Iterable[_Task], machines: Machines
 ) -> Generator[_Result, None, None]:
-    """Call the function that `make` makes for each task, in processes of this machine.
+    """Call a function in processes of this machine.
 
     The processes are spawned, since one that is forked behind a product of matrices may wait for
-    threads that it does not have. Each computes with its share of the cores. Tasks are read a few
-    ahead of the results; a failure to read one waits for the results of those before it.
+    threads that it does not have. Tasks are read a few ahead of the results; a failure to read one
+    waits for the results of those before it.
 
     Raises:
         LinkerError: a process ended in the middle of its work.
@@ -120,12 +119,12 @@ def _in_processes(
         except LinkerError as error:
             failure = error
 
-    context = multiprocessing.get_context("spawn")
+    workers, context = machines.workers or 1, multiprocessing.get_context("spawn")
     pool = futures.ProcessPoolExecutor(workers, context, _prepare, (make,))
     waiting: deque[futures.Future[_Result]] = deque()
     try:
         for task in readable():
-            with _starting(workers):
+            with _starting(max(1, cores() // workers)):
                 waiting.append(pool.submit(_call, task))
             if len(waiting) >= _WAITING * workers:
                 yield waiting.popleft().result()
@@ -145,19 +144,21 @@ def _in_processes(
 
 
 @contextlib.contextmanager
-def _starting(workers: int) -> Iterator[None]:
-    """What a process is born with: deaf to Ctrl-C, with its share of the cores."""
-    is_set, can_mask = bool(os.environ.get(_THREADS)), hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS) if can_mask else set()
-    if not is_set:
-        os.environ[_THREADS] = str(max(1, cores() // workers))
+def _starting(threads: int) -> Iterator[None]:
+    """What a process is born with: its share of the cores, and deaf to Ctrl-C.
+
+    Ctrl-C reaches all processes of a terminal; the first one decides.
+    """
+    is_set, is_main = _THREADS in os.environ, threading.current_thread() is threading.main_thread()
+    os.environ.setdefault(_THREADS, str(threads))
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
     try:
         yield
     finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
         if not is_set:
             del os.environ[_THREADS]
-        if can_mask:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _calls: list[Callable[..., Any]] = []  # what this process calls, if it is one of a pool
@@ -165,16 +166,97 @@ _calls: list[Callable[..., Any]] = []  # what this process calls, if it is one o
 
 def _prepare(make: Callable[..., Any]) -> None:
     """Prepare a new process, which ends when the one that started it has ended."""
-    _calls.append(made_once(make))
+    _calls.append(_made_once(make))
     threading.Thread(target=_follow_parent, daemon=True).start()
 
 
 def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if parent := multiprocessing.parent_process():
         connection.wait([parent.sentinel])
         os._exit(1)
 
 
 def _call(task: Any) -> Any:
     return _calls[0](task)
+
+
+# the machines of a Ray cluster; Ray schedules, and nothing else
+
+
+def _in_cluster(
+    make: Make[_Task, _Result], tasks: Iterable[_Task], machines: Machines
+) -> Generator[_Result, None, None]:
+    """Call a function in processes of Ray, which does a task again whose process is lost.
+
+    Raises:
+        LinkerError: Ray is not installed, the cluster does not answer or has no room, or a task
+            has lost several processes.
+    """
+    if not (tasks := list(tasks)):
+        return
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    with needing("--engine ray", "ray"):
+        import ray as module
+    ray: Any = module
+    was_connected = ray.is_initialized()
+    try:
+        if not was_connected:
+            _connect(ray, machines)
+        call = ray.remote(
+            num_cpus=1,
+            num_gpus=machines.gpus,
+            max_retries=_TRIES - 1,
+            max_calls=0,  # a process serves many tasks, also one with a GPU
+        )(_made_once(make))
+        left, waiting, most = iter(tasks), list[Any](), _room(ray.cluster_resources(), machines)
+        while waiting := [*waiting, *map(call.remote, islice(left, most - len(waiting)))]:
+            (done,), waiting = ray.wait(waiting)
+            yield ray.get(done)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        reason, address = str(error).strip().splitlines()[0], os.environ.get("RAY_ADDRESS", "")
+        raise LinkerError(
+            f"the Ray cluster{address and f' at {address}'} does not answer, or has lost a worker "
+            f"{_TRIES} times ({reason}); start it with `ray start --head`, and run again: what is "
+            "done is kept"
+        ) from None
+    except SystemExit:  # of SIGTERM, whose code Ray does not pass on
+        raise SystemExit(128 + signal.SIGTERM) from None
+    finally:
+        with contextlib.suppress(Exception):  # the cluster may be gone
+            if not was_connected:
+                ray.shutdown()
+
+
+def _connect(ray: Any, machines: Machines) -> None:
+    """Connect this process to the cluster, or to one that is started on this machine."""
+    settings: dict[str, Any] = {"address": os.environ.get("RAY_ADDRESS") or "local"}
+    if settings["address"] == "local":
+        number = min(machines.workers or cores(), cores())
+        settings |= {"num_cpus": number, "object_store_memory": _MEMORY}
+    elif settings["address"] != "auto":  # where nobody listens Ray would try for minutes
+        host, _, port = settings["address"].removeprefix("ray://").rpartition(":")
+        socket.create_connection((host, int(port)), _PATIENCE).close()
+    settings |= {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    terminate = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(**settings)
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, terminate)  # Ray has one of its own
+
+
+def _room(resources: dict[str, float], machines: Machines) -> int:
+    """How many tasks are done at a time: as many as asked for, or as the cluster has room for.
+
+    Raises:
+        LinkerError: it has room for none.
+    """
+    room = int(resources.get("CPU", 0))
+    if machines.gpus:
+        room = min(room, int(resources.get("GPU", 0) / machines.gpus))
+    if not room:
+        gpus = " and a GPU (leave out --device cuda where there is none)" if machines.gpus else ""
+        raise LinkerError(f"the cluster has no machine with a core{gpus}; start a node with them")
+    return min(machines.workers or room, room)

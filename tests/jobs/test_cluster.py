@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from linker.errors import LinkerError
-from linker.jobs import cluster
+from linker.jobs import machines as places
 from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job
@@ -35,8 +35,8 @@ def ray() -> Iterator[Any]:
     signal.signal(signal.SIGTERM, before)
 
 
-def results(make: Callable[[], Any], tasks: Any, **places: Any) -> list[Any]:
-    with Machines(engine="ray", **places).run(make, tasks) as of_tasks:
+def results(make: Callable[[], Any], tasks: Any, **settings: Any) -> list[Any]:
+    with Machines(engine="ray", **settings).run(make, tasks) as of_tasks:
         return list(of_tasks)
 
 
@@ -46,7 +46,7 @@ def test_parts_are_those_of_one_process(
     work = link_files(LinkSettings(str(model), "jsonl"))
     for name, machines in (("here", Machines(1)), ("there", Machines(2, "ray"))):
         summary = Job(str(inputs), str(tmp_path / name), work).run(machines, lambda _: None)
-        assert (summary.done, summary.equal, summary.records) == (2, 1, 7)
+        assert (summary.done, summary.records) == (2, 7)
     here, there = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
         for name in ("here", "there")
@@ -75,12 +75,12 @@ def test_a_lost_worker_is_replaced_and_its_task_done_again(ray: Any, tmp_path: P
 def test_a_task_that_loses_every_worker_ends_the_job(
     ray: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_TRIES", 1)
+    monkeypatch.setattr(places, "_TRIES", 1)
 
     def make() -> Callable[[int], None]:
         return lambda _: os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(LinkerError, match="a worker was lost 1 times"):
+    with pytest.raises(LinkerError, match="has lost a worker 1 times"):
         results(make, [1], workers=1)
 
 
@@ -90,53 +90,13 @@ def test_failures_to_load(ray: Any) -> None:
 
     with pytest.raises(LinkerError, match="there is no model"):
         results(make, [1])
-    with pytest.raises(LinkerError, match=r"has 0 GPUs, and each worker wants 0\.5"):
+    with pytest.raises(LinkerError, match="no machine with a core and a GPU"):
         results(make, [1], gpus=0.5)
     assert results(make, []) == []
 
 
-class DeadNode:
-    """Ray whose only machine has ended: nothing comes of what is awaited."""
-
-    class exceptions:  # noqa: N801
-        RayError = RayTaskError = WorkerCrashedError = OutOfMemoryError = ConnectionError
-
-    class _Remote:
-        def remote(self, *_: Any) -> Any:
-            return self
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def is_initialized(self) -> bool:
-        return True
-
-    def remote(self, **_: Any) -> Callable[[Any], Any]:
-        return lambda _: self._Remote()
-
-    def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 1.0}
-
-    def wait(self, waited: list[Any], timeout: float) -> Any:
-        self.asked += 1
-        assert self.asked < 10, "the job waits for ever"
-        return [], waited
-
-    def nodes(self) -> list[dict[str, Any]]:
-        return [{"Alive": self.asked < 3}]
-
-
-def test_a_cluster_without_machines_ends_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = DeadNode()
-    monkeypatch.setattr(cluster, "_imported", lambda: ray)
-    with pytest.raises(LinkerError, match=r"the Ray cluster was lost \(no machine of it is left\)"):
-        results(int, [1], workers=1)
-    assert ray.asked == 3
-
-
 NOBODY = """
 import os
-from linker.jobs import cluster
 from linker.jobs.machines import Machines
 os.environ["RAY_ADDRESS"] = {address!r}
 with Machines(engine="ray").run(int, [1]) as results:
@@ -152,12 +112,9 @@ def test_an_address_that_nobody_answers(kind: str) -> None:
         if kind == "closed":
             server.close()
         command = [sys.executable, "-c", NOBODY.format(address=address)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     message = done.stderr.splitlines()[-1]
-    if kind == "wrong":
-        assert "LinkerError: RAY_ADDRESS=here: is no address; expected: HOST:PORT" in message
-    else:
-        assert f"LinkerError: no Ray cluster answers at {address} (" in message
+    assert f"LinkerError: the Ray cluster at {address} does not answer" in message
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:

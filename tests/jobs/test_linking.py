@@ -92,7 +92,7 @@ def test_a_model_that_is_replaced_while_the_job_runs(
     train(
         Dictionary.read(sample), encoder="tfidf", mentions=[], extend=False, corrections={"a": "b"}
     ).save(copy)
-    with pytest.raises(LinkerError, match="copy: was replaced since the job began; run it again"):
+    with pytest.raises(LinkerError, match="was replaced since the job began; run it again"):
         Job(str(inputs), str(tmp_path / "out"), work).run(Machines(1), lambda _: None)
 
 

