@@ -214,10 +214,8 @@ def selectable(
         try:
             linker.check_selection(item)
         except LinkerError as error:
-            if isinstance(item, Document):
-                title = f"document {item.id}"
-            else:
-                title = f"mention {shorten(item.text)!r}"
+            is_document = isinstance(item, Document)
+            title = f"document {item.id}" if is_document else f"mention {shorten(item.text)!r}"
             on_error(InputError(path, f"{title}: {error}"))
         else:
             yield item
@@ -231,20 +229,12 @@ def link_files(settings: LinkSettings) -> Work:
     """
     if settings.form == "parquet":
         pyarrow_for("--format parquet")
-    model = str(Path(settings.model).absolute())
-    decisions = settings.decisions and str(Path(settings.decisions).absolute())
-    settings = replace(settings, model=model, decisions=decisions)
+    paths = {"model": settings.model, "decisions": settings.decisions}
+    absolute: Any = {name: path and str(Path(path).absolute()) for name, path in paths.items()}
+    settings = replace(settings, **absolute)
     hashes = _hashes(settings)
-    # a part's name depends on these: a job of an older release is not begun anew
-    options = asdict(settings) | {"model": hashes[0], "batch_size": 0}  # which changes no answer
-    is_left_out = {
-        "finding": True,  # jobs find no mentions
-        "decisions": not hashes[1],
-        "device": settings.device == "auto",
-        "also": not settings.also,
-    }
-    options["decisions"] = hashes[1]
-    options = {name: value for name, value in options.items() if not is_left_out.get(name)}
+    contents = {"model": hashes[0], "decisions": hashes[1]}  # not where they are
+    options = asdict(settings) | contents | {"batch_size": 0}  # which changes no answer
     suffix = FORMATS[settings.form].suffix or f".{settings.form}"
     return Work(partial(_load, settings, hashes), suffix, options)
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ from fastapi.security import HTTPBearer
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from linker.errors import LinkerError, shorten
 from linker.service import (
@@ -92,13 +93,8 @@ def create(service: Service, rooms: Iterable[ModuleType] = ()) -> FastAPI:
     app.mount("/static", StaticFiles(directory=_PAGE), name="static")
     errors.add_handlers(app)
     app.add_middleware(Gate, service=service)
-    if service.settings.origins:  # added last, so that it answers preflights, which have no key
-        app.add_middleware(
-            _Cors,
-            allow_origins=service.settings.origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
-        )
+    # added last, so that it answers preflights, which have no key
+    app.add_middleware(_Cors, origins=service.settings.origins)
     return app
 
 
@@ -108,24 +104,29 @@ def _check_query(request: Request) -> None:
     Raises:
         Failure: there is one.
     """
-    if not request.query_params:
+    route, method = request.scope["route"], request.method.lower()
+    if not request.query_params or not route.include_in_schema:  # a page takes its own
         return
-    of_path = request.app.openapi()["paths"].get(request.scope["route"].path, {})
-    if (described := of_path.get(request.method.lower())) is None:  # a page, which takes its own
-        return
-    known = [p["name"] for p in described.get("parameters", ()) if p["in"] == "query"]
-    for name in request.query_params:
-        if name not in known:
-            name, expected = shorten(name), ", ".join(known) or "none"
-            raise Failure(422, f"{name} is no parameter; expected: {expected}", name)
+    described = request.app.openapi()["paths"][route.path][method].get("parameters", ())
+    known = [parameter["name"] for parameter in described if parameter["in"] == "query"]
+    for name in map(shorten, request.query_params.keys() - set(known)):
+        raise Failure(422, f"{name} is no parameter; expected: {', '.join(known) or None}", name)
 
 
-class _Cors(CORSMiddleware):
-    """CORS for the allowed origins; /reconcile, which is open to all, bypasses it."""
+class _Cors:
+    """CORS for the pages of all sites below /reconcile, and elsewhere for those allowed."""
+
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...]) -> None:
+        headers = ["Authorization", "Content-Type", "X-API-Key", "X-Requested-With"]
+        methods = ["GET", "POST", "DELETE"]
+        self._of_all, self._of_others = (
+            CORSMiddleware(app, allow_origins=of, allow_methods=methods, allow_headers=headers)
+            for of in (("*",), origins)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_public = scope["type"] == "http" and scope["path"].startswith(PUBLIC)
-        await (self.app if is_public else super().__call__)(scope, receive, send)
+        await (self._of_all if is_public else self._of_others)(scope, receive, send)
 
 
 def _router(service: Service) -> APIRouter:
@@ -173,13 +174,8 @@ def _router(service: Service) -> APIRouter:
             raise Failure(409, str(error)) from None
         return {"status": "reloaded"}
 
-    @routes.get("/", include_in_schema=False)
-    async def page() -> HTMLResponse:
-        return _page("index")
-
-    @routes.get("/review", include_in_schema=False)
-    async def review() -> HTMLResponse:
-        return _page("review")
+    for path, name in (("/", "index"), ("/review", "review")):
+        routes.add_api_route(path, partial(_page, name), include_in_schema=False)
 
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

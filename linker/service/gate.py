@@ -123,8 +123,6 @@ class Gate:
         if not self._is_named(host["name"].strip("[]").lower().removesuffix(".")):
             reason = "this Host is not allowed; use an address, or start linker serve with --cors"
             raise Failure(403, reason)
-        if scope["method"] == "OPTIONS" and is_public:
-            return  # browsers send no key with it
         key = self._key(headers)
         is_open = path in _OPEN or path.startswith(_OPEN_BELOW)
         if settings.keys and key is None and not is_open:
@@ -189,8 +187,6 @@ class _Exchange:
         self._left = self._most = limits.file if is_file else limits.body  # bytes
         self._deadline = time.monotonic() + limits.read_seconds
         self._receive, self._send = receive, send
-        is_public = scope["path"].startswith(PUBLIC)
-        self._headers = _HEADERS | ({"Access-Control-Allow-Origin": "*"} if is_public else {})
         self._is_read = asyncio.Event()  # once the whole body was received
         self.status = 0
 
@@ -220,7 +216,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            for name, value in self._headers.items():
+            for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
         await self._send(message)
 

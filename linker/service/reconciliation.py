@@ -56,10 +56,6 @@ _ASSERTED: dict[Assertion, str] = {
     "family": "of a relative, says the cell. ",
 }
 """What stands before the definition of a concept that the cell does not plainly say is present."""
-_PREFLIGHT = {
-    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key, X-Requested-With",
-}
 _CARD_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 _SUMMARY = "Manifest, reconciliation (`queries`) and data extension (`extend`)"
 
@@ -148,7 +144,7 @@ def router(service: Service) -> APIRouter:
         vocabulary = await service.run(Vocabulary.of, model)
         if (batch := asked.queries) is not None:
             check("queries in a batch", len(batch), BATCH, "queries")
-            asks = [await service.run(vocabulary.requests, query) for query in batch.values()]
+            asks = await service.run(lambda: [*map(vocabulary.requests, batch.values())])
             linked = iter(await service.answer(model, [r for of_cell in asks for r in of_cell]))
 
             def results() -> Json:
@@ -178,12 +174,9 @@ def router(service: Service) -> APIRouter:
         return {"id": id, "html": await service.run(_card, service.model, id)}
 
     @routes.get("/properties", summary="Properties to extend by")
-    async def properties(
-        type: str = "", limit: Annotated[int | None, Query(ge=0, le=10**9)] = None
-    ) -> Json:
+    async def properties(type: str = "") -> Json:
         """Propose properties, which are the same for all types."""
-        answer: Json = {"properties": _PROPOSED[:limit], "type": type}
-        return answer if limit is None else answer | {"limit": limit}
+        return {"properties": _PROPOSED, "type": type}
 
     @routes.get("/preview", summary="A card of a concept, as HTML")
     async def preview(id: str = "") -> Response:
@@ -192,11 +185,6 @@ def router(service: Service) -> APIRouter:
         head = '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
         page = f"{head}<title>{html.escape(id)}</title>{card or 'Unknown id'}"
         return HTMLResponse(page, 200 if card else 404, headers=_CARD_POLICY)
-
-    @routes.options("{path:path}", include_in_schema=False)
-    async def preflight() -> Response:
-        """Tell a browser that pages of other sites may send requests here."""
-        return Response(status_code=204, headers=_PREFLIGHT)
 
     return routes
 

@@ -27,11 +27,12 @@ class TimeoutProtocol(H11Protocol):
     head_seconds = 20.0
     reader_seconds = 60.0
     _timer: asyncio.TimerHandle | None = None  # ends the wait for a head
-    _reader: asyncio.TimerHandle | None = None  # ends the wait for who does not read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        transport.set_write_buffer_limits(0)  # to be told of any byte that the client leaves unread
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # after which Linux cuts who does not read
+            options = socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * self.reader_seconds)
+            transport.get_extra_info("socket").setsockopt(*options)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -42,18 +43,9 @@ class TimeoutProtocol(H11Protocol):
         super().on_response_complete()
         self._watch()
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._reader = self.loop.call_later(self.reader_seconds, self.transport.abort)
-
-    def resume_writing(self) -> None:
-        if self._reader:
-            self._reader.cancel()
-        super().resume_writing()
-
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in filter(None, (self._timer, self._reader)):
-            timer.cancel()
+        if self._timer:
+            self._timer.cancel()
         super().connection_lost(exc)
 
     def _unsupported_upgrade_warning(self) -> None:

@@ -129,10 +129,6 @@ def test_proposed_properties(client: TestClient, valid: Any) -> None:
     assert content["type"] == "TOY:1"
     assert "parents" in {p["id"] for p in content["properties"]}
     valid("data-extension-property-proposal", content)
-    limited = client.get("/reconcile/properties", params={"type": "x", "limit": 2}).json()
-    assert len(limited["properties"]) == 2
-    assert limited["limit"] == 2
-    assert client.get("/reconcile/properties", params={"limit": "x"}).status_code == 422
 
 
 def suggested(client: TestClient, what: str, **parameters: Any) -> list[str]:
@@ -170,7 +166,7 @@ def test_a_browser_may_ask_first(client: TestClient) -> None:
     headers = {"Origin": "http://127.0.0.1:3333", "Access-Control-Request-Method": "POST"}
     for path in ("", "/suggest/entity", "/properties", "/preview"):
         response = client.options(f"/reconcile{path}", headers=headers)
-        assert response.status_code == 204
+        assert response.is_success
         assert response.headers["access-control-allow-origin"] == "*"
         assert "POST" in response.headers["access-control-allow-methods"]
 
