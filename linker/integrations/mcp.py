@@ -87,8 +87,7 @@ def server(linker: Linker, decisions: Decided | None = None) -> MCPServer[Any]:
         return [[_linked(part, p) for part in p.parts if part.text] for p in predictions]
 
     def annotate_text(
-        text: Annotated[str, Field(min_length=1, max_length=_TEXT)],
-        threshold: Probability = None,
+        text: Annotated[str, Field(min_length=1, max_length=_TEXT)], threshold: Probability = None
     ) -> list[Json]:
         """Find the mentions in a text, at characters [start, end), and link them, in its order.
 
