@@ -214,9 +214,8 @@ def selectable(
         try:
             linker.check_selection(item)
         except LinkerError as error:
-            is_document = isinstance(item, Document)
-            title = f"document {item.id}" if is_document else f"mention {shorten(item.text)!r}"
-            on_error(InputError(path, f"{title}: {error}"))
+            name = f"document {item.id}" if isinstance(item, Document) else repr(item.text)
+            on_error(InputError(path, f"{shorten(name)}: {error}"))
         else:
             yield item
 

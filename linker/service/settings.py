@@ -32,7 +32,7 @@ class Limits:
     mention: _Count = MENTION_LIMIT  # characters of a mention
     text: _Count = 1_000_000  # characters of a request's documents together
     requests: _Count = 256  # that are worked on or wait at the same time
-    batch: _Count = 4_000  # characters that are linked in one batch; 1: each request alone
+    batch: _Count = 16_000  # characters that are linked in one batch; 1: each request alone
     waiting: _Count = 4_000_000  # characters that may wait to be linked
     read_seconds: _Seconds = 20.0  # to receive the head of a request, and then its body
     seconds: _Seconds = 60.0  # to answer a request

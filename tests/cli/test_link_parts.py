@@ -161,17 +161,6 @@ def test_what_a_job_says(run: Run, trained: Path, inputs: Path, tmp_path: Path) 
     assert run(*options, "-q").err == ""
 
 
-def test_jobs_that_are_refused(link: Run, inputs: Path, tmp_path: Path) -> None:
-    for options, message in (
-        (("-o", inputs / "out"), "is a file or in the input"),
-        (("--under", "D99"), "linker: D99 is not in the dictionary"),
-        (("--model", inputs), "in: there is no model here"),
-    ):
-        result = link(inputs, "-o", tmp_path / "out", *options)
-        assert (result.code, message in result.err) == (1, True), result.err
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
 def test_parquet_in_and_out(link: Run, tmp_path: Path) -> None:
     pa: Any = pytest.importorskip("pyarrow")
     pq: Any = pytest.importorskip("pyarrow.parquet")
