@@ -147,18 +147,26 @@ def _in_processes(
 def _starting(threads: int) -> Iterator[None]:
     """What a process is born with: its share of the cores, and deaf to Ctrl-C.
 
-    Ctrl-C reaches all processes of a terminal; the first one decides.
+    Ctrl-C reaches all processes of a terminal; the first one decides. SIGTERM waits until the new
+    process has read what it is to do.
     """
     is_set, is_main = _THREADS in os.environ, threading.current_thread() is threading.main_thread()
     os.environ.setdefault(_THREADS, str(threads))
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    pending: list[int] = []
+    handlers: dict[int, Any] = {
+        signal.SIGINT: signal.SIG_IGN,
+        signal.SIGTERM: lambda number, _: pending.append(number),
+    }
+    before = {n: signal.signal(n, handler) for n, handler in handlers.items() if is_main}
     try:
         yield
     finally:
-        if before is not None:
-            signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if not is_set:
             del os.environ[_THREADS]
+    if pending:
+        signal.raise_signal(signal.SIGTERM)
 
 
 _calls: list[Callable[..., Any]] = []  # what this process calls, if it is one of a pool

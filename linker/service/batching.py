@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from typing import Any
 from linker import cancelling
 from linker.service.errors import Failure
 
-_PARTS = 8  # of a caller's items that fill a call: others come between them
+_PARTS = 32  # of a caller's items that fill a call: others come between them
 _AHEAD = 2  # calls that a short request may overtake
 _AGAIN = "2"  # seconds after which who is sent away may ask again
 
@@ -42,10 +44,12 @@ class Batcher:
     Args:
         budget: the cost of a call, at most, unless a single item costs more.
         capacity: the cost of what may wait.
+        seconds: that a call is to take; what it costs is fitted to that, within the budget.
     """
 
-    def __init__(self, budget: int, capacity: int) -> None:
-        self._budget, self._capacity = budget, capacity
+    def __init__(self, budget: int, capacity: int, seconds: float = math.inf) -> None:
+        self._budget, self._capacity, self._seconds = budget, capacity, seconds
+        self._limit = budget / _PARTS if seconds < math.inf else budget  # of the next call
         self._heap: list[tuple[bool, int, int, _Part]] = []  # whether behind, turn, number
         self._numbers = itertools.count()
         self._taken = 0  # the cost of all that was ever taken
@@ -131,7 +135,7 @@ class Batcher:
     def _take(self) -> list[_Part]:
         """The next parts of one function that fit the budget."""
         parts: list[_Part] = []
-        left, is_behind = self._budget, False
+        left, is_behind = self._limit, False
         while self._heap:
             behind, _, _, part = self._heap[0]
             if not part.future.done():  # else it was given up
@@ -147,6 +151,7 @@ class Batcher:
     async def _do(self, parts: Sequence[_Part]) -> bool:
         """Call the function of parts with the items of all; False: it failed for several."""
         items = [item for part in parts for item in part.items]
+        start, cost = time.perf_counter(), sum(part.cost for part in parts)
         call = partial(
             cancelling.call,
             lambda: all(part.future.done() for part in parts),
@@ -160,6 +165,9 @@ class Batcher:
             if not parts[0].future.done():
                 parts[0].future.set_exception(error)
             return True
+        if cost > self._limit / 2:  # less says little of how long the limit takes
+            factor = min(2.0, self._seconds / max(time.perf_counter() - start, 1e-3))
+            self._limit = max(1.0, min(self._budget, self._limit * factor))
         for part in parts:
             of_part = list(itertools.islice(results, len(part.items)))
             if not part.future.done():

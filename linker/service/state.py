@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 
 FEW = 100  # items of a request that are gone over at once
 _THREADS = 4  # for work that is not linked in batches: a long text does not hold up a short one
+_SECONDS = 0.1  # of a batch, after which others may have their turn
 _PATIENCE = 0.25  # share of the time for an answer that a write waits for other processes
 
 _WARM_UP = Document("", (Passage("warm up", 0),))
@@ -76,7 +77,7 @@ class Service:
         """What answers now; a request asks for it once."""
         self.figures = CollectorRegistry()  # for Prometheus; no label holds what a user wrote
         ProcessCollector(registry=self.figures)
-        self._batcher = Batcher(self.limits.batch, self.limits.waiting)
+        self._batcher = Batcher(self.limits.batch, self.limits.waiting, _SECONDS)
         self._threads = ThreadPoolExecutor(_THREADS, "linker-other")
         self._writer = ThreadPoolExecutor(1, "linker-decisions")
         self._loading = asyncio.Lock()

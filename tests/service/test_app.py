@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import itertools
 import json
 import logging
 import shutil
@@ -97,24 +96,10 @@ def test_concepts_by_ids_of_any_spelling(client: Any) -> None:
     concept = client.get("/concepts/mesh:D001943").json()
     assert (concept["id"], concept["name"]) == ("MESH:D001943", "Breast Neoplasms")
     assert (concept["asked"], concept["status"]) == ("mesh:D001943", "current")
-    assert concept["url"] == "https://meshb.nlm.nih.gov/record/ui?ui=D001943"
-    assert {"text": "breast cancer", "kind": "exact", "source": "", "lent": False} in concept[
-        "names"
-    ]
-    assert all(
-        path[-1] == {"id": concept["id"], "name": concept["name"]} for path in concept["path"]
-    )
-    assert [path[-2] for path in concept["path"]] == concept["parents"][:3]
-    for path in concept["path"]:  # from a root, each below the one before
-        ids = [place["id"] for place in path]
-        for above, below in itertools.pairwise(ids):
-            parents = client.get(f"/concepts/{below}").json()["parents"]
-            assert above in [parent["id"] for parent in parents]
-        assert not client.get(f"/concepts/{ids[0]}").json()["parents"]
     assert client.get("/concepts/MESH:D999999").status_code == 404
 
 
-def test_search_finds_ids_names_and_parts_of_names(client: Any, linker: Linker) -> None:
+def test_search_finds_ids_and_names(client: Any) -> None:
     def found(text: str, limit: int = 100) -> list[Any]:
         return client.get("/search", params={"q": text, "limit": limit}).json()["concepts"]
 
@@ -122,23 +107,8 @@ def test_search_finds_ids_names_and_parts_of_names(client: Any, linker: Linker) 
     assert found("breast cancer")[0] | {"name": ""} == {
         "id": "MESH:D001943", "name": "", "matched_name": "breast cancer", "score": 1.0,
     }  # fmt: skip
-    wanted = {
-        linker.dictionary.ids[int(linker.dictionary.name_concept[row])]
-        for row, name in enumerate(linker.dictionary.names)
-        if "carcin" in linker.normalize(name)
-    }
-    assert wanted <= {c["id"] for c in found("carcin")}
     assert len(found("a", 3)) == 3
     assert found("zzzzzz") == []
-
-
-def test_search_forgives(client: Any) -> None:
-    def first(text: str) -> tuple[str, str]:
-        concept = client.get("/search", params={"q": text}).json()["concepts"][0]
-        return concept["name"], concept["matched_name"]
-
-    assert first("luis bar") == ("Ataxia Telangiectasia", "Louis-Bar syndrome")
-    assert first("brest neopl") == ("Breast Neoplasms", "Breast Neoplasms")
 
 
 FILES = {
@@ -366,8 +336,6 @@ def test_a_model_without_a_ranker_has_no_confidence(linker: Linker, tmp_path: Pa
         refused = client.post("/link", json=body | {"threshold": 0.5})
         assert refused.status_code == 422
         assert "gives no confidence" in refused.json()["error"]
-        explained = client.post("/explain", json={"mention": "FAP"}).json()
-        assert [(p["none"], p["missed"]) for p in explained["parts"]] == [(None, None)]
 
 
 def test_by_default_what_has_no_concept_has_no_answer(client: Any) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -201,43 +200,6 @@ def test_the_address_is_that_of_a_trusted_proxy(
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "192.0.2.1")
     other = serve(model, *options)
     assert addresses(other.url, PROXY) == {"http://example.org/linker/reconcile"}
-
-
-def test_nginx_with_the_block_of_the_page(serve: Any, model: Path, tmp_path: Path) -> None:
-    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if not nginx:
-        pytest.skip("nginx is not installed")
-    process = serve(model, "--root-path", "/linker", "--decisions", "none")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8")
-    block = page.split("```nginx\n")[1].split("```")[0].replace(":8080/", f":{process.port}/")
-    places = "".join(
-        f"{kind}_temp_path {tmp_path}/{kind};"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (tmp_path / "nginx.conf").write_text(
-        f"daemon off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
-        f"http {{ access_log off; {places} server {{ listen 127.0.0.1:{port};\n{block} }} }}\n"
-    )
-    proxy = subprocess.Popen([nginx, "-p", tmp_path, "-c", tmp_path / "nginx.conf"])
-    try:
-        url = f"http://127.0.0.1:{port}/linker/"
-        transport = httpx.HTTPTransport(retries=8)  # until nginx listens
-        with httpx.Client(base_url=url, transport=transport) as client:
-            assert client.get("").status_code == client.get("static/page.js").status_code == 200
-            assert addresses(url, {}) == {f"{url}reconcile"}
-            queries = {"queries": json.dumps({"q": {"query": "podagra"}})}
-            (found, *_) = client.post("reconcile", data=queries).json()["q"]["result"]
-            assert found["id"] == "MESH:D006073"
-            assert client.get("reconcile/preview", params={"id": found["id"]}).status_code == 200
-            suggested = client.get("reconcile/suggest/entity", params={"prefix": "gou"}).json()
-            assert suggested["result"][0]["id"] == found["id"]
-            origin = {"Origin": f"http://127.0.0.1:{port}"}  # of the page that the proxy shows
-            assert client.post("link", json={"mentions": ["A-T"]}, headers=origin).is_success
-    finally:
-        proxy.terminate()
-        proxy.wait(10)
 
 
 def test_the_log_as_json_holds_nothing_that_was_asked(

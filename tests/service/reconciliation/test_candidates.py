@@ -288,12 +288,6 @@ def test_bad_requests_name_the_parameter(client: TestClient, parameter: str, tex
     assert response.json()["where"].startswith(parameter)
 
 
-def test_a_form_of_no_charset_is_refused(client: TestClient) -> None:
-    form = b'--x\r\nContent-Disposition: form-data; name="queries"\r\n\r\n{}\r\n--x--\r\n'
-    headers = {"Content-Type": "multipart/form-data; boundary=x; charset=undefined"}
-    assert client.post("/reconcile", content=form, headers=headers).status_code == 400
-
-
 def test_a_request_is_answered_by_one_model(
     client: Any, sampled: Linker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

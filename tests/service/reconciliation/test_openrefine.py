@@ -155,13 +155,6 @@ def test_suggesting_entities(client: TestClient, valid: Any) -> None:
     assert content["result"][0]["notable"] == ["TOY:1", "TOY:2", "rare"]
 
 
-def test_a_suggestion_shows_the_name_that_was_found(client: TestClient) -> None:
-    parameters = {"prefix": "mamary canc"}
-    found = client.get("/reconcile/suggest/entity", params=parameters).json()["result"][0]
-    assert found["name"] == "breast cancer"
-    assert found["description"].startswith("mammary cancer · A cancer of the mammary gland")
-
-
 def test_a_browser_may_ask_first(client: TestClient) -> None:
     headers = {"Origin": "http://127.0.0.1:3333", "Access-Control-Request-Method": "POST"}
     for path in ("", "/suggest/entity", "/properties", "/preview"):
@@ -181,10 +174,6 @@ def test_suggesting_types_and_properties(client: TestClient, valid: Any) -> None
     for what, schema in (("type", "types"), ("property", "properties")):
         content = client.get(f"/reconcile/suggest/{what}", params={"prefix": "c"}).json()
         valid(f"suggest-{schema}-response", content)
-
-
-def test_unknown_kinds_of_suggestions(client: TestClient) -> None:
-    assert client.get("/reconcile/suggest/people").status_code == 422
 
 
 def test_the_flyout_of_an_unknown_id_is_empty(client: TestClient) -> None:
