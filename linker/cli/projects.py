@@ -50,11 +50,8 @@ def take(options: SimpleNamespace) -> None:
     """Take files into a project, and link their mentions."""
     name = options.project.strip()
     with opened(options) as file:
-        number = _number(file, name)
-        known = list[str]()
-        if number:
-            with file.reading() as there:
-                known = [source.column for source in store.sources(there, number)]
+        with file.reading() as there:
+            known = [source.column for source in store.sources(there, _number(file, name))]
         read = []
         for path in (each for given in options.files for each in text.paths_of(given)):
             with files.open_binary(path) as raw, files.reading(path):

@@ -47,8 +47,6 @@ class Row:
     gold: str  # the ids that the file gives to some, as a list of JSON
     has_gold: bool
     is_linked: bool  # whether it has an answer of the model
-    model_ids: str
-    model_answers: str  # the concept of each part, as JSON
     model_confidence: float | None  # on average
     state: str  # "not linked", or one of `linker.types.State`
     ids: str  # of the present answer

@@ -35,7 +35,7 @@ from linker.projects import filters, linking
 from linker.projects import store as rows
 from linker.projects.filters import DECIDED, ORDERS, Filter, Row, Sort
 from linker.projects.store import GOLD, Missing, Project
-from linker.types import Decision, GoldGroup, Mention, Prediction, Selection, parse_spans
+from linker.types import Decision, Mention, Prediction, Selection, parse_spans
 
 RemarkKind = Literal["flag", "note"]
 Remark = tuple[str, RemarkKind, str]
@@ -75,8 +75,7 @@ INSERT INTO rows SELECT
     coalesce(m.document, 0), place, count(*), count(DISTINCT m.document),
     group_concat(DISTINCT nullif(assertion, 'present')),
     json_group_array(gold) FILTER (WHERE gold <> ''), total(gold <> '') > 0,
-    answer > 0, coalesce(ids, ''),
-    coalesce(shown, '[null]'), avg(confidence), iif(answer > 0, 'model', 'not linked'),
+    answer > 0, avg(confidence), iif(answer > 0, 'model', 'not linked'),
     coalesce(ids, ''), coalesce(shown, '[null]'), avg(confidence), '[]', '', 0, 0
 FROM members JOIN mentions m ON m.id = mention LEFT JOIN answers a ON a.id = answer
 LEFT JOIN documents d ON d.project = m.project AND d.number = apart
@@ -216,11 +215,11 @@ class Queue:
         ids = join_ids([[i] for i in ruling.parts]) if is_answered else ""
         if is_answered and len(ruling.parts) == 1 and not ruling.is_in_bulk:
             row.ids, row.confidence = ids, None
-            dictionary, (concept,) = self._linker.dictionary, ruling.parts
-            name = concept and dictionary.preferred_name(dictionary.rows(concept)[0])
-            answer = {"concept_id": concept, "name": name, "confidence": 1.0}
-            row.answers = json.dumps([answer if concept else None])
-        elif is_answered and len(ruling.parts) == 1 and row.model_ids == ids:
+            (concept,) = ruling.parts
+            row.answers = json.dumps(
+                [self._named(concept) | {"confidence": 1.0} if concept else None]
+            )
+        elif is_answered and len(ruling.parts) == 1 and row.ids == ids:
             pass  # the model's answer, as sure as that is
         elif row.is_linked or is_answered:
             prediction = decided.apply(
@@ -280,20 +279,21 @@ class Queue:
 
     def gold_of(self, row: Row) -> list[dict[str, Any]]:
         """What the file says of mentions of a row: of each part its ids, with their names."""
-        dictionary = self._linker.dictionary
-
-        def part(group: GoldGroup) -> list[dict[str, str]]:
-            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
-            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
-
+        golds = Counter(json.loads(row.gold)).most_common()
         return [
             {
                 "count": count,
                 "differs": not self._agrees(gold, row.ids),
-                "parts": list(map(part, GOLD.validate_json(gold))),
+                "parts": [list(map(self._named, of.ids)) for of in GOLD.validate_json(gold)],
             }
-            for gold, count in Counter(json.loads(row.gold)).most_common()
+            for gold, count in golds
         ]
+
+    def _named(self, identifier: str) -> dict[str, Any]:
+        """A concept as it is shown; without a name where the dictionary does not have it."""
+        rows_of = self._linker.dictionary.rows(identifier)
+        name = self._linker.dictionary.preferred_name(rows_of[0]) if len(rows_of) else ""
+        return {"concept_id": identifier, "name": name}
 
     # asking
 

@@ -18,7 +18,7 @@ from linker.projects import sources
 from linker.service.errors import ERRORS, Failure, check
 from linker.service.settings import Limits
 from linker.service.state import Service
-from linker.types import Document, Mention
+from linker.types import Mention
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _MEDIA = {"\t": "text/tab-separated-values"}
@@ -146,22 +146,20 @@ def _parsed(
     count = len(read.rows) + len(read.documents)
     check("mentions or documents in the file", count, limits.mentions, "body")
     if read.documents:
-        return found | {"documents": list(map(_json, read.documents))}
+        documents = [
+            {
+                "id": document.id,
+                "passages": [{"text": p.text, "offset": p.offset} for p in document.passages],
+                "mentions": [
+                    {"text": m.text, "spans": m.spans, "type": m.type} for m in document.mentions
+                ],
+            }
+            for document in read.documents
+        ]
+        return found | {"documents": documents}
     if read.kind != "table":
         typed = [{"text": row.text, "type": row.type} for row in read.rows]
         return found | {"mentions": [{k: v for k, v in of.items() if v} for of in typed]}
     found["mentions"] = [{"text": row.text, "row": row.place} for row in read.rows]
     rows = {"column": read.column, "rows": count + read.blank + len(read.long)}
     return found | rows | ({"too_long": len(read.long)} if read.long else {})
-
-
-def _json(document: Document) -> dict[str, Any]:
-    """A document as /link takes it."""
-    return {
-        "id": document.id,
-        "passages": [{"text": p.text, "offset": p.offset} for p in document.passages],
-        "mentions": [
-            {"text": m.text, "spans": [list(span) for span in m.spans], "type": m.type}
-            for m in document.mentions
-        ],
-    }
