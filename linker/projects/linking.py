@@ -140,29 +140,27 @@ def pending(
     """
     if document is None and (there := rows.unsearched(connection, project.id, _DOCUMENTS)):
         return Batch(project, there)
+    ask, batch = connection.execute, Batch(project)
     waiting = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
-    types = connection.execute(waiting, [project.id]).fetchall()
-    wanted = json.dumps([kind for (kind,) in types if is_linked(project, kind)])
+    types = [kind for (kind,) in ask(waiting, [project.id]) if is_linked(project, kind)]
     where = (
         "FROM mentions WHERE project = ? AND answer IS NULL "
         "AND type IN (SELECT value FROM json_each(?))"
     )
-    values: list[Any] = [project.id, wanted]
-    batch = Batch(project)
+    values: list[Any] = [project.id, json.dumps(types)]
     if project.kind != "documents":
         statement = f"SELECT DISTINCT text, type {where} LIMIT {_MENTIONS}"
-        for text, kind in connection.execute(statement, values) if wanted != "[]" else ():
+        for text, kind in ask(statement, values):
             batch.requests.append(Request(Mention(text, type=kind), CANDIDATES))
             batch.numbers.append(None)
-        return batch if batch.requests else None
-    numbers: list[Any] = [(document,)]
-    if document is None:
-        statement = f"SELECT DISTINCT document {where} LIMIT {_DOCUMENTS}"
-        numbers = connection.execute(statement, values).fetchall() if wanted != "[]" else []
-    for (number,) in numbers:
+    else:
+        numbers: list[Any] = [(document,)]
+        if document is None:
+            numbers = ask(f"SELECT DISTINCT document {where} LIMIT {_DOCUMENTS}", values).fetchall()
         statement = f"SELECT id, text, spans, type {where} AND document = ? ORDER BY place, id"
-        if of_document := connection.execute(statement, [*values, number]).fetchall():
-            _add_document(batch, rows.document(connection, project.id, number), of_document)
+        for (number,) in numbers:
+            if of_document := ask(statement, [*values, number]).fetchall():
+                _add_document(batch, rows.document(connection, project.id, number), of_document)
     return batch if batch.requests else None
 
 

@@ -68,9 +68,8 @@ class Workbench:
         now, problem = self.origin, self._problems.get(project.id)
         if project.origin != now:
             problem = (
-                f"its answers are of another model, with the dictionary of "
-                f"{project.origin.release}, than that of the service, which has {now.release}; "
-                "link it anew"
+                "its answers are of another model than that of the service, or of the dictionary "
+                f"of {project.origin.release}; link it anew"
             )
         return {
             "id": project.id,
