@@ -109,7 +109,7 @@ class Session:
             row[way] = figures | {"difference": difference, "seconds": round(seconds, 1)}
             print(self.corpus, count, way, row[way], flush=True)
         _, compared = learn(self.model, self.lessons(count), 0, silent)
-        return row | {"held_out": compared.to_dict() if compared else None}
+        return row | {"held_out": compared or None}
 
 
 def rounded(value: Any) -> float:

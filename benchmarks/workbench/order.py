@@ -5,7 +5,7 @@ python benchmarks/workbench/order.py
 Writes results/order.json and results/plots/order.png. A curator, whose keys curator.py counts,
 reviews the first 200 development documents of BC5CDR until all is decided,
 
-* document by document, in their order or by doubt (`linker.projects.next`), and decides on each
+* document by document, in their order or by doubt (as the page has them), and decides on each
   mention whose form was not decided before; where a decision on a form is wrong for a mention, on
   this mention alone;
 * or form by form, on the first mention of each: by doubt, by doubt times the mentions of the form,
@@ -33,7 +33,6 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from benchmarks.workbench.curator import Curator, Place, places
 from linker import Linker
-from linker.projects import documents as following
 from linker.projects.learning import Learner, Lesson
 from linker.types import Document, Gold, Prediction
 
@@ -123,15 +122,12 @@ def by_document(review: Review, doubt: bool) -> None:
     def ordered(left: Sequence[int]) -> Iterator[int]:
         if not doubt:
             return iter(left)
-        undecided = [
-            [
-                (review.places[n].form, review.answers[n].confidence)
-                for n in of[document]
-                if review.doubtful(n)
-            ]
-            for document in left
-        ]
-        return iter([left[place] for place in following.in_order_of_worth(undecided)])
+
+        def wrong(document: int) -> float:
+            doubtful = (review.answers[n] for n in of[document] if review.doubtful(n))
+            return sum(1 - (answer.confidence or 0.0) for answer in doubtful)
+
+        return iter(sorted(left, key=wrong, reverse=True))
 
     left = set(range(DOCUMENTS))
     order = ordered(sorted(left))

@@ -15,7 +15,7 @@ from linker.linking.decided import Decided
 from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
 from linker.outputs import row_writer
-from linker.projects import linking, reviewed, sources, store
+from linker.projects import intake, linking, sources, store
 from linker.projects.exporting import Exporter
 from linker.projects.queue import decided_mentions
 from linker.projects.sources import Content
@@ -51,8 +51,7 @@ def take(options: SimpleNamespace) -> None:
     name = options.project.strip()
     with opened(options) as file:
         with file.reading() as there:
-            numbers = [one.id for one in store.projects(there) if one.name == name]
-            known = [table for of in numbers for table in store.tables(there, of)]
+            known = [source.column for source in store.sources(there, _number(file, name))]
         read = []
         for path in (each for given in options.files for each in text.paths_of(given)):
             with files.open_binary(path) as raw, files.reading(path):
@@ -69,45 +68,28 @@ def take(options: SimpleNamespace) -> None:
                 bar.update(int(100 * share) - bar.n)
 
 
+def _number(file: DecisionStore, name: str) -> int:
+    """The number of the project of a name; 0: there is none."""
+    with file.reading() as connection:
+        return next((one.id for one in store.projects(connection) if one.name == name), 0)
+
+
 def _take(
     options: SimpleNamespace, file: DecisionStore, linker: Linker, read: Content, name: str
 ) -> int:
     """Take a file into a project of a name, which may be there; the number of the project."""
-    origin = Origin(model_hash(options.model), releases(linker.dictionary))
-    said = None
-    if reviewed.is_reviewed(read):
-        said = reviewed.read(read, linker, options.reviewer, origin)
+    origin, who = Origin(model_hash(options.model), releases(linker.dictionary)), options.reviewer
+    said = intake.reviewed_in(read, linker, who, origin)
+    if number := _number(file, name):
+        stored = intake.add(file, number, read, said, who)
     else:
-        reviewed.check_new(read)
-    notes = read.notes
-    new: Content | None = read
-    with file.reading() as connection:
-        there = {one.name: one for one in store.projects(connection)}.get(name)
-        if there is None:
-            read, told = store.beside(connection, read)
-        else:
-            new, told = store.to_add(connection, there, read, said is not None)
-    notes += told
-    if there is None:
-        kind = options.mention_type
-        kind = linking.type_for(read, linker) if kind is None else kind.strip()
-        notes += linking.told_of_type(read, kind)
-        number = store.created(file, name, read, kind, options.reviewer, origin)
-        what = f" of type {kind}" if kind else ""
-        common.say(f"project {number}: {name}; its mentions{what} are linked")
-    else:
-        number = there.id
-        if new:
-            store.added(file, number, new)
-    if said is not None:
-        if not new:
-            with file.reading() as connection:
-                said = said.on(connection, number)
-        counts = reviewed.keep(file, number, said, read.name, options.reviewer)
-        notes += reviewed.told(said, *counts)
-    for note in notes:
+        about = {"name": name, "kind": options.mention_type, "linker": linker}
+        stored = intake.create(file, read, said, reviewer=who, origin=origin, **about)
+        what = f" of type {stored.type}" if stored.type else ""
+        common.say(f"project {stored.number}: {name}; its mentions{what} are linked")
+    for note in stored.notes:
         common.say(note)
-    return number
+    return stored.number
 
 
 def export(options: SimpleNamespace, form: Any) -> None:

@@ -256,15 +256,15 @@ def learn(options: SimpleNamespace) -> None:
         with store.reading() as connection:
             reviewed = learning.Reviewed.of(connection, linker, Decided(rows, linker))
     lessons = learning.lessons_of(rows, linker)
-    linker, compared = learning.learn(linker, lessons, options.known, report, reviewed)
+    linker, figures = learning.learn(linker, lessons, options.known, report, reviewed)
     report(Activity("writing the model", 0.95))
     linker.save(output)
     last, words = max(lesson.number for lesson in lessons), f"{len(lessons):,} decisions learnt"
-    if compared:
+    if figures:
+        old, new = (figures[model]["right"] for model in ("old", "new"))
         words += (
-            f"; of {compared.decisions:,} held-out ones the old model answers {compared.old:,} "
-            f"rightly, the new one {compared.new:,}"
+            f"; of {figures['held_out']:,} held-out ones the old model answers {old:,} "
+            f"rightly, the new one {new:,}"
         )
-    figures = compared.to_dict() if compared else {}
     tell(words, decisions=len(lessons), last=last, **figures)
     common.say_model(linker, output)

@@ -209,12 +209,24 @@ class DecisionsFile:
             rows.append((Decision(**fields), withdrawn, by))
         return rows
 
+    def connect(self) -> sqlite3.Connection:
+        """A connection for one who reads often, and closes it; see `reading`."""
+        return self._connect(read_only=True)
+
     @contextlib.contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own that reads the file as it is now, and holds up nobody."""
-        with self._reporting(), contextlib.closing(self._connect(read_only=True)) as connection:
-            connection.execute("BEGIN")
-            yield connection
+    def reading(self, kept: sqlite3.Connection | None = None) -> Iterator[sqlite3.Connection]:
+        """A connection that reads the file as it is now, and holds up nobody.
+
+        Args:
+            kept: one of `connect`; None: one that is closed then.
+        """
+        with self._reporting(), contextlib.ExitStack() as stack:
+            if kept:
+                stack.callback(kept.commit)
+            else:
+                kept = stack.enter_context(contextlib.closing(self._connect(read_only=True)))
+            kept.execute("BEGIN")
+            yield kept
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -7,7 +7,7 @@ import io
 import json
 import sqlite3
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import IO, Any, Literal, TextIO
@@ -24,9 +24,10 @@ from linker.linking.decided import Decided
 from linker.linking.decisions import by_place, form_everywhere, predicate_in
 from linker.linking.linker import Linker
 from linker.outputs import Predicted, row_writer
-from linker.projects import changes, linking, marks, sources
+from linker.projects import linking, marks, sources
 from linker.projects import store as rows
-from linker.projects.groups import DECIDED
+from linker.projects.filters import DECIDED
+from linker.projects.queue import remarks_of
 from linker.projects.store import Project, Source
 from linker.text.mentions import Definitions, definitions_of
 from linker.types import Document, Mention, Prediction, parse_spans
@@ -37,14 +38,16 @@ AnyForm = Literal[Form, "decisions", "log"]
 """Also the decisions in force on the mentions of a project, and all that was done in it."""
 
 _ENDINGS = {"pubtator": "pubtator.txt", "bioc": "bioc.xml", "sssom": "sssom.tsv"}
-_WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_TABLES = {"xlsx": _WORKBOOK, "csv": "text/csv", "tsv": "text/tab-separated-values"}
+_TABLES = {
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+}
 _ZIP = "application/zip"
 _OF_MENTION = ("document_id", "spans", "expanded")  # of a document
 _REMARKS = ("flag", "note")
 _FILLED_IN = ("state", "predicate", *_REMARKS)  # by people who review a table
 _OF_DOCUMENT = "SELECT spans, type, answer FROM mentions WHERE project = ? AND document = ?"
-_ANSWER = "SELECT prediction FROM answers WHERE id = ?"
 _ANSWERS = (
     "SELECT place, text, type, form, prediction FROM mentions "
     "LEFT JOIN answers ON answers.id = answer WHERE source = ? ORDER BY mentions.id"
@@ -82,22 +85,45 @@ class Exporter:
     ) -> None:
         self._project, self._connection = project, connection
         self._store, self._decided, self._linker = store, decided, linker
-        self._remarks = changes.remarks_of(connection, project.id)
+        self._remarks = remarks_of(connection, project.id)
         self._sources = rows.sources(connection, project.id)
+        self._has_documents = project.kind == "documents"
+        names = [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
+        self._width = len(names)
+        self._columns = [f"{n}{exchange.FILL_IN}" if n in _FILLED_IN else n for n in names]
 
     def described(self, form: AnyForm) -> Export:
         """The file of a format: its name, and what it is."""
-        project, there = self._project, self._sources
+        name = self._project.name
         if form in ("decisions", "log"):
-            name = f"{project.name}.{form}.tsv"
-            return Export(name, _TABLES["tsv"], files.UTF8, form)
+            return Export(f"{name}.{form}.tsv", _TABLES["tsv"], files.UTF8, form)
         if form != "own":
-            name = f"{project.name}.{_ENDINGS.get(form, form)}"
-            return Export(name, FORMATS[form].media_type, files.UTF8, form)
-        if len(there) > 1:
-            return Export(f"{project.name}.zip", _ZIP, None, form)
-        (source,) = there
-        return Export(*_own_name(project, source), form)
+            media = FORMATS[form].media_type
+            return Export(f"{name}.{_ENDINGS.get(form, form)}", media, files.UTF8, form)
+        if len(self._sources) > 1:
+            return Export(f"{name}.zip", _ZIP, None, form)
+        (source,) = self._sources
+        name, kind = self._own_name(source), self._own_form(source)
+        media = _TABLES.get(kind) or FORMATS[kind].media_type
+        return Export(name, media, None if kind == "xlsx" else files.UTF8, form)
+
+    def _own_form(self, source: Source) -> str:
+        """The format in which a file comes out that is to be as it came in."""
+        if self._project.kind == "table":
+            return source.format
+        if self._has_documents:
+            return source.format if source.format in ("pubtator", "bioc") else "bioc"
+        return "jsonl" if source.format == "jsonl" else "tsv"
+
+    def _own_name(self, source: Source) -> str:
+        """The name of a file that is as it came in."""
+        stem = PureWindowsPath(source.name).name  # of either system
+        for ending in (".pubtator.txt", ".bioc.xml", PurePath(stem).suffix):
+            if ending and stem.endswith(ending):
+                stem = stem.removesuffix(ending)
+                break
+        form = self._own_form(source)
+        return f"{stem or self._project.name}.reviewed.{_ENDINGS.get(form, form)}"
 
     def write(self, export: Export, file: IO[bytes]) -> None:
         """Write a file.
@@ -105,18 +131,21 @@ class Exporter:
         Raises:
             LinkerError: the format cannot hold the project.
         """
-        if export.form in ("decisions", "log"):
+        form = export.form
+        if form in ("decisions", "log"):
             with _text(file) as text:
-                self._write_said(export.form, text)
-        elif export.form == "tsv":
-            self._write_rows(self._sources, file)
-        elif export.form != "own":
-            self._write_predictions(export.form, self._sources, file)
+                self._write_said(form, text)
+        elif form != "own":
+            self._write_form(form, self._sources, file)
         elif export.media_type != _ZIP:
             self._write_own(self._sources[0], file)
         else:
+            taken = set[str]()
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, source in _apart(self._project, self._sources):
+                for number, source in enumerate(self._sources, 1):
+                    name = self._own_name(source)
+                    name = f"{number}.{name}" if name in taken else name
+                    taken.add(name)
                     with archive.open(name, "w", force_zip64=True) as member:
                         self._write_own(source, member)
 
@@ -136,60 +165,58 @@ class Exporter:
 
     def _write_own(self, source: Source, file: IO[bytes]) -> None:
         """Write a file as it came in, with what became of its mentions."""
-        if self._project.kind == "table":
-            self._write_table(source, file)
-        elif self._project.kind == "documents":
-            self._write_predictions(_form_of(source), [source], file)
-        elif source.format == "jsonl":
-            self._write_predictions("jsonl", [source], file)
-        else:
-            self._write_rows([source], file)
-
-    def _write_table(self, source: Source, file: IO[bytes]) -> None:
+        if self._project.kind != "table":
+            self._write_form(self._own_form(source), [source], file)
+            return
         content = rows.content(self._connection, source.id)
         known = sources.opened(content, source.name, source.column, source.encoding)
         table = known.table(source.column)
-        answers = self._answers(source)
         names = tables.free_names(table.header, self._columns)
-        added = _beside(table.rows(), answers, len(names), self._cells)
-        if table.is_binary:
-            table.write(file, names, added)
-            return
-        with _text(file) as text:
-            table.write(text, names, added)
+        added = self._with_cells(table.rows(), source)
+        with contextlib.nullcontext(file) if table.is_binary else _text(file) as f:
+            table.write(f, names, added)
 
-    def _write_rows(self, there: Sequence[Source], file: IO[bytes]) -> None:
-        """Write a table with a row for each mention, in which people may decide."""
-        of_document = _OF_MENTION if self._project.kind == "documents" else ()
+    def _with_cells(
+        self, table: Iterator[TableRow], source: Source
+    ) -> Iterator[tuple[TableRow, Sequence[str]]]:
+        """The rows of a table with the cells that are added; answers are in their order."""
+        answers = self._answers(source)
+        following = next(answers, None)
+        for row in table:
+            if following is None or following[0] != row.number:
+                yield row, [""] * self._width
+                continue
+            _, form, _, prediction = following
+            yield row, self._cells(form, prediction)
+            following = next(answers, None)
+
+    def _write_form(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
+        """Write files in a format; tsv is a table in which people may decide."""
         with _text(file) as text:
-            write_row = row_writer(text)
-            write_row(("mention", *of_document, *self._columns))
-            for about, form, prediction in self._rows(there):
-                write_row((*about, *self._cells(form, prediction)))
+            if form == "tsv":
+                write_row = row_writer(text)
+                of_document = _OF_MENTION if self._has_documents else ()
+                write_row(("mention", *of_document, *self._columns))
+                for about, mention_form, prediction in self._rows(there):
+                    write_row((*about, *self._cells(mention_form, prediction)))
+                return
+            layout = layout_of(form, self._has_documents, self._linker, True)
+            items = self._documents(there, form in ("pubtator", "bioc"))
+            outputs.write(form, items if self._has_documents else self._loose(there), text, layout)
 
     def _rows(
         self, there: Sequence[Source]
     ) -> Iterator[tuple[Sequence[str], str, Prediction | None]]:
         """Yield what stands before the answer to each mention, its form, and the answer."""
-        if self._project.kind == "documents":
-            for document, predictions in self._documents(there, False):
-                for p in predictions:
-                    expanded = p.parts[0].expanded or ""
-                    place = document.id if document else "", outputs.spans_text(p.mention)
-                    form = form_everywhere(expanded or p.mention.text)
-                    yield (p.mention.text, *place, expanded), form, p
-            return
-        for source in there:
+        for document, predictions in self._documents(there, False) if self._has_documents else ():
+            for p in predictions:
+                expanded = p.parts[0].expanded or ""
+                place = document.id if document else "", outputs.spans_text(p.mention)
+                form = form_everywhere(expanded or p.mention.text)
+                yield (p.mention.text, *place, expanded), form, p
+        for source in () if self._has_documents else there:
             for _, form, mention, prediction in self._answers(source):
                 yield (mention.text,), form, prediction
-
-    def _write_predictions(self, form: str, there: Sequence[Source], file: IO[bytes]) -> None:
-        has_documents = self._project.kind == "documents"
-        layout = layout_of(form, has_documents, self._linker, True)
-        is_whole = form in ("pubtator", "bioc")
-        items = self._documents(there, is_whole) if has_documents else self._loose(there)
-        with _text(file) as text:
-            outputs.write(form, items, text, layout)
 
     def _documents(self, there: Sequence[Source], is_whole: bool) -> Iterator[Predicted]:
         """The documents of files with the answers for their mentions.
@@ -217,24 +244,20 @@ class Exporter:
 
     def _of_document(self, document: Document, number: int) -> Iterator[Prediction]:
         """Yield the answers for the mentions of a document; all at once may need much memory."""
-        values, known = [self._project.id, number], dict[tuple[Any, str], int | None]()
-        for spans, kind, answer in self._connection.execute(_OF_DOCUMENT, values):
+        ask, known = self._connection.execute, dict[tuple[Any, str], int | None]()
+        for spans, kind, answer in ask(_OF_DOCUMENT, [self._project.id, number]):
             known[parse_spans(json.loads(spans)), kind] = answer
         definitions = definitions_of(document, self._linker.options.text)
         for mention in document.mentions:
             answer = known.get((mention.spans, mention.type))
-            packed = None
-            if answer is not None:
-                ((packed,),) = self._connection.execute(_ANSWER, [answer])
-            if prediction := self._prediction(packed, mention, document, definitions):
+            row = ask("SELECT prediction FROM answers WHERE id = ?", [answer]).fetchone()
+            if prediction := self._prediction(row and row[0], mention, document, definitions):
                 yield prediction
 
     def _loose(self, there: Sequence[Source]) -> Iterator[Predicted]:
         """The answers for the mentions of tables and lists."""
         for source in there:
-            for _, _, _, prediction in self._answers(source):
-                if prediction:
-                    yield None, [prediction]
+            yield from ((None, [p]) for _, _, _, p in self._answers(source) if p)
 
     def _answers(self, source: Source) -> Iterator[tuple[int, str, Mention, Prediction | None]]:
         """Yield the place, the form and the answer of mentions of a table or list; None for one
@@ -260,70 +283,13 @@ class Exporter:
         is_decided = prediction.state in DECIDED or ruling.is_in_bulk
         return None if packed is None and not is_decided else prediction
 
-    @property
-    def _columns(self) -> Sequence[str]:
-        """The columns that are added to tables."""
-        names = [*linked_tables.columns(sources=True, decisions=True), "predicate", *_REMARKS]
-        return [f"{name}{exchange.FILL_IN}" if name in _FILLED_IN else name for name in names]
-
     def _cells(self, form: str, prediction: Prediction | None) -> Sequence[str]:
         """The cells of the columns that are added, for a mention of a form."""
-        width = len(linked_tables.columns(sources=True, decisions=True))
-        cells = list(linked_tables.cells(prediction))[:width]
+        cells = list(linked_tables.cells(prediction))[: self._width - 1 - len(_REMARKS)]
         said = prediction.decisions if prediction and prediction.state == "accepted" else ()
         predicate = predicate_in(said)
         cells.append("" if predicate is None else predicate or "exact")
         return [*cells, *(self._remarks.get((form, kind), "") for kind in _REMARKS)]
-
-
-def _own_name(project: Project, source: Source) -> tuple[str, str, str | None]:
-    """The name of a file as it came in, its media type, and the encoding of a text."""
-    stem = PureWindowsPath(source.name).name  # of either system
-    for ending in (".pubtator.txt", ".bioc.xml", PurePath(stem).suffix):
-        if ending and stem.endswith(ending):
-            stem = stem.removesuffix(ending)
-            break
-    stem = f"{stem or project.name}.reviewed"
-    if project.kind == "table":
-        is_text = source.format != "xlsx"
-        encoding = files.UTF8 if is_text else None
-        return f"{stem}.{source.format}", _TABLES[source.format], encoding
-    if project.kind == "list" and source.format != "jsonl":
-        return f"{stem}.tsv", _TABLES["tsv"], files.UTF8
-    form = "jsonl" if project.kind == "list" else _form_of(source)
-    return f"{stem}.{_ENDINGS.get(form, form)}", FORMATS[form].media_type, files.UTF8
-
-
-def _form_of(source: Source) -> str:
-    """The format in which documents of a file come out."""
-    return source.format if source.format in ("pubtator", "bioc") else "bioc"
-
-
-def _apart(project: Project, there: Sequence[Source]) -> Iterator[tuple[str, Source]]:
-    """The files of a project by names of which none is there twice."""
-    taken = set[str]()
-    for number, source in enumerate(there, 1):
-        name = _own_name(project, source)[0]
-        name = f"{number}.{name}" if name in taken else name
-        taken.add(name)
-        yield name, source
-
-
-def _beside(
-    table: Iterable[TableRow],
-    answers: Iterator[tuple[int, str, Mention, Prediction | None]],
-    width: int,
-    cells: Any,
-) -> Iterator[tuple[TableRow, Sequence[str]]]:
-    """The rows of a table with the cells that are added; both are in the order of the rows."""
-    following = next(answers, None)
-    for row in table:
-        if following is None or following[0] != row.number:
-            yield row, [""] * width
-            continue
-        _, form, _, prediction = following
-        yield row, cells(form, prediction)
-        following = next(answers, None)
 
 
 @contextlib.contextmanager

@@ -55,27 +55,23 @@ class Lesson:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How many decisions that neither has learnt the old and the new model answer rightly."""
+def figures_of(right: Sequence[tuple[bool, bool]]) -> dict[str, Any]:
+    """How many decisions that neither has learnt an old and a new model answer rightly, with the
+    shares and their intervals of 95%.
 
-    decisions: int
-    old: int
-    new: int
-    better: int  # that only the new one answers rightly
-    worse: int  # that only the old one does
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `json` can write: also the shares that are right, and their intervals of 95%."""
-        figures: dict[str, Any] = {"held_out": self.decisions}
-        for name, right in (("old", self.old), ("new", self.new)):
-            interval = metrics.share_interval(right, self.decisions)
-            figures[name] = {
-                "right": right,
-                "accuracy": round(right / self.decisions, 4),
-                "interval": [round(end, 4) for end in interval],
-            }
-        return figures | {"better": self.better, "worse": self.worse}
+    Args:
+        right: of each decision whether the old and the new one answer it rightly.
+    """
+    figures: dict[str, Any] = {"held_out": len(right)}
+    for name, of_model in zip(("old", "new"), zip(*right, strict=True), strict=True):
+        interval = metrics.share_interval(sum(of_model), len(right))
+        figures[name] = {
+            "right": sum(of_model),
+            "accuracy": round(sum(of_model) / len(right), 4),
+            "interval": [round(end, 4) for end in interval],
+        }
+    # that only the new one answers rightly, or only the old one
+    return figures | {"better": right.count((False, True)), "worse": right.count((True, False))}
 
 
 def lessons_of(decisions: Iterable[Decision], linker: Linker) -> list[Lesson]:
@@ -174,7 +170,7 @@ class Learner:
         facts = {"fitted_to": f"{len(numbers):,} decisions, and before that {known}"}
         return linker.with_ranker(replace(ranker, provenance=facts))
 
-    def compared(self, known: int, say: Callable[[int], None]) -> Comparison:
+    def compared(self, known: int, say: Callable[[int], None]) -> dict[str, Any]:
         """Measure the model in use and a new one on decisions that neither has learnt.
 
         Args:
@@ -192,9 +188,7 @@ class Learner:
             models = self.learnt(before), self.learnt(rest)
             old, new = (protocols.strict(model, asked, _SHOWN) for model in models)
             pairs += [(a.rank == 1, b.rank == 1) for a, b in zip(old, new, strict=True)]
-        better, worse = pairs.count((False, True)), pairs.count((True, False))
-        both = pairs.count((True, True))
-        return Comparison(count, both + worse, both + better, better, worse)
+        return figures_of(pairs)
 
 
 def learn(
@@ -203,7 +197,7 @@ def learn(
     known: int,
     report: Callable[[Activity], None],
     reviewed: Reviewed | None = None,
-) -> tuple[Linker, Comparison | None]:
+) -> tuple[Linker, dict[str, Any]]:
     """Let a model learn decisions, and measure what that is worth.
 
     Args:
@@ -215,7 +209,7 @@ def learn(
 
     Returns:
         The model that has learnt all; and the figures of five that have not learnt the part that
-        they are measured on, None where there are fewer than `FEWEST` decisions.
+        they are measured on; none where there are fewer than `FEWEST` decisions.
 
     Raises:
         LinkerError: there is no decision to learn.
@@ -231,7 +225,7 @@ def learn(
     say(0, f"linking {len(lessons):,} mentions with decisions")
     reviewed = reviewed or Reviewed()
     learner = Learner(base, lessons, reviewed.decided)
-    comparison = None
+    comparison: dict[str, Any] = {}
     if len(lessons) >= FEWEST:
         comparison = learner.compared(
             known, lambda part: say(1 + part, f"measuring part {part + 1} of {PARTS}")

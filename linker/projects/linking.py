@@ -11,13 +11,13 @@ import dataclasses
 import json
 import sqlite3
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from linker.decisions.store import DecisionStore
 from linker.files import parse_json
-from linker.linking.decisions import form_everywhere, form_of
+from linker.linking.decisions import form_everywhere
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.linking.requests import Found, Linked, Request
@@ -35,64 +35,62 @@ _DOCUMENTS = 4
 CANDIDATES = 5  # that are kept of an answer
 _DISEASES = ("medic", "icd10cm"), ("DOID", "MONDO", "OMIM", "ORPHA", "ICD10CM")
 """Formats, and prefixes, of dictionaries of diseases."""
+_ADD_ANSWER = (
+    "INSERT INTO answers (ids, shown, confidence, assertion, prediction, project) "
+    "VALUES (?, ?, ?, ?, ?, ?)"
+)
+_EQUAL = (  # the other index, of what has no answer, would lead to all that waits
+    "UPDATE mentions INDEXED BY mentions_by_text SET {} WHERE project = ? AND text = ? AND type = ?"
+)
 
 
 @dataclass(slots=True)
 class Batch:
-    """Mentions that wait for an answer, and what the linker is asked for them."""
+    """What waits: documents whose mentions are to be found, or else mentions to be linked."""
 
     project: Project
+    documents: Sequence[StoredDocument] = ()
     requests: list[Request] = field(default_factory=list)
-    # of each request, what tells its mentions in the file: their numbers; of a table None, since
-    # the answer is for all with the same text and type
+    # of each request the numbers of its mentions in the file; of a table None, since the answer is
+    # for all with the same text and type
     numbers: list[list[int] | None] = field(default_factory=list)
 
 
-Answer = tuple[str, str, float | None, bytes]
-"""An answer as it is stored: its ids, its concepts as JSON, its confidence, and all of it."""
+Answer = tuple[str, str, float | None, str, bytes]
+"""An answer as it is stored: its ids, its concepts as JSON, its confidence, what the text says of
+it, and all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A mention that has its answer."""
-
-    answer: Answer
-    form: str
-    expanded: str  # with the short forms of its document expanded; empty where it has none
-    mention: Mention
-    number: int | None  # see `Batch`
+Answered = tuple[Answer, str, str, Mention, int | None]
+"""A mention that has its answer: that, its form, with the short forms of its document expanded
+(empty where it has none), itself, and its number (see `Batch`)."""
 
 
-def type_for(file: Content, linker: Linker) -> str:
-    """The type of the mentions that are linked where nobody says which; empty: all are.
+def type_for(file: Content, linker: Linker, wanted: str | None) -> tuple[str, list[str]]:
+    """The type of the mentions that are linked, and a sentence where there is none of it.
 
-    A model that learnt to find mentions of one type links that type. A dictionary of diseases
-    answers mentions of diseases; those that are found where documents mark none are such. Where a
-    file has mentions, but no such ones, all are linked.
+    Where nobody says which, a model that learnt to find mentions of one type links that type, and
+    a dictionary of diseases answers mentions of diseases; those that are found where documents
+    mark none are such. Where a file has mentions, but no such ones, all are linked.
+
+    Args:
+        file: that becomes a project.
+        linker: the model.
+        wanted: what somebody says; empty: all are linked.
     """
-    dictionary = linker.dictionary
-    of_diseases = any(
-        source.format in _DISEASES[0] or source.namespace in _DISEASES[1]
-        for source in dictionary.sources
-    )
-    wanted = (linker.spans.type if linker.spans else "") or ("Disease" if of_diseases else "")
-    types = _types(file)
-    fits = not types or any(readers.of_type(wanted)(Mention("", type=kind)) for kind in types)
-    return wanted if fits else ""
-
-
-def told_of_type(file: Content, wanted: str) -> list[str]:
-    """A sentence where the mentions of a file are all of other types than the one to be linked."""
-    types = _types(file)
-    if not types or any(_fits(kind, wanted) for kind in types):
-        return []
-    return [f"no mention of the file is of the type {wanted!r}, so that none is linked"]
-
-
-def _types(file: Content) -> set[str]:
-    """The types of the mentions of a file; empty for one that has none."""
     mentions = (m.type for document in file.documents for m in document.mentions)
-    return {*mentions, *(row.type for row in file.rows)}
+    types = {*mentions, *(row.type for row in file.rows)}
+    kind = (linker.spans.type if linker.spans else "") if wanted is None else wanted.strip()
+    if wanted is None and not kind:
+        sources = linker.dictionary.sources
+        formats, prefixes = _DISEASES
+        is_of = any(s.format in formats or s.namespace in prefixes for s in sources)
+        kind = "Disease" if is_of else ""
+    if not types or any(_fits(of, kind) for of in types if of or wanted is not None):
+        return kind, []
+    if wanted is None:
+        return "", []
+    return kind, [f"no mention of the file is of the type {kind!r}, so that none is linked"]
 
 
 def is_linked(project: Project, kind: str) -> bool:
@@ -101,28 +99,19 @@ def is_linked(project: Project, kind: str) -> bool:
 
 
 def _fits(kind: str, wanted: str) -> bool:
-    """Whether a mention is linked: it is of the wanted type, has none, or all types are wanted."""
     return not (wanted and kind) or readers.of_type(wanted)(Mention("", type=kind))
 
 
-Mentioned = tuple[Mapping[str, Collection[str]], Collection[str]]
-"""The forms of mentions, as written and with short forms expanded, each with the ids of its answers
-by the model; and the ids of documents."""
-
-
-def mentioned(connection: sqlite3.Connection, number: int) -> Mentioned:
-    """What a project mentions, as far as it is known."""
-    texts = connection.execute(
-        "SELECT DISTINCT text, form, ids FROM mentions "
-        "LEFT JOIN answers ON answers.id = answer WHERE mentions.project = ?",
-        [number],
+def mentioned(connection: sqlite3.Connection, number: int) -> tuple[set[str], set[str]]:
+    """The forms of the mentions of a project, also as written, and the ids of its documents, as far
+    as these are known."""
+    statement = (
+        "SELECT form FROM mentions WHERE project = ?1 UNION "
+        "SELECT iif(written = '', form(text, 'x'), written) FROM mentions WHERE project = ?1"
     )
-    forms: dict[str, set[str]] = {}
-    for text, long, ids in texts:
-        for form in (form_of(text), long):
-            forms.setdefault(form, set()).update([] if ids is None else [ids])
+    forms = connection.execute(statement, [number])
     documents = connection.execute("SELECT id FROM documents WHERE project = ?", [number])
-    return forms, {identifier for (identifier,) in documents}
+    return {form for (form,) in forms}, {identifier for (identifier,) in documents}
 
 
 def search(annotator: Annotator, stored: StoredDocument, kind: str) -> StoredDocument:
@@ -136,45 +125,42 @@ def search(annotator: Annotator, stored: StoredDocument, kind: str) -> StoredDoc
         for m, at in zip(document.mentions, found, strict=True)
     )
     document = dataclasses.replace(document, mentions=tuple(mentions))
-    return dataclasses.replace(stored, document=document, found=found)
+    return dataclasses.replace(stored, document=document, found=tuple(found))
 
 
 def pending(
     connection: sqlite3.Connection, project: Project, document: int | None = None
 ) -> Batch | None:
-    """The next mentions of a project that wait for an answer; None where none does.
+    """What of a project waits, as much as is done at once; None where nothing does.
 
     Args:
         connection: to the file.
-        project: whose mentions.
-        document: only those of this document; None: of all.
+        project: whose documents and mentions.
+        document: only the mentions of this document; None: of all.
     """
-    types = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
-    wanted = [t for (t,) in connection.execute(types, [project.id]) if is_linked(project, t)]
-    if not wanted:
-        return None
+    if document is None and (there := rows.unsearched(connection, project.id, _DOCUMENTS)):
+        return Batch(project, there)
+    ask, batch = connection.execute, Batch(project)
+    waiting = "SELECT DISTINCT type FROM mentions WHERE project = ? AND answer IS NULL"
+    types = [kind for (kind,) in ask(waiting, [project.id]) if is_linked(project, kind)]
     where = (
         "FROM mentions WHERE project = ? AND answer IS NULL "
-        f"AND type IN ({', '.join('?' * len(wanted))})"
+        "AND type IN (SELECT value FROM json_each(?))"
     )
-    values: list[Any] = [project.id, *wanted]
+    values: list[Any] = [project.id, json.dumps(types)]
     if project.kind != "documents":
         statement = f"SELECT DISTINCT text, type {where} LIMIT {_MENTIONS}"
-        texts = connection.execute(statement, values).fetchall()
-        requests = [Request(Mention(text, type=kind), CANDIDATES) for text, kind in texts]
-        return Batch(project, requests, [None] * len(requests)) if requests else None
-    if document is None:
-        statement = f"SELECT DISTINCT document {where} LIMIT {_DOCUMENTS}"
-        documents = [number for (number,) in connection.execute(statement, values)]
+        for text, kind in ask(statement, values):
+            batch.requests.append(Request(Mention(text, type=kind), CANDIDATES))
+            batch.numbers.append(None)
     else:
-        documents = [document]
-    batch = Batch(project)
-    for number in documents:
+        numbers: list[Any] = [(document,)]
+        if document is None:
+            numbers = ask(f"SELECT DISTINCT document {where} LIMIT {_DOCUMENTS}", values).fetchall()
         statement = f"SELECT id, text, spans, type {where} AND document = ? ORDER BY place, id"
-        of_document = connection.execute(statement, [*values, number]).fetchall()
-        if of_document:
-            stored = rows.document(connection, project.id, number)
-            _add_document(batch, stored, of_document)
+        for (number,) in numbers:
+            if of_document := ask(statement, [*values, number]).fetchall():
+                _add_document(batch, rows.document(connection, project.id, number), of_document)
     return batch if batch.requests else None
 
 
@@ -199,13 +185,13 @@ def answered(batch: Batch, linked: Sequence[Linked], linker: Linker) -> list[Ans
     options = linker.options.text
     for (document, predictions), numbers in zip(linked, batch.numbers, strict=True):
         definitions = definitions_of(document, options)
-        places: Sequence[int | None] = [None] if numbers is None else numbers
+        places: Sequence[int | None] = numbers or [None]
         for prediction, number in zip(predictions, places, strict=True):
             mention = prediction.mention
             long = expanded(mention, definitions, options)
-            form = form_everywhere(long)
-            long = "" if long == mention.text else long
-            result.append(Answered(_packed(prediction), form, long, mention, number))
+            short = "" if long == mention.text else long
+            answer = _packed(prediction)
+            result.append((answer, form_everywhere(long), short, mention, number))
     return result
 
 
@@ -218,7 +204,10 @@ def _packed(prediction: Prediction) -> Answer:
         del record["parts"][0]["spans"], record["parts"][0]["text"]
     packed = zlib.compress(json.dumps(record, ensure_ascii=False).encode(), 1)
     confidence = prediction.confidence if all(p.best for p in prediction.parts) else None
-    return joined_ids(prediction), json.dumps(shown(prediction)), confidence, packed
+    concepts = shown(prediction)
+    said = {c["assertion"] for c in concepts if c and "assertion" in c} or {"present"}
+    assertion = "mixed" if len(said) > 1 else said.pop()
+    return joined_ids(prediction), json.dumps(concepts), confidence, assertion, packed
 
 
 def unpacked(packed: bytes | None, mention: Mention) -> Prediction:
@@ -248,21 +237,11 @@ def shown(prediction: Prediction) -> list[dict[str, Any] | None]:
     ]
 
 
-def assertions_in(shown: str) -> list[str]:
-    """What the texts say of the parts of an answer that are not present, as `shown` has it in JSON.
-
-    No name of a concept has the key in its text, since JSON escapes quotes.
-    """
-    if '"assertion": ' not in shown:  # as nearly always
-        return []
-    return [answer["assertion"] for answer in json.loads(shown) if answer and "assertion" in answer]
-
-
-def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Answered]) -> None:
-    """Write answers in a transaction, to all mentions that they are for.
+def keep(store: DecisionStore, project: Project, answers: Sequence[Answered]) -> None:
+    """Write answers to all mentions that they are for.
 
     Args:
-        connection: of the transaction.
+        store: the file.
         project: as it was when they were asked for; nothing is written where it is to be linked by
             another model now.
         answers: see `answered`.
@@ -270,27 +249,28 @@ def keep(connection: sqlite3.Connection, project: Project, answers: Sequence[Ans
     Raises:
         Missing: it was deleted.
     """
-    if rows.project(connection, project.id).origin != project.origin:
-        return
     known: dict[Answer, int | None] = {}
-    for one in answers:
-        answer = one.answer
-        if answer not in known:
-            known[answer] = connection.execute(
-                "INSERT INTO answers (project, ids, shown, confidence, prediction) "
-                "VALUES (?, ?, ?, ?, ?)",
-                [project.id, *answer],
-            ).lastrowid
-        values: list[Any] = [known[answer], one.form, one.expanded]
-        if one.number is None:
-            # the other index, of what has no answer, would lead to all that waits
-            index, where = "INDEXED BY mentions_by_text", "project = ? AND text = ? AND type = ?"
-            values += [project.id, one.mention.text, one.mention.type]
-        else:
-            index, where = "", "id = ?"
-            values.append(one.number)
-        statement = f"UPDATE mentions {index} SET answer = ?, form = ?, expanded = ? WHERE {where}"
-        connection.execute(f"{statement} AND answer IS NULL", values)
+    values: list[Any]
+    with store.transaction() as connection:
+        if rows.project(connection, project.id).origin != project.origin:
+            return
+        for answer, form, long, mention, number in answers:
+            if answer not in known:
+                about = [*answer, project.id]
+                known[answer] = connection.execute(_ADD_ANSWER, about).lastrowid
+            index, where, values = "", "id = ?", [number]
+            if number is None:
+                # the other index, of what has no answer, would lead to all that waits
+                index, where = (
+                    "INDEXED BY mentions_by_text",
+                    "project = ? AND text = ? AND type = ?",
+                )
+                values = [project.id, mention.text, mention.type]
+            connection.execute(
+                f"UPDATE mentions {index} SET answer = ?, form = ?, expanded = ? "
+                f"WHERE {where} AND answer IS NULL",
+                [known[answer], form, long, *values],
+            )
 
 
 def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
@@ -299,39 +279,30 @@ def link(store: DecisionStore, number: int, linker: Linker) -> Iterator[float]:
     while True:
         with store.reading() as connection:
             project = rows.project(connection, number)
-            unsearched = rows.unsearched(connection, number, _DOCUMENTS)
-            batch = None if unsearched else pending(connection, project)
+            batch = pending(connection, project)
             done = share(connection, project)
         yield done
-        if unsearched:
-            found = [search(annotator, stored, project.type) for stored in unsearched]
-            with store.transaction() as connection:
-                rows.keep_found(connection, number, found)
-        elif batch:
-            answers = answered(batch, linker.answer(batch.requests), linker)
-            with store.transaction() as connection:
-                keep(connection, project, answers)
-        else:
+        if batch is None:
             return
+        if batch.documents:
+            found = [search(annotator, stored, project.type) for stored in batch.documents]
+            rows.keep_found(store, number, found)
+        else:
+            keep(store, project, answered(batch, linker.answer(batch.requests), linker))
 
 
 def counted(connection: sqlite3.Connection, project: Project) -> tuple[int, int]:
     """How many mentions of a project are to be linked, and how many are."""
-    of_all = "SELECT count(*) FROM mentions WHERE project = ? AND answer > 0"
-    ((done,),) = connection.execute(of_all, [project.id])
-    waiting = (
-        "SELECT type, count(*) FROM mentions WHERE project = ? AND answer IS NULL GROUP BY type"
-    )
-    rest = connection.execute(waiting, [project.id])
-    return done + sum(count for kind, count in rest if is_linked(project, kind)), done
+    statement = "SELECT type, count(*), count(answer) FROM mentions WHERE project = ? GROUP BY type"
+    of_types = connection.execute(statement, [project.id]).fetchall()
+    wanted = sum(of if is_linked(project, kind) else done for kind, of, done in of_types)
+    return wanted, sum(done for _, _, done in of_types)
 
 
 def share(connection: sqlite3.Connection, project: Project) -> float:
     """The share of a project that is linked, 0 to 1: of its documents, and of their mentions."""
     wanted, done = counted(connection, project)
     share = done / wanted if wanted else 1.0
-    if project.kind != "documents":
-        return share
     of_documents = "SELECT count(*), total(searched) FROM documents WHERE project = ?"
     documents, searched = connection.execute(of_documents, [project.id]).fetchone()
     return share * searched / documents if documents else share

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linker.decisions.store import Step, add_step
+from linker.decisions.store import DecisionStore, Step, add_step
 from linker.errors import LinkerError, shorten
-from linker.linking.decisions import form_everywhere
+from linker.projects import store as rows
 from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention, Span, parse_spans
 
@@ -35,10 +35,6 @@ _ADD = (
     "INSERT INTO marks (step, document, action, before, spans, type, text) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
-_ADD_MENTION = (
-    "INSERT INTO mentions (source, place, text, spans, type, form, project, document) "
-    "SELECT source, ?, ?, ?, ?, ?, project, number FROM documents WHERE project = ? AND number = ?"
-)
 _VERBS = {
     "add": "marked {}",
     "change": "changed {}",
@@ -50,7 +46,7 @@ _HAS = {  # whether a mark of an action has a mention before it, and one after i
     **{"add": (False, True), "change": (True, True), "delete": (True, False)},
     **{"done": (False, False), "reopen": (False, False)},
 }
-_TOLD = 3  # marks of a step that its words tell
+_LISTED = 3  # marks of a step that its words tell
 
 
 class Outdated(LinkerError):
@@ -97,9 +93,7 @@ def marked(document: Document, marks: Iterable[Mark]) -> Document:
         marks: that count, in order of entry.
     """
     mentions = _Mentions(document)
-    for mark in marks:
-        if mentions.problem(mark) is None:
-            mentions.apply(mark)
+    mentions.apply_all(marks)
     return mentions.document()
 
 
@@ -142,38 +136,33 @@ class _Mentions:
         """Why a mark cannot be applied; None where it can."""
         before, after = mark.before, mark.after
         if (before is not None, after is not None) != _HAS[mark.action]:
-            wanted = [
-                name
-                for name, has in zip(("before", "after"), _HAS[mark.action], strict=True)
-                if has
-            ]
-            return f"a mark that says {mark.action!r} has {' and '.join(wanted) or 'no mention'}"
+            return f"a mark that says {mark.action!r} has not the mentions that it needs"
         if before is not None and before not in self._mentions:
             return f"there is no mention at {_words(before)} any more; open the document again"
         return self._misplaced(after) if after else None
 
     def _misplaced(self, place: Place) -> str | None:
         """Why no mention can be made at a place; None where one can."""
-        where, text = _words(place), self._text
-        if not place.spans or any(start >= end for start, end in place.spans):
-            return f"the mention at {where} is empty; expected: spans that end behind their start"
-        if not all(0 <= start < end <= len(text) for start, end in place.spans):
-            return f"the text has {len(text):,} characters, and no mention at {where}"
-        if not all(text[start:end].strip() for start, end in place.spans):
-            return f"a piece of the mention at {where} is blank; mark words"
-        if (length := sum(end - start for start, end in place.spans)) > MENTION_LIMIT:
+        where, text, spans = _words(place), self._text, place.spans
+        pieces = [text[start:end].strip() for start, end in spans if 0 <= start < end <= len(text)]
+        if not spans or len(pieces) < len(spans) or not all(pieces):
+            return f"no words of the text are at {where}, which has {len(text):,} characters"
+        if (length := sum(end - start for start, end in spans)) > MENTION_LIMIT:
             return (
                 f"the mention at {where} has {length:,} characters; mark {MENTION_LIMIT:,} at most"
             )
-        first, last = place.spans[0][0], place.spans[-1][1]
-        if not any(
-            passage.offset <= first and last <= passage.offset + len(passage.text)
-            for passage in self._document.passages
-        ):
+        ends = ((p.offset, p.offset + len(p.text)) for p in self._document.passages)
+        if not any(first <= spans[0][0] and spans[-1][1] <= last for first, last in ends):
             return f"the mention at {where} goes across passages; mark each passage by itself"
         if place in self._mentions:
             return f"{shorten(place.text(text))!r} is marked at {where} already"
         return None
+
+    def apply_all(self, marks: Iterable[Mark]) -> None:
+        """Change the mentions by the marks that fit."""
+        for mark in marks:
+            if self.problem(mark) is None:
+                self.apply(mark)
 
     def apply(self, mark: Mark) -> None:
         """Change the mentions by a mark that fits."""
@@ -247,46 +236,45 @@ def version_of(connection: sqlite3.Connection, project: int, number: int) -> str
     return str(count)
 
 
-def add(
-    connection: sqlite3.Connection,
-    step: Step,
-    number: int,
-    document: Document,
-    marks: Sequence[Mark],
-    version: str,
-) -> int:
-    """Write marks in a transaction as one step, and return its number.
+def add(store: DecisionStore, step: Step, number: int, marks: Sequence[Mark], version: str) -> int:
+    """Mark a document, as one step, and return the number of that.
 
     Args:
-        connection: of `DecisionStore.transaction`.
+        store: the file.
         step: by whom, and in which project; its words are made here.
         number: of the document.
-        document: as it came in.
         marks: what to do, in this order.
         version: of `version_of`, as it was when this was decided.
 
     Raises:
-        Outdated: marks have changed since.
+        Missing: there is no such project or document.
+        Outdated: marks have changed since, or its mentions are not known yet.
         Unfit: a mark does not fit the document; then none is written.
     """
     project = step.project or 0
-    if version != version_of(connection, project, number):
-        raise Outdated("the document was changed meanwhile; look at it again, and mark once more")
-    mentions, made = _Mentions(document), []
-    for mark in of_document(connection, project, number):
-        if mentions.problem(mark) is None:
+    with store.transaction() as connection:
+        rows.project(connection, project)
+        stored = rows.document(connection, project, number)
+        if not stored.is_searched:
+            raise Outdated("the mentions of this document are still looked for; wait a bit")
+        if version != version_of(connection, project, number):
+            raise Outdated(
+                "the document was changed meanwhile; look at it again, and mark once more"
+            )
+        mentions = _Mentions(stored.document)
+        mentions.apply_all(of_document(connection, project, number))
+        new = []
+        for mark in marks:
+            new.append(mark := mentions.made(mark))
+            if problem := mentions.problem(mark):
+                raise Unfit(problem)
             mentions.apply(mark)
-    for mark in marks:
-        made.append(mark := mentions.made(mark))
-        if problem := mentions.problem(mark):
-            raise Unfit(problem)
-        mentions.apply(mark)
-    step_id = add_step(connection, dataclasses.replace(step, words=_told(made)))
-    for mark in made:
-        after = (_json(mark.after.spans), mark.after.type) if mark.after else ("", "")
-        before = json.dumps([mark.before.spans, mark.before.type]) if mark.before else ""
-        row = (step_id, number, mark.action, before, *after, mark.text)
-        connection.execute(_ADD, row)
+        step_id = add_step(connection, dataclasses.replace(step, words=_words_of(new)))
+        for mark in new:
+            after = (json.dumps(mark.after.spans), mark.after.type) if mark.after else ("", "")
+            before = json.dumps([mark.before.spans, mark.before.type]) if mark.before else ""
+            connection.execute(_ADD, (step_id, number, mark.action, before, *after, mark.text))
+        refresh(connection, project, number, stored.document)
     return step_id
 
 
@@ -304,12 +292,9 @@ def check_undone(
     Raises:
         Outdated: somebody went on from what was undone.
     """
-    statement = "SELECT spans, type FROM mentions WHERE project = ? AND document = ?"
-    before = {
-        Place(_spans(s), kind) for s, kind in connection.execute(statement, [project, number])
-    }
     left = of_document(connection, project, number)
-    gone = before - {Place.of(mention) for mention in marked(document, left).mentions}
+    now = {Place.of(mention) for mention in marked(document, left).mentions}
+    gone = _kept(connection, project, number).keys() - now
     for mark in left:
         if mark.after in gone:
             who = mark.by or "somebody"
@@ -329,31 +314,27 @@ def refresh(connection: sqlite3.Connection, project: int, number: int, document:
     """
     now = marked(document, of_document(connection, project, number))
     wanted = {Place.of(mention): mention for mention in now.mentions}
-    rows = connection.execute(
-        "SELECT id, spans, type FROM mentions WHERE project = ? AND document = ?", [project, number]
-    ).fetchall()
-    there = set()
-    for row, spans, kind in rows:
-        if (place := Place(_spans(spans), kind)) in wanted:
-            there.add(place)
-        else:
-            connection.execute("DELETE FROM mentions WHERE id = ?", [row])
-    for place, mention in wanted.items():
-        if place not in there:
-            start = place.spans[0][0] if place.spans else 0
-            values = (
-                start,
-                mention.text,
-                _json(place.spans),
-                place.type,
-                form_everywhere(mention.text),
-            )
-            connection.execute(_ADD_MENTION, [*values, project, number])
+    there = _kept(connection, project, number)
+    for place in there.keys() - wanted.keys():
+        connection.executemany("DELETE FROM mentions WHERE id = ?", [(n,) for n in there[place]])
+    new = [(number, rows.start_of(m), m) for place, m in wanted.items() if place not in there]
+    source = "SELECT source FROM documents WHERE project = ? AND number = ?"
+    ((of,),) = connection.execute(source, [project, number])
+    rows.add_mentions(connection, project, of, new)
 
 
-def _told(marks: Sequence[Mark]) -> str:
+def _kept(connection: sqlite3.Connection, project: int, number: int) -> dict[Place, list[int]]:
+    """The numbers of the mentions of a document, by their places; a file may repeat one."""
+    statement = "SELECT id, spans, type FROM mentions WHERE project = ? AND document = ?"
+    kept: dict[Place, list[int]] = {}
+    for row, spans, kind in connection.execute(statement, [project, number]):
+        kept.setdefault(Place(_spans(spans), kind), []).append(row)
+    return kept
+
+
+def _words_of(marks: Sequence[Mark]) -> str:
     """What marks do, in words."""
-    told = [_VERBS[mark.action].format(f"“{shorten(mark.text)}”") for mark in marks[:_TOLD]]
+    told = [_VERBS[mark.action].format(f"“{shorten(mark.text)}”") for mark in marks[:_LISTED]]
     more = len(marks) - len(told)
     return ", ".join(told) + (f", and {more:,} more" if more else "")
 
@@ -368,7 +349,3 @@ def _place(text: str) -> Place | None:
 
 def _spans(text: str) -> tuple[Span, ...]:
     return parse_spans(json.loads(text))
-
-
-def _json(spans: Sequence[Span]) -> str:
-    return json.dumps(spans)

@@ -1,351 +1,299 @@
-"""The queue of a project: its mentions in groups, kept in memory, filtered, sorted and in pages.
+"""The queue of a project: its mentions in rows, of which SQL gives pages, figures, and the next.
 
-Equal mentions are one row: those of the same form, type and answer. Where mentions or answers came
-or went, all are read anew, without the candidates of answers; what decisions make of them is
-computed anew only for the forms on which decisions changed. A decision that holds in one document
-splits a group: the mentions of that document are a row of their own.
+Equal mentions are one row: those of the same form, type and answer. A decision that holds in one
+document splits them: the mentions of that document are a row of their own. The rows are a temporary
+table, since they depend on the model that reads, and one decision would write many: SQL makes them
+of mentions and answers, anew where these changed; what decisions make of a row is computed anew
+only where decisions changed on its form.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import operator
 import sqlite3
+import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import Any, Literal
 
-from pydantic import TypeAdapter
+import numpy as np
 
 from linker import matching
+from linker.decisions.store import DecisionStore
+from linker.dictionary import selection
 from linker.ids import join_ids, part_ids, split_ids
 from linker.linking.decided import Decided
-from linker.linking.decisions import Place, Ruling, form_of, predicate_in, ruled
+from linker.linking.decisions import Place, Ruling, predicate_in, ruled
 from linker.linking.linker import Linker
 from linker.outputs import joined_ids
-from linker.projects import changes, linking
-from linker.projects.groups import (
-    ACCEPTABLE,
-    DECIDED,
-    ORDERS,
-    UNDECIDED,
-    Filter,
-    Group,
-    Key,
-    Member,
-    Row,
-    Sort,
-    chosen,
-)
-from linker.projects.store import Missing, Project
-from linker.types import Decision, Gold, GoldGroup, Mention, Prediction, parse_spans
+from linker.projects import filters, linking
+from linker.projects import store as rows
+from linker.projects.filters import DECIDED, ORDERS, Filter, Row, Sort
+from linker.projects.store import GOLD, Missing, Project
+from linker.types import Decision, Mention, Prediction, Selection, parse_spans
 
-_GOLD = TypeAdapter(Gold)
-_WHOLE = 1_000_000_000  # an expected mistake, of which parts are counted without rounding
+RemarkKind = Literal["flag", "note"]
+Remark = tuple[str, RemarkKind, str]
+"""The form of the mentions that it is on, and its value; an empty one takes the last one away."""
+
+_REMARKS = (  # one row, since others have a turn with each
+    "SELECT json_group_array(json_array(form, kind, value)) FROM (SELECT form, kind, value "
+    "FROM remarks JOIN steps ON steps.id = step WHERE project = ? AND undone = '' "
+    "ORDER BY remarks.id)"
+)
 
 _VERSION = (
-    "SELECT count(*), total(id), count(answer), total(answer), "
-    "(SELECT count(*) FROM documents WHERE project = :project) FROM mentions "
-    "WHERE project = :project"
+    "SELECT count(*), total(id), count(answer), total(answer) FROM mentions WHERE project = ?"
 )
 """What changes with the mentions and answers of a project."""
-_ANSWERS = "SELECT id, ids, shown, confidence FROM answers WHERE project = ? AND id > ? ORDER BY id"
-# what follows is read as one text of JSON: for each row that is read, other threads have a turn,
-# and an Accept would wait for all of these
-_DOCUMENTS = "SELECT json_group_array(json_array(number, id)) FROM documents WHERE project = ?"
-_MENTIONS = (
-    "SELECT json_group_array(json_array(id, coalesce(document, 0), place, text, spans, type, form, "
-    "expanded, coalesce(answer, 0))) FROM (SELECT * FROM mentions WHERE project = ? ORDER BY id)"
+_ADD_MEMBERS = """
+INSERT INTO members SELECT m.id,
+    min(m.id) OVER (PARTITION BY written, form, type, coalesce(ids, '')), coalesce(document, 0), 0
+FROM mentions m LEFT JOIN answers a ON a.id = answer
+WHERE m.project = ? AND (answer > 0 OR NOT is_linked(type))
+"""
+_HEADS = "(SELECT value FROM json_each(:heads))"
+_FORMS = "(SELECT value FROM json_each(:forms))"
+_ON_FORMS = f"SELECT * FROM rows WHERE form IN {_FORMS} OR written IN {_FORMS}"
+_SPLIT = f"""
+UPDATE members SET apart = 0 WHERE head IN {_HEADS} AND apart > 0;
+UPDATE members SET apart = document WHERE head IN {_HEADS} AND document > 0 AND EXISTS (
+    SELECT 1 FROM mentions m JOIN documents d ON d.project = m.project AND d.number = m.document
+    JOIN decisions s ON s.form IN (m.form, m.written) AND s.scope = d.id
+    WHERE m.id = members.mention AND s.id NOT IN (SELECT decision FROM withdrawals)
 )
-_OF_FILE = (
-    "SELECT json_group_array(json_array(number, json_extract(value, '$.spans') || '', "
-    "json_extract(value, '$.type'), json_extract(value, '$.gold') || '')) "
-    "FROM documents, json_each(record, '$.document.mentions') "
-    "WHERE project = ? AND number > ? AND json_extract(value, '$.gold') IS NOT NULL"
+"""
+_ADD_ROWS = f"""
+INSERT INTO rows SELECT
+    head || iif(apart, '@' || apart, ''), head, apart, coalesce(d.id, ''), written, form, type,
+    text, expanded, min(iif(m.document > 0, m.document * 4294967296 + place, m.id)), m.id,
+    coalesce(m.document, 0), place, count(*), count(DISTINCT m.document),
+    group_concat(DISTINCT nullif(assertion, 'present')),
+    json_group_array(gold) FILTER (WHERE gold <> ''), total(gold <> '') > 0,
+    answer > 0, avg(confidence), iif(answer > 0, 'model', 'not linked'),
+    coalesce(ids, ''), coalesce(shown, '[null]'), avg(confidence), '[]', '', 0, 0
+FROM members JOIN mentions m ON m.id = mention LEFT JOIN answers a ON a.id = answer
+LEFT JOIN documents d ON d.project = m.project AND d.number = apart
+WHERE head IN {_HEADS} GROUP BY head, apart
+"""
+_PUT = f"REPLACE INTO rows VALUES ({', '.join('?' * len(fields(Row)))})"
+_VALUES = operator.attrgetter(*(field.name for field in fields(Row)))
+_REST = "state IN ('model', 'rejected', 'open') AND confidence IS NOT NULL"
+_WRONG = f"total(iif({_REST}, count * (1 - confidence), 0))"
+_SUMMARY = """
+SELECT state, type, reviewers, is_elsewhere, has_gold, count(*), sum(count),
+    total(iif(confidence IS NULL, 0, count)), total(count * (1 - confidence))
+FROM rows GROUP BY state, type, reviewers, is_elsewhere, has_gold
+"""
+_SHOWN = (
+    *("key", "mention", "type", "count", "documents", "state", "confidence", "assertion"),
+    "predicate",
 )
-"""The ids that files say of mentions; those that were found, or marked by hand, have none."""
-_STEPS = "SELECT json_group_array(id) FROM steps WHERE project = ?"
+"""What is shown of a row as it is."""
+_AROUND = 100  # characters of the text before and behind a mention that are shown
+_PLACES = 50  # of the mentions of a row that are shown
 
 
 class Queue:
     """The rows of a project as they are now; many threads may use it, one at a time.
 
     Args:
-        project: the project.
+        store: the file of decisions and projects.
+        number: of the project.
         linker: of the model by which it is linked, and whose dictionary decisions are of.
     """
 
-    def __init__(self, project: Project, linker: Linker) -> None:
-        self.project, self._linker = project, linker
+    def __init__(self, store: DecisionStore, number: int, linker: Linker) -> None:
+        self._store, self._number, self._linker = store, number, linker
         self._linkable = frozenset(linker.linkable.tolist())
+        self._lock = threading.Lock()
         self._decided = Decided([], linker)  # that it was last told
-        self._steps: set[int | None] = set()  # of the project
-        self._version: Sequence[float] = ()
-        self._answers: dict[int, tuple[str, str, float | None]] = {}  # which never change
-        self._of_file: dict[tuple[int, str, str], str] = {}  # ids, by document, spans and type
-        self._agreed: dict[tuple[str, str], bool] = {}  # ids that a file says, ids of an answer
+        self._mentions: tuple[float, ...] = ()  # see `_VERSION`
+        self.project: Project
         self.remarks: dict[tuple[str, str], str] = {}
         """By the form of a mention and the kind of the remark."""
-        self.documents: dict[int, str] = {}
-        """The ids of the documents by their numbers."""
-        self.number = time.time_ns() // 1_000_000
+        self.version = time.time_ns() // 1_000_000
         """Another one whenever something in the project changed."""
-        self._groups: dict[Key, Group] = {}
-        self._by_form: dict[str, list[Group]] = {}  # of the long form
-        self._by_own: dict[str, list[Group]] = {}  # of what is written, where that is another one
-        self._waiting: set[str] = set()  # the forms of mentions that wait to be linked
-        self._said: dict[
-            int, str
-        ] = {}  # by the numbers of mentions: their ids in the file, as JSON
-        self._rows: dict[str, Row] = {}
-        self._orders: dict[Sort, list[Row]] = {}
-        self._counts = Counter[tuple[str, str]]()  # see `_count`
+        self.connection = store.connect()
+        """To the file, with the rows; use it while reading."""
+        self.connection.execute("PRAGMA temp_store = MEMORY")
+        for statement in filters.TABLES.split(";"):
+            self.connection.execute(statement)
+        self._agrees = functools.cache(self._agrees_with)
+        for name, count, function in (
+            ("fold", 1, filters.fold),
+            ("holds", 4, filters.holds),
+            ("differs", 2, self._differs),
+            ("are_there", 1, functools.cache(self._are_there)),
+            ("is_linked", 1, lambda kind: linking.is_linked(self.project, kind)),
+        ):
+            self.connection.create_function(name, count, function, deterministic=True)
 
-    # reading
+    def close(self) -> None:
+        """Close its connection, once nobody reads."""
+        with self._lock:
+            self.connection.close()
 
-    def refresh(
-        self, connection: sqlite3.Connection, decided: Decided, *, is_hurried: bool = False
-    ) -> None:
-        """Take up what changed in the file.
+    @contextlib.contextmanager
+    def reading(self, decided: Decided, *, is_hurried: bool = False) -> Iterator[Queue]:
+        """The queue with what is in the file now, for one thread.
 
         Args:
-            connection: to the file.
             decided: the decisions in force; where later ones were told before, these count.
             is_hurried: whether mentions and answers may be those of before, if there are some.
+
+        Raises:
+            Missing: the project was deleted.
         """
-        number = self.project.id
-        self._steps = set(_at_once(connection, _STEPS, number))
-        remarks = changes.remarks_of(connection, number)
-        self.number += remarks != self.remarks
-        self.remarks, before = remarks, self._decided
-        if decided.seen >= before.seen:
-            self._decided = decided
-        touched, changed, was = self._decided.touched(before), list[Group](), self._version
-        if not (is_hurried and self._version):
-            version = connection.execute(_VERSION, {"project": number}).fetchone()
-            if version != self._version:
-                self._version = version
-                changed = self._read(connection)
-        groups = dict.fromkeys([*changed, *self._on(form for form, _ in touched)])
-        self.number += bool(groups) or self._version != was  # a mention may be gone
-        for group in groups:
-            self._judge(connection, group)
+        with self._lock, self._store.reading(self.connection):
+            self._refresh(decided, is_hurried)
+            yield self
 
-    def _read(self, connection: sqlite3.Connection) -> list[Group]:
-        """Read the mentions, put equal ones together, and return the groups that were not there."""
-        number = self.project.id
-        is_of_documents = self.project.kind == "documents"
-        if is_of_documents:
-            last = max(self.documents, default=0)
-            for of, spans, kind, gold in _at_once(connection, _OF_FILE, number, last):
-                self._of_file[of, spans, kind] = gold
-            self.documents = dict(_at_once(connection, _DOCUMENTS, number))
-        last = next(reversed(self._answers), 0)
-        for of, ids, shown, confidence in connection.execute(_ANSWERS, [number, last]):
-            self._answers[of] = ids, shown, confidence
-        groups, before, new = dict[Key, Group](), self._groups, list[Group]()
-        self._waiting, self._said = set(), {}
-        for row in _at_once(connection, _MENTIONS, number):
-            mention, document, place, text, spans, kind, form, expanded, answer = row
-            if not answer and linking.is_linked(self.project, kind):
-                self._waiting.add(form)
-                continue
-            ids, shown, confidence = self._answers.get(answer, ("", "[null]", None))
-            own = form_of(text) if is_of_documents else form
-            key = own, form, kind, ids
-            if (group := groups.get(key)) is None:
-                group = groups[key] = Group(key, text, expanded, answer > 0, shown)
-            group.members.append((mention, document, place))
-            group.assertions.update(linking.assertions_in(shown))
-            if confidence is not None:
-                group.known += 1
-                group.total += confidence
-            if gold := self._of_file.get((document, spans.replace(" ", ""), kind)):
-                self._said[mention] = gold
-        self._groups, self._by_form, self._by_own = groups, {}, {}
-        for key, group in groups.items():
-            if is_of_documents:
-                group.members.sort(key=lambda member: member[1:])
-            old = before.get(key)
-            if old and (old.members, old.total) == (group.members, group.total):
-                groups[key] = before.pop(key)
-            else:
-                new.append(group)
-            self._by_form.setdefault(group.form, []).append(groups[key])
-            if key[0] != group.form:
-                self._by_own.setdefault(key[0], []).append(groups[key])
-        for gone in (row for group in before.values() for row in group.rows):
-            self._count(gone, -1)
-            del self._rows[gone.key]
-        self._orders.clear()
-        return new
+    def _refresh(self, decided: Decided, is_hurried: bool) -> None:
+        """Take up what changed in the file."""
+        ask, project = self.connection.execute, self._number
+        self.project = rows.project(self.connection, project)
+        decided = decided if decided.seen >= self._decided.seen else self._decided
+        before, self._mentions = self._mentions, ()  # were this to fail, all is read anew
+        version, heads = before, f"({_ON_FORMS})"
+        if not (is_hurried and version):
+            version = ask(_VERSION, [project]).fetchone()
+        if version != before:
+            for statement in ("DELETE FROM members", "DELETE FROM rows"):
+                ask(statement)
+            ask(_ADD_MEMBERS, [project])
+            heads = "members"
+        forms = json.dumps([form for form, _ in decided.touched(self._decided)])
+        statement = f"SELECT json_group_array(DISTINCT head) FROM {heads}"
+        ((changed,),) = ask(statement, {} if heads == "members" else {"forms": forms})
+        self._make_rows(decided, changed)
+        remarks = remarks_of(self.connection, project)
+        self.version += changed != "[]" or (version, remarks) != (before, self.remarks)
+        self._decided, self._mentions, self.remarks = decided, version, remarks
 
-    def _on(self, forms: Iterable[str]) -> list[Group]:
-        """The groups that decisions on forms may be about, as written or in long form."""
-        found = (g for f in forms for by in (self._by_form, self._by_own) for g in by.get(f, ()))
-        return list(dict.fromkeys(found))
+    def _make_rows(self, decided: Decided, heads: str) -> None:
+        """Make the rows of groups anew, which are a list of JSON."""
+        if heads == "[]":
+            return
+        of = {"heads": heads}
+        for statement in (
+            f"DELETE FROM rows WHERE head IN {_HEADS}",
+            *_SPLIT.split(";"),
+            _ADD_ROWS,
+        ):
+            self.connection.execute(statement, of)
+        steps = "SELECT id FROM steps WHERE project = ?"
+        own = {step for (step,) in self.connection.execute(steps, [self._number])}
+        where = "(apart > 0 OR form IN (SELECT form FROM decisions))"
+        judged = self._rows(f"SELECT * FROM rows WHERE head IN {_HEADS} AND {where}", of)
+        changed = [_VALUES(row) for row in judged if self._apply(decided, row, own)]
+        self.connection.executemany(_PUT, changed)
+
+    def _rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[Row]:
+        return [Row(*row) for row in self.connection.execute(statement, values)]
 
     # what decisions say
 
-    def _judge(self, connection: sqlite3.Connection, group: Group) -> None:
-        """Make the rows of a group: one, and one for each document with decisions of its own."""
-        places = self._decided.places
-        apart = {
-            number
-            for number in {member[1] for member in group.members}
-            if any((form, self.documents.get(number)) in places for form in group.key[:2])
-        }
-        parts: dict[int, list[Member]] = defaultdict(list)
-        for member in group.members if apart else ():
-            parts[member[1] if member[1] in apart else 0].append(member)
-        first = str(min(group.members)[0])
-        named = {f"{first}@{of}" if of else first: of for of in parts or (0,)}
-        for row in group.rows:
-            self._count(row, -1)
-        if [row.key for row in group.rows] != [*named]:
-            for row in group.rows:
-                del self._rows[row.key]
-            group.rows = [
-                Row(name, group, parts.get(of, group.members), self.documents[of] if of else "")
-                for name, of in named.items()
-            ]
-            self._rows.update((row.key, row) for row in group.rows)
-            self._orders.clear()
-        for row in group.rows:
-            row.state = "model" if group.is_linked else "not linked"
-            row.ids, row.answers, row.confidence = group.key[3], None, group.confidence
-            row.reviewers, row.predicate, row.is_in_bulk, row.is_elsewhere = (), "", False, False
-            if apart or (group.form, "") in places:
-                self._rule(connection, row)
-            row.is_other = bool(self._said) and row.state != "not linked" and self._differs(row)
-            self._count(row, 1)
+    def _apply(self, decided: Decided, row: Row, own: set[int]) -> bool:
+        """Write into a row what decisions make of it; whether they make something.
 
-    def _rule(self, connection: sqlite3.Connection, row: Row) -> None:
-        """Say of a row what decisions make of it."""
-        group, ruling = row.group, self._on_row(row)
+        Args:
+            decided: the decisions.
+            row: as the model has it.
+            own: the steps of the project.
+        """
+        ruling = _ruling(decided, row)
         if not ruling.by:
-            return
-        decided = "accepted" if any(ruling.parts) else "no concept"
-        is_answered = bool(ruling.parts) and self._decided.can_answer(ruling.parts, self._linkable)
+            return False
+        state = "accepted" if any(ruling.parts) else "no concept"
+        is_answered = decided.can_answer(ruling.parts, self._linkable)
         ids = join_ids([[i] for i in ruling.parts]) if is_answered else ""
         if is_answered and len(ruling.parts) == 1 and not ruling.is_in_bulk:
-            name = self._answer(*ruling.parts)
-            row.state, row.ids, row.answers, row.confidence = decided, ids, [name], None
-        elif is_answered and len(ruling.parts) == 1 and group.key[3] == ids:
-            row.state = decided  # the model's answer, as sure as that is
-        elif group.is_linked or is_answered:
-            prediction = self.prediction(connection, row)
-            state = decided if ruling.is_in_bulk and is_answered else prediction.state
-            if state == "model":
-                return
-            has_concepts = all(part.best for part in prediction.parts)
-            row.state, row.ids, row.answers = (
-                state,
-                joined_ids(prediction),
-                linking.shown(prediction),
+            row.ids, row.confidence = ids, None
+            (concept,) = ruling.parts
+            row.answers = json.dumps(
+                [self._named(concept) | {"confidence": 1.0} if concept else None]
             )
+        elif is_answered and len(ruling.parts) == 1 and row.ids == ids:
+            pass  # the model's answer, as sure as that is
+        elif row.is_linked or is_answered:
+            prediction = decided.apply(
+                self.prediction(row, plain=True), ruling, self._linkable, k=linking.CANDIDATES
+            )
+            state = state if ruling.is_in_bulk and is_answered else prediction.state
+            if state == "model":
+                return False
+            has_concepts = all(part.best for part in prediction.parts)
+            row.ids, row.answers = joined_ids(prediction), json.dumps(linking.shown(prediction))
             row.confidence = prediction.confidence if has_concepts else None
         else:
-            return
-        row.reviewers = tuple(dict.fromkeys(filter(None, (d.reviewer for d in ruling.by))))
-        row.predicate = predicate_in(ruling.by) or ""
+            return False
+        row.state = state
+        names = dict.fromkeys(filter(None, (d.reviewer for d in ruling.by)))
+        row.reviewers, row.predicate = json.dumps([*names]), predicate_in(ruling.by) or ""
         row.is_in_bulk = ruling.is_in_bulk
-        row.is_elsewhere = self._steps.isdisjoint(d.step for d in ruling.by if d.accepted)
+        row.is_elsewhere = own.isdisjoint(d.step or 0 for d in ruling.by if d.accepted)
+        return True
 
-    def _answer(self, identifier: str) -> dict[str, Any] | None:
-        """What is shown of a concept that a person accepted; None for no concept."""
-        if not identifier:
-            return None
-        dictionary = self._linker.dictionary
-        name = dictionary.preferred_name(dictionary.rows(identifier)[0])
-        return {"concept_id": identifier, "name": name, "confidence": 1.0}
-
-    def _count(self, row: Row, sign: int) -> None:
-        """Add a row to the figures of the project, or take it away."""
-        counts, count, state = self._counts, sign * len(row.members), row.state
-        counts["mentions", state] += count
-        counts["rows", state] += sign
-        for name in row.reviewers:
-            counts["rows of reviewer", name] += sign
-        if row.is_elsewhere and state in DECIDED:
-            counts["mentions", "decided elsewhere"] += count
-        if state in UNDECIDED and row.confidence is not None and state != "disputed":
-            counts["mentions", "answered"] += count
-            counts["mentions", "wrong"] += count * round(_WHOLE * (1 - row.confidence))
-
-    def _on_row(self, row: Row) -> Ruling:
-        """What decisions say of the mentions of a row."""
-        group = row.group
-        return self._decided.ruling(group.mention, row.scope, group.expanded or None)
-
-    def prediction(
-        self, connection: sqlite3.Connection, row: Row, *, plain: bool = False
-    ) -> Prediction:
+    def prediction(self, row: Row, *, plain: bool = False) -> Prediction:
         """The answer of a row with its candidates.
 
         Args:
-            connection: to the file.
             row: of the queue.
             plain: whether the decisions are not applied.
-
-        Raises:
-            Missing: its mention is gone.
         """
-        number, group = row.members[0][0], row.group
-        found = connection.execute(
-            "SELECT prediction, spans FROM mentions LEFT JOIN answers ON answers.id = answer "
-            "WHERE mentions.id = ?",
-            [number],
-        ).fetchone()
-        if found is None:
-            raise Missing(f"{group.mention!r} is gone; load the queue again")
-        packed, spans = found
-        document = self.documents.get(row.members[0][1])
-        mention = Mention(
-            group.mention, parse_spans(json.loads(spans)), type=group.type, document_id=document
+        statement = (
+            "SELECT prediction, spans, documents.id FROM mentions m "
+            "LEFT JOIN answers a ON a.id = answer LEFT JOIN documents "
+            "ON documents.project = m.project AND number = document WHERE m.id = ?"
         )
+        packed, spans, document = self.connection.execute(statement, [row.number]).fetchone()
+        spans = parse_spans(json.loads(spans))
+        mention = Mention(row.mention, spans, type=row.type, document_id=document)
         prediction = linking.unpacked(packed, mention)
         if plain:
             return prediction
-        ruling = self._on_row(row)
+        ruling = _ruling(self._decided, row)
         return self._decided.apply(prediction, ruling, self._linkable, k=linking.CANDIDATES)
+
+    def _are_there(self, ids: str) -> bool:
+        """Whether all parts of an answer have a concept that the dictionary has."""
+        rows = self._linker.dictionary.rows
+        return all(i and rows(i) for i in part_ids(ids))
 
     # what the file says
 
-    def _differs(self, row: Row) -> bool:
+    def _differs(self, golds: str, ids: str) -> bool:
         """Whether the file gives one of the mentions of a row another id than its answer."""
-        return not all(self._agrees(gold, row.ids) for gold in self._golds(row))
+        return not all(self._agrees(gold, ids) for gold in json.loads(golds))
 
-    def _agrees(self, gold: str, ids: str) -> bool:
-        """Whether the ids of an answer are those that the file says."""
-        if (gold, ids) not in self._agreed:
-            resolve = self._linker.dictionary.resolve
-            rank = matching.strict_rank(split_ids(ids), _GOLD.validate_json(gold), resolve)
-            self._agreed[gold, ids] = rank is not None
-        return self._agreed[gold, ids]
+    def _agrees_with(self, gold: str, ids: str) -> bool:
+        """Whether the ids of an answer are those that the file gives."""
+        resolve = self._linker.dictionary.resolve
+        return matching.strict_rank(split_ids(ids), GOLD.validate_json(gold), resolve) is not None
 
-    def _golds(self, row: Row) -> Counter[str]:
-        """The ids that the file gives mentions of a row, as JSON, and how many have them."""
-        said = self._said
-        return Counter(said[number] for number, *_ in row.members if number in said)
-
-    def said_by_file(self, row: Row) -> list[dict[str, Any]]:
+    def gold_of(self, row: Row) -> list[dict[str, Any]]:
         """What the file says of mentions of a row: of each part its ids, with their names."""
-        dictionary = self._linker.dictionary
-
-        def part(group: GoldGroup) -> list[dict[str, str]]:
-            names = ([*map(dictionary.preferred_name, dictionary.rows(i)), ""] for i in group.ids)
-            return [{"concept_id": i, "name": n[0]} for i, n in zip(group.ids, names, strict=True)]
-
+        golds = Counter(json.loads(row.gold)).most_common()
         return [
             {
                 "count": count,
                 "differs": not self._agrees(gold, row.ids),
-                "parts": list(map(part, _GOLD.validate_json(gold))),
+                "parts": [list(map(self._named, of.ids)) for of in GOLD.validate_json(gold)],
             }
-            for gold, count in self._golds(row).most_common()
+            for gold, count in golds
         ]
+
+    def _named(self, identifier: str) -> dict[str, Any]:
+        """A concept as it is shown; without a name where the dictionary does not have it."""
+        rows_of = self._linker.dictionary.rows(identifier)
+        name = self._linker.dictionary.preferred_name(rows_of[0]) if len(rows_of) else ""
+        return {"concept_id": identifier, "name": name}
 
     # asking
 
@@ -355,30 +303,31 @@ class Queue:
         Raises:
             Missing: there is none.
         """
-        if key in self._rows:
-            return self._rows[key]
+        for row in self._rows("SELECT * FROM rows WHERE key = ?", [key]):
+            return row
         raise Missing(f"the project has no row {key}; load the queue again")
 
-    def rows_on(self, forms: Iterable[str]) -> list[Row]:
+    def rows_on(self, forms: Iterable[str], most: int = 1_000) -> list[Row]:
         """The rows that decisions on forms may change."""
-        rows = (row for group in self._on(forms) for row in group.rows)
-        return sorted(rows, key=lambda row: row.members[0][0])
+        statement = f"{_ON_FORMS} ORDER BY number LIMIT :most"
+        return self._rows(statement, {"forms": json.dumps([*forms]), "most": most})
 
-    def rows(self, sort: Sort = "document") -> Sequence[Row]:
-        """All rows in an order; equal ones as they stand in the documents."""
-        if sort not in self._orders:
-            self._orders[sort] = sorted(self._rows.values(), key=ORDERS[sort])
-        return self._orders[sort]
+    def rows_of(self, document: int) -> dict[int, Row]:
+        """The rows of the mentions of a document, by the numbers of these."""
+        statement = (
+            "SELECT m.mention, r.* FROM members m JOIN rows r USING (head, apart) "
+            "WHERE m.document = ?"
+        )
+        found = self.connection.execute(statement, [document])
+        return {number: Row(*row) for number, *row in found}
 
-    def disagreements(self) -> dict[str, Any]:
+    def disputed(self) -> list[dict[str, Any]]:
         """The rows on which reviewers disagree, with what each said."""
-        rows = [row for row in self._rows.values() if row.state == "disputed"]
-        return {
-            "rows": [
-                self.to_dict(row) | {"decisions": [d.to_dict() for d in self._on_row(row).by]}
-                for row in sorted(rows, key=lambda row: row.members[0])
-            ],
-        }
+        there = self._rows("SELECT * FROM rows WHERE state = 'disputed' ORDER BY number")
+        return [
+            self.to_dict(row) | {"decisions": [d.to_dict() for d in _ruling(self._decided, row).by]}
+            for row in there
+        ]
 
     def page(
         self,
@@ -397,121 +346,171 @@ class Queue:
         Raises:
             LinkerError: a filter names what is not there.
         """
-        rows = self._chosen(wanted, sort)
-        undecided = [row for row in rows if row.state in UNDECIDED and row.state != "disputed"]
-        figures = self.figures(undecided)
+        select, values, order = filters.select(wanted), self._values(wanted), ORDERS[sort]
+        there = self._rows(
+            f"{select} ORDER BY {order}spot, number LIMIT :limit OFFSET :offset",
+            values | {"limit": limit, "offset": offset},
+        )
+        place = None
+        if find:
+            numbered = f"SELECT key, row_number() OVER (ORDER BY {order}spot, number) - 1 AS place"
+            statement = f"SELECT place FROM ({numbered} FROM ({select})) WHERE key = :key"
+            place = self.connection.execute(statement, values | {"key": find}).fetchone()
+        figures = self._figures(select, values)
         return {
-            "total": len(rows),
-            "mentions": sum(len(row.members) for row in rows),
-            "expected_wrong": figures["expected_wrong"],
-            "version": self.number,
-            "position": next((place for place, row in enumerate(rows) if row.key == find), None),
-            "rows": [self.to_dict(row) for row in rows[offset : offset + limit]],
+            "total": figures.pop("groups"),
+            **figures,
+            "version": self.version,
+            "position": place and place[0],
+            "rows": list(map(self.to_dict, there)),
         }
-
-    def _chosen(self, wanted: Filter, sort: Sort) -> list[Row]:
-        return chosen(self.rows(sort), wanted, self._flags, self._linker.dictionary)
-
-    @property
-    def _flags(self) -> set[str]:
-        """The forms that somebody flagged."""
-        return {form for (form, kind), value in self.remarks.items() if kind == "flag" and value}
 
     def acceptable(self, wanted: Filter) -> list[Row]:
-        """The rows that are wanted whose answers can be accepted in bulk.
+        """The rows that are wanted whose answers can be accepted; see `filters.acceptable`."""
+        return self._rows(filters.acceptable(wanted), self._values(wanted))
 
-        They are undecided, have an answer that the dictionary has, and nobody disagrees. Left out
-        are those of which a text denies or doubts a mention, those that somebody flagged, unless
-        flagged ones are wanted, and those of which a decision would be on another undecided row,
-        too, that is not wanted or has another answer.
-        """
-        are_there = functools.cache(self._are_there)
-        flags = set[str]() if wanted.show == "flagged" else self._flags
-        rows = [
-            row
-            for row in self._chosen(wanted, "document")
-            if row.state in ACCEPTABLE
-            and not row.group.assertions
-            and row.group.form not in flags
-            and are_there(row.ids)
-        ]
-        keys = {row.key for row in rows}
-        return [
-            row
-            for row in rows
-            if all(other.key in keys and other.ids == row.ids for other in self._beside(row))
-        ]
+    def acceptable_figures(self, wanted: Filter) -> dict[str, Any]:
+        """How many rows and mentions these are, and how many are expected to be wrong."""
+        return self._figures(filters.acceptable(wanted), self._values(wanted))
 
-    def _are_there(self, ids: str) -> bool:
-        """Whether all parts of an answer have a concept that the dictionary has."""
-        rows = self._linker.dictionary.rows
-        return all(i and rows(i) for i in part_ids(ids))
+    def _figures(self, select: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        ((groups, mentions, wrong),) = self.connection.execute(
+            f"SELECT count(*), total(count), {_WRONG} FROM ({select})", values
+        )
+        return {"groups": groups, "mentions": int(mentions), "expected_wrong": round(wrong, 2)}
 
-    def _beside(self, row: Row) -> Iterator[Row]:
-        """The undecided rows that a decision on a row is on, too."""
-        for group in self._by_form[row.group.form]:
-            for other in group.rows:
-                if row.scope in ("", other.scope) and other.state in UNDECIDED:
-                    yield other
+    def _values(self, wanted: Filter) -> dict[str, Any]:
+        """The parameters of the queries of a filter; `is_under` becomes the one for its concept."""
+        values = {field.name: getattr(wanted, field.name) for field in fields(Filter)}
+        if wanted.under:
+            dictionary = self._linker.dictionary
+            every = np.ones(len(dictionary), bool)
+            under = selection.selected(dictionary, [Selection(under=(wanted.under,))], every)
 
-    def figures(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """How many mentions rows have, and how many of their answers are expected to be wrong."""
-        wrong = sum(len(row.members) * (1 - c) for row in rows if (c := row.confidence) is not None)
-        return {
-            "groups": len(rows),
-            "mentions": sum(len(row.members) for row in rows),
-            "expected_wrong": round(wrong, 2),
-        }
+            @functools.cache
+            def is_under(ids: str) -> bool:
+                concepts = (c for i in part_ids(ids) if i for c in dictionary.rows(i))
+                return any(under[concept] for concept in concepts)
+
+            self.connection.create_function("is_under", 1, is_under, deterministic=True)
+        return values | {"q": filters.fold(wanted.q).strip(), "flags": self._flags}
+
+    @property
+    def _flags(self) -> str:
+        """The forms that somebody flagged, as a list of JSON."""
+        return json.dumps(
+            [on[0] for on, value in self.remarks.items() if on[1] == "flag" and value]
+        )
+
+    @property
+    def types(self) -> list[str]:
+        """The types of mentions."""
+        return sorted({kind for _, kind, *_ in self.connection.execute(_SUMMARY)} - {""})
 
     def summary(self) -> dict[str, Any]:
         """The figures of the project."""
-        counts = +self._counts
-        states = {state: counts["mentions", state] for state in (*UNDECIDED, *DECIDED)}
-        answered, wrong = counts["mentions", "answered"], counts["mentions", "wrong"] / _WHOLE
-        unlinked = counts["mentions", "not linked"]
+        groups, states, reviewers = Counter[str](), Counter[str](), set[str]()
+        elsewhere, known, wrong = 0, 0.0, 0.0
+        found = self.connection.execute(_SUMMARY).fetchall()
+        for state, _, names, is_elsewhere, _, rows_of, count, answered, expected in found:
+            groups[state] += rows_of
+            states[state] += count
+            reviewers.update(json.loads(names))
+            elsewhere += count if is_elsewhere and state in DECIDED else 0
+            if state in ("model", "rejected", "open"):
+                known, wrong = known + answered, wrong + expected
+        unlinked = states.pop("not linked", 0)
+        flagged = f"SELECT count(DISTINCT form) FROM rows WHERE {filters.IS_FLAGGED}"
+        documents = "SELECT count(*) FROM documents WHERE project = ?"
+        ask = self.connection.execute
         return {
-            "mentions": sum(states.values()),
-            "groups": len(self._rows) - counts["rows", "not linked"],
-            "states": {state: n for state, n in (states | {"not linked": unlinked}).items() if n},
+            "mentions": states.total(),
+            "groups": groups.total() - groups["not linked"],
+            "states": {**states, **({"not linked": unlinked} if unlinked else {})},
             "decided": sum(states[state] for state in DECIDED),
-            "decided_elsewhere": counts["mentions", "decided elsewhere"],
+            "decided_elsewhere": elsewhere,
             "expected_wrong_of_rest": round(wrong, 2),
-            "expected_accuracy_of_rest": round(1 - wrong / answered, 4) if answered else None,
-            "types": sorted({group.type for group in self._groups.values()} - {""}),
-            "documents": len(self.documents),
-            "has_ids": bool(self._said),
-            "reviewers": sorted(name for kind, name in counts if kind == "rows of reviewer"),
-            "disagreements": counts["rows", "disputed"],
-            "flagged": sum(form in self._by_form for form in self._flags),
-            "version": self.number,
+            "expected_accuracy_of_rest": round(1 - wrong / known, 4) if known else None,
+            "types": sorted({kind for _, kind, *_ in found} - {""}),
+            "documents": ask(documents, [self._number]).fetchone()[0],
+            "has_ids": any(row[4] for row in found),
+            "reviewers": sorted(reviewers),
+            "disagreements": groups["disputed"],
+            "flagged": ask(flagged, {"flags": self._flags}).fetchone()[0],
+            "version": self.version,
         }
+
+    def shown(self, key: str) -> dict[str, Any]:
+        """A row with the candidates of its answer, and the places of its mentions.
+
+        Raises:
+            Missing: there is none.
+        """
+        row = self.row(key)
+        is_linked = row.state != "not linked"
+        return {
+            "row": self.to_dict(row),
+            "prediction": self.prediction(row).to_dict() if is_linked else None,
+            "file": self.gold_of(row),
+            "places": list(self._places(row)),
+            "remarks": {k: value for (form, k), value in self.remarks.items() if form == row.form},
+        }
+
+    def _places(self, row: Row) -> Iterator[dict[str, Any]]:
+        """The places of mentions: the text around each, or the other cells of its row."""
+        statement = (
+            "SELECT source, m.document, place, text, spans FROM members JOIN mentions m "
+            "ON m.id = mention WHERE head = ? AND apart = ? ORDER BY m.document, "
+            f"iif(m.document > 0, place, 0), m.id LIMIT {_PLACES}"
+        )
+        known = functools.cache(functools.partial(rows.document, self.connection, self._number))
+        found = self.connection.execute(statement, [row.head, row.apart]).fetchall()
+        for source, document, place, text, spans in found:
+            of: dict[str, Any] = {"document_id": None, "document": None, "row": place, "cells": {}}
+            before = after = ""
+            if not document:
+                of["cells"] = rows.cells(self.connection, source, place)
+            else:
+                kept = known(document).document
+                around = parse_spans(json.loads(spans)) or ((0, 0),)
+                start, end = around[0][0], around[-1][1]
+                before, after = kept.text[max(0, start - _AROUND) : start], kept.text[end:]
+                of |= {"document_id": kept.id, "document": document, "row": None}
+            yield of | {"before": before, "text": text, "after": after[:_AROUND]}
+
+    def document_id(self, number: int) -> str:
+        """The id of a document; empty where there is none of this number."""
+        statement = "SELECT id FROM documents WHERE project = ? AND number = ?"
+        found = self.connection.execute(statement, [self._number, number]).fetchone()
+        return found[0] if found else ""
 
     def to_dict(self, row: Row) -> dict[str, Any]:
         """A row as an object that `json` can write, without its candidates."""
-        group = row.group
-        _, document, place = row.members[0]
-        first: dict[str, Any] = {"document": None, "document_id": None, "row": place}
-        if document:
-            first = {"document": document, "document_id": self.documents[document], "row": None}
-        return {
-            "key": row.key,
-            "mention": group.mention,
-            "expanded": group.expanded or None,
-            "type": group.type,
-            "count": len(row.members),
-            "documents": len({member[1] for member in row.members}) if document else 0,
-            "state": row.state,
-            "answers": json.loads(group.shown) if row.answers is None else row.answers,
-            "confidence": row.confidence,
-            "assertion": group.assertion,
-            "flag": bool(self.remarks.get((group.form, "flag"))),
-            "note": self.remarks.get((group.form, "note"), ""),
-            "differs": row.is_other,
-            "reviewers": list(row.reviewers),
-            "predicate": row.predicate,
-            "bulk": row.is_in_bulk,
+        first: dict[str, Any] = {"document": None, "document_id": None, "row": row.place}
+        if row.document:
+            name = self.document_id(row.document)
+            first = {"document": row.document, "document_id": name, "row": None}
+        return {name: getattr(row, name) for name in _SHOWN} | {
+            "expanded": row.expanded or None,
+            "answers": json.loads(row.answers),
+            "flag": bool(self.remarks.get((row.form, "flag"))),
+            "note": self.remarks.get((row.form, "note"), ""),
+            "differs": row.state != "not linked" and self._differs(row.gold, row.ids),
+            "reviewers": json.loads(row.reviewers),
+            "bulk": bool(row.is_in_bulk),
             "first": first,
         }
+
+
+def _ruling(decided: Decided, row: Row) -> Ruling:
+    """What decisions say of the mentions of a row."""
+    return decided.ruling(row.mention, row.scope, row.expanded or None)
+
+
+def remarks_of(connection: sqlite3.Connection, project: int) -> dict[tuple[str, str], str]:
+    """The last remarks in a project, by their forms and kinds; empty where one was taken away."""
+    ((text,),) = connection.execute(_REMARKS, [project])
+    return {(form, kind): value for form, kind, value in json.loads(text)}
 
 
 def decided_mentions(
@@ -527,20 +526,13 @@ def decided_mentions(
         places: the decisions in force on each form, in each scope.
     """
     statement = (
-        "SELECT form, (SELECT id FROM documents WHERE project = m.project AND number = document), "
-        "count(*) FROM mentions m WHERE project = ? AND answer IS NOT NULL GROUP BY form, document"
+        "SELECT form, coalesce(d.id, ''), count(*) FROM mentions m "
+        "LEFT JOIN documents d ON d.project = m.project AND number = document "
+        "WHERE m.project = ? AND answer > 0 AND form IN (SELECT form FROM decisions) "
+        "GROUP BY form, document"
     )
     total = 0
     for form, scope, count in connection.execute(statement, [number]):
-        where = dict.fromkeys([(form, scope or ""), (form, "")])
-        said = [places[place] for place in where if place in places]
-        if said and ruled(said).parts:
-            total += count
+        where = dict.fromkeys([(form, scope), (form, "")])
+        total += count * bool(ruled(places[place] for place in where if place in places).parts)
     return total
-
-
-def _at_once(connection: sqlite3.Connection, statement: str, *values: int) -> list[Any]:
-    """What a statement says of a project as one text of JSON."""
-    ((text,),) = connection.execute(statement, values)
-    rows: list[Any] = json.loads(text)
-    return rows

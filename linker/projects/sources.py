@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,7 +13,7 @@ from linker.decisions import exchange
 from linker.decisions.reviewed import MENTION, are_mappings
 from linker.errors import LinkerError, ignore
 from linker.files import OpenFile, tables
-from linker.files.tables import Table, TableRow
+from linker.files.tables import Table
 from linker.formats import FORMATS, MENTIONS
 from linker.jobs.tables import mention_of
 from linker.readers import mentions as readers
@@ -23,8 +22,6 @@ from linker.readers.records import MENTION_LIMIT
 from linker.types import Document, Mention
 
 Kind = Literal["table", "list", "documents"]
-Headed = tuple[Sequence[str], str]
-"""The header of a table, and its column with the mentions: its name, or its number."""
 
 TABLES = ("csv", "tsv", "xlsx")
 _DECIDED = (b'"mention"', b'"accepted"')  # keys of the decisions beside an answer
@@ -49,7 +46,7 @@ class Opened:
         return tables.has_ids(lines)
 
     def table(
-        self, column: str | None, most: int | None = None, known: Sequence[Headed] = ()
+        self, column: str | None, most: int | None = None, known: Sequence[str] = ()
     ) -> Table:
         """The table in it, for which `opened` has found a format of tables.
 
@@ -57,9 +54,9 @@ class Opened:
             column: that holds the mentions; None: it is not known yet.
             most: bytes of the longest content; a workbook may unpack to some times as many.
                 None: to any number, since it was read before.
-            known: tables that it may be one of; see `read`.
+            known: columns that it may have; see `read`.
         """
-        usual = [*(name for _, name in known), *tables.COLUMNS, MENTION]
+        usual = [*known, *tables.COLUMNS, MENTION]
         wanted = [column] if column and not column.isdigit() else usual
         if tables.is_workbook(self.file):
             return tables.read(self.file, wanted, most=most and _UNPACKED * most)
@@ -97,36 +94,19 @@ class Content:
     @property
     def notes(self) -> list[str]:
         """What is odd about it, each in a sentence."""
-        told = []
-        if len(self.sheets) > 1:
-            told.append(
-                f"the workbook has {len(self.sheets)} sheets, and {self.sheets[0]!r} was read, the "
-                "first one with the column of the mentions; save another one as its own file"
-            )
-        if self.blank:
-            formulas = "; a formula that was never computed is empty" * (self.format == "xlsx")
-            told.append(
-                f"rows with an empty cell in the column of the mentions: {self.blank:,} of "
-                f"{self.blank + len(self.long) + len(self.rows):,}{formulas}"
-            )
-        if self.long:
-            told.append(
-                f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: "
-                f"{len(self.long):,}, the first in row {self.long[0]:,}"
-            )
-        if self.kind != "table" and all(key in self.content for key in _DECIDED):
-            told.append(
-                "linker wrote it with what people decided, which is not read from it: export the "
-                "project as tsv, or the decisions, and give that, too"
-            )
-        counts = Counter(document.id for document in self.documents)
-        told += [
-            f"the document {name} is there {count} times; what is decided for this document alone "
-            "holds in all of them"
-            for name, count in counts.items()
-            if count > 1
-        ]
-        return told[:10]
+        count, places = len(self.long), f"the first in row {self.long[0]:,}" if self.long else ""
+        told = {
+            f"the workbook has {len(self.sheets)} sheets, and {''.join(self.sheets[:1])!r} was "
+            "read; save another one as its own file": len(self.sheets) > 1,
+            f"rows with an empty cell, or a formula that was never computed, in the column of the "
+            f"mentions: {self.blank:,}": self.blank,
+            f"cells of more than {MENTION_LIMIT:,} characters, which get no answer: {count:,}, "
+            f"{places}": count,
+            "linker wrote it with what people decided, which is not read from it: export the "
+            "project as tsv, or the decisions, and give that, too": self.kind != "table"
+            and all(key in self.content for key in _DECIDED),
+        }
+        return [sentence for sentence, is_so in told.items() if is_so]
 
 
 def opened(content: bytes, name: str, column: str | None, encoding: str | None) -> Opened:
@@ -169,7 +149,9 @@ def read(
     column: str | None,
     encoding: str | None,
     most: int,
-    known: Sequence[Headed] = (),
+    known: Sequence[str] = (),
+    *,
+    is_list: bool = False,
 ) -> Content:
     """Read the mentions or documents of a file.
 
@@ -178,8 +160,9 @@ def read(
     Args:
         content, name, column, encoding: as for `opened`.
         most: bytes of the longest content.
-        known: the tables of a project, by one of which a table that linker wrote has its column,
-            where none is named.
+        known: the columns with the mentions of a project, of which a table that linker wrote has
+            one, where none is named.
+        is_list: whether each line of a text without tabs is a name, whatever it looks like.
 
     Raises:
         ColumnNeeded: it is a table, and nobody knows which column holds the mentions.
@@ -191,13 +174,13 @@ def read(
     if table and not (column is None and file.has_ids):
         read = _of_table(file, table, column, about, known)
     else:
-        read = _of_items(file, about)
+        read = _of_items(file, about, is_list)
     return replace(read, packed=zlib.compress(content))
 
 
-def _of_items(known: Opened, about: tuple[str, bytes]) -> Content:
+def _of_items(known: Opened, about: tuple[str, bytes], is_list: bool) -> Content:
     """What is in a content that is no table."""
-    if known.kind == "txt" and _is_prose(known.file):
+    if known.kind == "txt" and not is_list and _is_prose(known.file):
         documents = tuple(texts.read(known.file))
         return Content(*about, "documents", "txt", known.encoding, documents=documents)
     items = list(readers.read(known.file, known.kind))
@@ -221,56 +204,36 @@ def _of_table(
     table: Table,
     column: str | None,
     about: tuple[str, bytes],
-    known: Sequence[Headed],
+    known: Sequence[str],
 ) -> Content:
     """What is in a table."""
     lines = [row for row in table.rows() if any(map(str.strip, row.cells))]
-    column = _known_column(table, lines, known) if column is None else column
+    header = tuple(title.strip() for title in table.header)
+    column = _known_column(header, known) if column is None else column
     place = tables.column_of(table, lines) if column is None else tables.place_of(table, column)
+    if column is None:  # its number where others have its name, too
+        is_one = header[place] and header.count(header[place]) == 1
+        column = header[place] if is_one else str(place + 1)
     long = list[int]()
     mentions = [(row, mention_of(row, place, long)) for row in lines]
     rows = tuple(Row(row.number, m.text, "", tuple(row.cells)) for row, m in mentions if m)
     if not rows:
-        problem = (
-            f"the column {table.header[place].strip()!r} {'has long texts' if long else 'is empty'}"
-        )
+        problem = f"the column {header[place]!r} {'has long texts' if long else 'is empty'}"
         raise LinkerError(f"{file.file}: {problem}; name another column")
-    header = tuple(title.strip() for title in table.header)
-    named = column if column is not None else _name_of(table, place)
-    made = Content(*about, "table", file.kind, file.encoding, named, header, rows)
+    read = Content(*about, "table", file.kind, file.encoding, column, header, rows)
     blank = len(lines) - len(rows) - len(long)
-    return replace(made, sheets=tuple(table.sheets), blank=blank, long=tuple(long))
+    return replace(read, sheets=tuple(table.sheets), blank=blank, long=tuple(long))
 
 
-def _name_of(table: Table, place: int) -> str:
-    """What `tables.place_of` takes for a column: its name, or its number where others have it."""
-    title = table.header[place].strip()
-    is_one = sum(other.strip() == title for other in table.header) == 1
-    return title if title and is_one else str(place + 1)
-
-
-def _known_column(table: Table, rows: Sequence[TableRow], known: Sequence[Headed]) -> str | None:
-    """The column of the mentions in a table that linker wrote of one of a project's tables.
-
-    Of these, that counts whose header is the beginning of the table's, the longest one first; or
-    else any whose column the table has. None: there is none.
-
-    Raises:
-        ColumnNeeded: they name several columns.
-    """
-    titles = [title.strip() for title in table.header]
-    if are_mappings(titles):
+def _known_column(header: Sequence[str], known: Sequence[str]) -> str | None:
+    """The column of the mentions in a table that linker wrote; None: it is to be found out."""
+    if are_mappings(header):
         return MENTION
-    if not exchange.recognises(titles):
+    if not exchange.recognises(header):
         return None
-    like = [one for one in known if titles[: len(one[0])] == one[0]]
-    longest = max((len(header) for header, _ in like), default=0)
-    same = {column for header, column in like if len(header) == longest}
-    same = same or {column for _, column in known if titles.count(column) == 1}
-    same = same or {title for title in titles[:1] if title == "mention"}  # of a list
-    if len(same) > 1:
-        raise tables.ColumnNeeded(table, rows, None)
-    return next(iter(same), None)
+    names = {*filter(None, known)} or {"mention"}
+    name = names.pop()
+    return name if not names and (name in header or name.isdigit()) else None
 
 
 def _is_prose(file: files.Pathlike) -> bool:

@@ -1,4 +1,4 @@
-"""/projects: what somebody reviews by a name: files in, a queue, decisions at once, undo."""
+"""/projects: what somebody reviews by a name: files in and out, and its queue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePath
 from typing import IO, Annotated, Any
 from urllib.parse import quote
@@ -16,14 +17,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from linker.files.tables import ColumnNeeded
-from linker.linking.decided import Decided
-from linker.projects import changes, linking, reviewed, sources
+from linker.projects import intake, linking, sources
 from linker.projects import store as rows
 from linker.projects.exporting import AnyForm, Export, Exporter
-from linker.projects.groups import Sort
+from linker.projects.filters import Sort
+from linker.projects.intake import Reviewed, Stored
 from linker.projects.queue import Queue, decided_mentions
-from linker.projects.reviewed import Reviewed
-from linker.projects.store import Project
 from linker.service.callers import ReviewerName, may_say
 from linker.service.errors import ERRORS, Failure
 from linker.service.reviewing import Number, WantedRows
@@ -33,7 +32,6 @@ from linker.service.workbench import Workbench
 
 _LONGEST_NAME = 200  # of a project
 _BLOCK = 1 << 18  # bytes of a file that are sent at a time
-_PLACES = 50  # of the mentions of a group that are shown
 
 
 class WantedPage(WantedRows):
@@ -55,45 +53,40 @@ def router(service: Service, workbench: Workbench) -> APIRouter:
 
 def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> None:
     """The routes by which projects come and go."""
+    store = workbench.store
 
-    async def said_in(file: sources.Content, reviewer: str) -> Reviewed | None:
-        """What is decided in a file that linker wrote; None for another one."""
-        if not reviewed.is_reviewed(file):
-            reviewed.check_new(file)
-            return None
+    async def reviewed_in(file: sources.Content, reviewer: str) -> Reviewed | None:
+        """What is decided in a file, as far as the caller may say it."""
         about = file, service.linker, reviewer, workbench.origin
-        said = (await asyncio.to_thread(reviewed.read, *about)).limited(may_say)
-        if not reviewer and not all(decision.reviewer for decision in said.decisions):
+        said = await asyncio.to_thread(intake.reviewed_in, *about)
+        said = said and said.limited(may_say)
+        if said and not reviewer and not all(decision.reviewer for decision in said.decisions):
             why = f"{file.name}: has decisions that name nobody; give the reviewer who made them"
             raise Failure(422, why, "reviewer")
         return said
 
-    async def keep(
-        number: int, said: Reviewed | None, file: sources.Content, reviewer: str, told: list[str]
-    ) -> dict[str, Any]:
-        """Keep what is decided in a file; the project, and what there is to tell."""
-        of_file: dict[str, Any] = {"notes": [*file.notes, *told]}
-        if said is not None:
-            about = workbench.store, number, said, file.name, reviewer
-            async with workbench.importing:
-                added, remarked = await service.write(reviewed.keep, *about)
-            of_file["imported"] = added
-            of_file["notes"] += reviewed.told(said, added, remarked)
-        return await workbench.summary(number) | of_file
+    async def answer(stored: Stored) -> dict[str, Any]:
+        """The project to which a file came, and what there is to tell."""
+        imported = {} if stored.imported is None else {"imported": stored.imported}
+        return await workbench.summary(stored.number) | {"notes": stored.notes} | imported
 
     @routes.get("")
     async def listed() -> dict[str, Any]:
         """All projects, with how far they are."""
         decided = await workbench.decided()
 
-        def read(connection: sqlite3.Connection) -> list[tuple[Project, dict[str, Any]]]:
+        def read(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             return [
-                (project, _figures(connection, project, decided))
+                workbench.described(project)
+                | {
+                    "mentions": linking.counted(connection, project)[0],
+                    "decided": decided_mentions(connection, project.id, decided.places),
+                    "linked": linking.share(connection, project),
+                }
                 for project in rows.projects(connection)
             ]
 
-        projects = await workbench.read(read)
-        return {"projects": [workbench.described(p) | figures for p, figures in projects]}
+        return {"projects": await workbench.read(read)}
 
     @routes.post("", status_code=201, openapi_extra=FILE_BODY)
     async def create(
@@ -109,17 +102,18 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         ] = None,
     ) -> dict[str, Any]:
         """Keep a file as a project; its mentions are linked from now on, as time allows."""
-        content, linker = await content_of(request), service.linker
-        most = service.limits.file
-        read = await asyncio.to_thread(sources.read, content, file, column, encoding, most)
-        said = await said_in(read, reviewer)
-        name = name.strip() or PurePath(file).stem or "project"
-        kind = linking.type_for(read, linker) if type is None else type.strip()
-        told = linking.told_of_type(read, kind)
-        read, further = await workbench.read(lambda connection: rows.beside(connection, read))
-        about = workbench.store, name, read, kind, reviewer, workbench.origin
-        number = await workbench.take(rows.created, *about)
-        return await keep(number, said, read, reviewer, [*told, *further])
+        about = await content_of(request), file, column, encoding, service.limits.file
+        read = await asyncio.to_thread(sources.read, *about)
+        make = partial(
+            intake.create,
+            name=name.strip() or PurePath(file).stem or "project",
+            kind=type,
+            linker=service.linker,
+            reviewer=reviewer,
+            origin=workbench.origin,
+        )
+        said = await reviewed_in(read, reviewer)
+        return await answer(await workbench.take(make, store, read, said))
 
     @routes.post("/{number}/sources", status_code=201, openapi_extra=FILE_BODY)
     async def add(
@@ -136,45 +130,36 @@ def _add_files(routes: APIRouter, service: Service, workbench: Workbench) -> Non
         Such a table needs no column, which the project knows. `imported` is how many decisions are
         new.
         """
-        content, most = await content_of(request), service.limits.file
         project = await workbench.read(lambda connection: rows.project(connection, number))
-        known = await workbench.read(lambda connection: rows.tables(connection, number))
-        about = content, file, column, encoding, most, known
+        there = await workbench.read(lambda connection: rows.sources(connection, number))
+        known = [source.column for source in there]
+        about = await content_of(request), file, column, encoding, service.limits.file, known
         try:
             read = await asyncio.to_thread(sources.read, *about)
         except ColumnNeeded:
             rows.check_kind(project, "table", file)
             raise
-        said = await said_in(read, reviewer)
-        new, told = await workbench.read(lambda c: rows.to_add(c, project, read, said is not None))
-        if new:
-            await workbench.take(rows.added, workbench.store, number, new)
-        elif said:
-            of_file = said
-            said = await workbench.read(lambda connection: of_file.on(connection, number))
-        return await keep(number, said, read, reviewer, told)
+        said = await reviewed_in(read, reviewer)
+        return await answer(await workbench.take(intake.add, store, number, read, said, reviewer))
 
     @routes.post("/{number}/name")
     async def rename(
         number: Number, name: Annotated[str, Query(max_length=_LONGEST_NAME, pattern=r"\S")]
     ) -> dict[str, Any]:
         """Give a project another name."""
-        await service.write(rows.renamed, workbench.store, number, name.strip())
+        await service.write(rows.rename, store, number, name.strip())
         return await workbench.summary(number)
 
     @routes.delete("/{number}")
     async def delete(number: Number) -> dict[str, bool]:
         """Delete a project; what was decided in it stays."""
-        await workbench.read(lambda connection: rows.project(connection, number))
-        await service.write(rows.deleted, workbench.store, number)
+        await service.write(rows.delete, store, number)
         return {"deleted": True}
 
     @routes.post("/{number}/relink")
     async def relink(number: Number) -> dict[str, Any]:
         """Link a project anew, by the model of the service; decisions stay."""
-        await workbench.read(lambda connection: rows.project(connection, number))
-        await service.write(rows.renewed, workbench.store, number, workbench.origin)
-        workbench.wake()
+        await workbench.take(rows.relink, store, number, workbench.origin)
         return await workbench.summary(number)
 
 
@@ -190,48 +175,27 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
     async def queue(number: Number, wanted: Annotated[WantedPage, Query()]) -> dict[str, Any]:
         """A page of the rows of a project."""
         asked = wanted.filter, wanted.sort, wanted.offset, wanted.limit, wanted.find
-        return await workbench.ask(number, lambda queue, _: queue.page(*asked))
+        return await workbench.ask(number, lambda queue: queue.page(*asked))
 
     @routes.get("/{number}/accept")
     async def acceptable(number: Number, wanted: Annotated[WantedRows, Query()]) -> dict[str, Any]:
         """How many answers could be accepted in bulk, and how many of them may be wrong."""
 
-        def read(queue: Queue, _: sqlite3.Connection) -> dict[str, Any]:
-            return queue.figures(queue.acceptable(wanted.filter)) | {"version": queue.number}
+        def read(queue: Queue) -> dict[str, Any]:
+            return queue.acceptable_figures(wanted.filter) | {"version": queue.version}
 
         return await workbench.ask(number, read)
 
     @routes.get("/{number}/disagreements")
     async def disagreements(number: Number) -> dict[str, Any]:
-        """How far reviewers agree, and the rows on which they do not, with what each said."""
-        return await workbench.ask(number, lambda queue, _: queue.disagreements())
+        """The rows on which reviewers do not agree, with what each said."""
+        return {"rows": await workbench.ask(number, Queue.disputed)}
 
     @routes.get("/{number}/groups/{key}")
     async def group(number: Number, key: str) -> Response:
         """A row with the candidates of its answer, and the places of its mentions."""
-
-        def read(queue: Queue, connection: sqlite3.Connection) -> str:
-            row = queue.row(key)
-            prediction = None
-            if row.state != "not linked":
-                prediction = queue.prediction(connection, row).to_dict()
-            remarks = {
-                kind: value
-                for (form, kind), value in queue.remarks.items()
-                if form == row.group.form
-            }
-            places = list(changes.places(connection, queue.project, row.members[:_PLACES]))
-            return json.dumps(
-                {
-                    "row": queue.to_dict(row),
-                    "prediction": prediction,
-                    "file": queue.said_by_file(row),
-                    "places": places,
-                    "remarks": remarks,
-                }
-            )
-
-        return Response(await workbench.ask(number, read), media_type="application/json")
+        text = await workbench.ask(number, lambda queue: json.dumps(queue.shown(key)))
+        return Response(text, media_type="application/json")
 
     @routes.get("/{number}/export", response_class=Response)
     async def export(
@@ -270,12 +234,3 @@ def _add_queue(routes: APIRouter, service: Service, workbench: Workbench) -> Non
                     yield block
 
         return StreamingResponse(sent(), headers=headers)
-
-
-def _figures(connection: sqlite3.Connection, project: Project, decided: Decided) -> dict[str, Any]:
-    """How far a project is, without its queue."""
-    return {
-        "mentions": linking.counted(connection, project)[0],
-        "decided": decided_mentions(connection, project.id, decided.places),
-        "linked": linking.share(connection, project),
-    }

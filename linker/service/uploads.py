@@ -10,16 +10,15 @@ from fastapi import APIRouter, Query, Request, Response
 
 from linker import files
 from linker.files import tables
-from linker.files.tables import Table, TableRow
+from linker.files.tables import ColumnNeeded, Table, TableRow
 from linker.jobs import linking
 from linker.jobs import tables as linked_tables
 from linker.linking.requests import Request as LinkRequest
 from linker.projects import sources
-from linker.readers import mentions as readers
 from linker.service.errors import ERRORS, Failure, check
 from linker.service.settings import Limits
 from linker.service.state import Service
-from linker.types import Document, Mention
+from linker.types import Mention
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _MEDIA = {"\t": "text/tab-separated-values"}
@@ -137,56 +136,30 @@ def _parsed(
         LinkerError: the file is damaged, packed, of another format, or larger than the limits.
     """
     known = sources.opened(content, name, column, encoding)
-    file, kind = known.file, known.kind
-    noted = {"format": kind}
+    found: dict[str, Any] = {"format": known.kind}
     if known.encoding != files.UTF8:
-        noted["encoding"] = known.encoding
-    if kind in sources.TABLES:
-        table = known.table(column, limits.body)
-        if column is not None or not known.has_ids:
-            return noted | _of_table(table, column, limits)
-    items = []
-    for item in readers.read(file, kind):
-        items.append(item)
-        check("mentions or documents in the file", len(items), limits.mentions, "body")
-    if isinstance(items[0], Mention):
-        mentions = [m for m in items if isinstance(m, Mention) and m.text.strip()]
-        return noted | {"mentions": [_mention(m) for m in mentions]}
-    return noted | {"documents": [_json(d) for d in items if isinstance(d, Document)]}
-
-
-def _of_table(table: Table, column: str | None, limits: Limits) -> dict[str, Any]:
-    """The mentions of a column; all columns where none is known to hold mentions.
-
-    Raises:
-        LinkerError: the table has no such column.
-    """
-    rows = [row for row in table.rows() if any(map(str.strip, row.cells))]
+        found["encoding"] = known.encoding
     try:
-        place = tables.column_of(table, rows) if column is None else tables.place_of(table, column)
-    except tables.ColumnNeeded as needed:
-        return needed.to_dict()
-    filled = tables.filled(rows, place)
-    names = [{"text": t, "row": number} for t, number in filled if len(t) <= limits.mention]
-    check("mentions in the file", len(names), limits.mentions, "body")
-    found = {"mentions": names, "column": table.header[place].strip(), "rows": len(rows)}
-    too_long = len(filled) - len(names)
-    return found | ({"too_long": too_long} if too_long else {})
-
-
-def _mention(mention: Mention) -> dict[str, Any]:
-    """A loose mention as /link takes it."""
-    record = {"text": mention.text, "type": mention.type, "document_id": mention.document_id}
-    return {name: value for name, value in record.items() if value}
-
-
-def _json(document: Document) -> dict[str, Any]:
-    """A document as /link takes it."""
-    return {
-        "id": document.id,
-        "passages": [{"text": p.text, "offset": p.offset} for p in document.passages],
-        "mentions": [
-            {"text": m.text, "spans": [list(span) for span in m.spans], "type": m.type}
-            for m in document.mentions
-        ],
-    }
+        read = sources.read(content, name, column, encoding, limits.body, is_list=True)
+    except ColumnNeeded as needed:
+        return found | needed.to_dict()
+    count = len(read.rows) + len(read.documents)
+    check("mentions or documents in the file", count, limits.mentions, "body")
+    if read.documents:
+        documents = [
+            {
+                "id": document.id,
+                "passages": [{"text": p.text, "offset": p.offset} for p in document.passages],
+                "mentions": [
+                    {"text": m.text, "spans": m.spans, "type": m.type} for m in document.mentions
+                ],
+            }
+            for document in read.documents
+        ]
+        return found | {"documents": documents}
+    if read.kind != "table":
+        typed = [{"text": row.text, "type": row.type} for row in read.rows]
+        return found | {"mentions": [{k: v for k, v in of.items() if v} for of in typed]}
+    found["mentions"] = [{"text": row.text, "row": row.place} for row in read.rows]
+    rows = {"column": read.column, "rows": count + read.blank + len(read.long)}
+    return found | rows | ({"too_long": len(read.long)} if read.long else {})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,14 +70,6 @@ def test_a_reviewed_table_comes_back_by_the_name_of_its_project(
     assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "ann")
 
 
-def test_a_type_of_no_mention_is_told(of: Run, tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("7|t|Gout\n7|a|\n7\t0\t4\tGout\tDisease\n", "utf-8")
-    said = of("import", file, "--project", "a", "--type", "Nonsense").err
-    assert "no mention of the file is of the type 'Nonsense', so that none is linked" in said
-    assert "no mention" not in of("import", file, "--project", "b", "--type", "Disease").err
-
-
 def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
     path = tmp_path / "wards.csv"
     path.write_text("disease,found\nold,breast cancer\nnew,fever\n", "utf-8")
@@ -88,19 +79,6 @@ def test_a_reviewed_table_needs_no_column(of: Run, tmp_path: Path) -> None:
     assert of("import", path, "--project", "wards").err == "decisions read: 1; of them new: 1\n"
     said = of("import", path, "--project", "wards", "--column", "disease").err
     assert "does not have, on which nothing was read: 1, such as old;" in said
-
-
-def test_documents_keep_what_is_not_linked(of: Run, tmp_path: Path) -> None:
-    path = tmp_path / "some.pubtator.txt.gz"
-    text = (
-        "7|t|Aspirin for breast cancer\n7|a|None.\n"
-        "7\t0\t7\tAspirin\tChemical\tMESH:D001241\n7\t12\t25\tbreast cancer\tDisease\n\n"
-    )
-    path.write_bytes(gzip.compress(text.encode()))
-    assert of("import", path, "--type", "Disease", "--project", "some").code == 0
-    lines = of("export", "--project", "some").out.split("\n")
-    assert lines[2] == "7\t0\t7\tAspirin\tChemical\tMESH:D001241"
-    assert lines[3].startswith("7\t12\t25\tbreast cancer\tDisease\tMESH:D001943\t")
 
 
 def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: Path) -> None:
@@ -126,21 +104,6 @@ def test_a_folder_of_texts_and_further_files_are_one_project(of: Run, tmp_path: 
         ("d", "gout"),
         ("d", "gout"),
     ]
-
-
-def test_other_sheets_and_the_same_file_are_told(of: Run, tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for sheet in (book.active, book.create_sheet("Old")):
-        for row in (["patient", "mention"], [1, "breast cancer"]):
-            sheet.append(row)
-    book.save(path := tmp_path / "wards.xlsx")
-    note = "the workbook has 2 sheets, and 'Sheet' was read, the first one with the column"
-    assert note in of("import", path, "--project", "wards").err
-    assert (
-        "the project 'wards' has the same file, as wards.xlsx"
-        in of("import", path, "--project", "b").err
-    )
 
 
 @pytest.mark.parametrize(

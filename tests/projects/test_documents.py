@@ -1,21 +1,23 @@
-"""The order of documents: by what decisions on them are expected to correct."""
+"""Documents of a project: which to review first."""
 
 from __future__ import annotations
 
-from linker.projects.documents import in_order_of_worth as order
+from linker.projects import documents
+
+from .conftest import Desk
+
+TEXTS = (
+    "1|t|Gout\n1|a|\n1\t0\t4\tGout\tDisease\n\n"
+    "2|t|zzzz and gout\n2|a|\n2\t0\t4\tzzzz\tDisease\n2\t9\t13\tgout\tDisease\n\n"
+    "3|t|Nothing\n3|a|\n\n"
+)
 
 
-def test_a_form_counts_in_all_documents_once() -> None:
-    rare = [("a", 0.1)]  # 1 x 0.9
-    both = [("b", 0.7), ("c", 0.9)]  # (4 x 0.3 + 0.1) / 2, and 0.1 / 2 once "b" is decided
-    common = [("b", 0.7), ("b", 0.7)]  # 4 x 0.3, of all documents
-    again = [("b", 0.7)]  # 4 x 0.3, and 0 once "b" is decided
-    assert order([rare, both, common, again]) == [2, 0, 1, 3]
-
-
-def test_an_answer_without_confidence_is_most_doubtful() -> None:
-    assert order([[("a", 0.01)], [("b", None)], []]) == [1, 0, 2]
-
-
-def test_equal_documents_stay_in_order() -> None:
-    assert order([[("a", 0.5)], [("b", 0.5)], [("a", 0.5)]]) == [0, 1, 2]
+def test_the_most_doubtful_document_comes_first(desk: Desk) -> None:
+    desk.create(TEXTS, "a.txt")
+    desk.decide("Gout", "MESH:D006073")
+    with desk.reading() as queue:
+        listed = documents.listed(queue, "doubt")
+    found = [(of["number"], of["mentions"], of["decided"], of["doubt"]) for of in listed]
+    assert found == [(2, 2, 1, 1.0), (1, 1, 1, 0.0), (3, 0, 0, 0.0)]
+    assert listed[0]["title"] == "zzzz and gout"

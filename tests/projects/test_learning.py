@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linker import Dictionary, Linker
+from linker import Linker
 from linker.decisions.store import DecisionStore, Step
 from linker.errors import LinkerError
 from linker.linking.decided import Decided
@@ -15,25 +15,19 @@ from linker.projects.learning import (
     FEWEST,
     FEWEST_DOCUMENTS,
     PARTS,
-    Comparison,
     Learner,
     Lesson,
     Reviewed,
+    figures_of,
     learn,
     lessons_of,
 )
 from linker.projects.marks import Mark, Place
-from linker.projects.store import Origin, created, document
+from linker.projects.store import Origin, create
 from linker.ranker.ranker import Judged, Ranker
-from linker.training.pipeline import train
 from linker.types import Activity, Decision, Document, GoldGroup, Mention, Passage
 
 ATAXIA, GAIT = "MESH:D001260", "vermillion gait"
-
-
-@pytest.fixture(scope="module")
-def linker(sample: Path) -> Linker:
-    return train(Dictionary.read(sample), encoder="tfidf")
 
 
 def lesson(text: str, identifier: str, number: int = 1) -> Lesson:
@@ -66,7 +60,7 @@ def test_accepted_decisions_that_hold_everywhere_are_learnt(linker: Linker) -> N
 
 
 def test_figures_by_hand() -> None:
-    record = Comparison(decisions=4, old=2, new=3, better=1, worse=0).to_dict()
+    record = figures_of([(True, True), (True, True), (False, True), (False, False)])
     assert (record["held_out"], record["better"], record["worse"]) == (4, 1, 0)
     assert record["old"] == {"right": 2, "accuracy": 0.5, "interval": [0.15, 0.85]}
     assert record["new"]["accuracy"] == 0.75
@@ -75,7 +69,7 @@ def test_figures_by_hand() -> None:
 def test_a_name_is_learnt_and_its_like_profits(linker: Linker) -> None:
     taught = [lesson(GAIT, ATAXIA)]
     new, compared = learn(linker, taught, 0, lambda _: None)
-    assert compared is None
+    assert compared == {}
     assert new.ranker is linker.ranker  # one decision is too few to fit it to
     assert {c.concept_id for c in new.link("Vermillion-gait").parts[0].candidates} >= {ATAXIA}
     best = new.link(GAIT).parts[0].best
@@ -98,8 +92,9 @@ def test_no_model_has_learnt_what_it_is_measured_on(
     told: list[Activity] = []
     new, compared = learn(linker, taught, 20, told.append)
     assert compared
-    assert compared.decisions == 60
-    assert compared.new - compared.old == compared.better - compared.worse
+    assert compared["held_out"] == 60
+    gain = compared["new"]["right"] - compared["old"]["right"]
+    assert gain == compared["better"] - compared["worse"]
     for part in range(PARTS):
         before, rest = seen[2 * part : 2 * part + 2]
         held_out = set(range(12 * part + 1, 12 * part + 13))  # decisions one after another
@@ -120,7 +115,7 @@ def test_a_model_without_a_ranker_learns_names(linker: Linker) -> None:
 
 
 def test_nothing_to_learn(linker: Linker) -> None:
-    with pytest.raises(LinkerError, match="nothing to learn"):
+    with pytest.raises(LinkerError):
         learn(linker, [], 0, lambda _: None)
 
 
@@ -141,13 +136,12 @@ def test_documents_teach_what_was_decided_in_them_and_where_mentions_are(
         Decision("AT", "MESH:D001943", scope="9"),
     ]
     with DecisionStore(tmp_path / "decisions.sqlite") as kept:
-        assert created(kept, "a", content, "Disease", "Ada", Origin("", "")) == 1
+        assert create(kept, "a", content, "Disease", "Ada", Origin("", "")) == 1
         decided = Decided(kept.add(here), linker)
         with kept.transaction() as connection:
-            seven = document(connection, 1, 1).document
             version = marks.version_of(connection, 1, 1)
-            added = Mark("add", None, Place(((0, 21),), "Disease"))
-            marks.add(connection, Step("", "Ada", 1), 1, seven, [added, Mark("done")], version)
+        added = Mark("add", None, Place(((0, 21),), "Disease"))
+        marks.add(kept, Step("", "Ada", 1), 1, [added, Mark("done")], version)
         with kept.reading() as connection:
             reviewed = Reviewed.of(connection, linker, decided)
     ataxia = (GoldGroup((ATAXIA,)),)

@@ -93,20 +93,6 @@ def test_a_document_has_its_text_and_answers(documents: Documents) -> None:
     assert documents.client.get(f"{documents.path}/documents/3").status_code == 404
 
 
-def test_documents_are_listed(documents: Documents) -> None:
-    path = f"{documents.path}/documents"
-    listed = documents.client.get(path).json()["documents"]
-    assert [(d["number"], d["id"], d["title"], d["mentions"], d["decided"]) for d in listed] == [
-        (1, "7", TITLE, 2, 0),
-        (2, "8", "Two lymphomas", 1, 0),
-    ]
-    doubts = [d["doubt"] for d in listed]
-    sure = [sum(1 - m["confidence"] for m in documents.get(n)["mentions"][:2]) for n in (1, 2)]
-    assert doubts == pytest.approx(sure, abs=0.011)
-    by_doubt = documents.client.get(path, params={"sort": "doubt"}).json()["documents"]
-    assert sorted(d["number"] for d in by_doubt) == [1, 2]
-
-
 def test_a_marked_mention_is_linked_decided_and_undone(documents: Documents) -> None:
     marked = documents.mark({"action": "add", "after": LEUKAEMIA})
     added = marked["mentions"][2]
@@ -136,22 +122,6 @@ def test_an_undo_does_not_take_what_others_went_on_from(documents: Documents) ->
     assert refused.status_code == 409
     assert "Bob has gone on from this: it is 'leukaemia" in refused.json()["error"]
     assert shown(documents.get()) == before
-
-
-def test_a_composite_is_split_at_once(documents: Documents) -> None:
-    parts = [
-        {"spans": [[22, 28], [41, 47]], "type": "Disease"},
-        {"spans": [[33, 47]], "type": "Disease"},
-    ]
-    marked = documents.mark(
-        {"action": "delete", "before": BOTH}, *({"action": "add", "after": p} for p in parts)
-    )
-    assert shown(marked)[1:3] == [
-        ("Breast cancer", "Disease", "hand", ["MESH:D001943"]),
-        ("ovarian cancer", "Disease", "hand", ["MESH:D010051"]),
-    ]
-    documents.undo()
-    assert shown(documents.get()) == FIRST
 
 
 def test_a_type_filters_what_is_linked(documents: Documents) -> None:
@@ -201,17 +171,6 @@ def test_what_is_decided_is_written_also_of_a_type_that_is_not_linked(
     assert len(mapped) == len(ids)
 
 
-def test_what_is_decided_is_written_also_while_the_rest_waits(documents: Documents) -> None:
-    key = documents.get()["mentions"][0]["key"]
-    body = {"reviewer": "Ada", "decisions": [{"key": key, "concept_id": "MESH:D009369"}]}
-    documents.client.post(f"{documents.path}/decisions", json=body).raise_for_status()
-    with documents.client.service.store.transaction() as connection:  # as it is linked anew
-        connection.execute("UPDATE mentions SET answer = NULL")
-    for form, text in documents.exported().items():
-        assert "MESH:D009369" in text, form
-        assert "MESH:D001943" not in text, form  # which nobody decided
-
-
 def test_exports_carry_marks(documents: Documents) -> None:
     breast = {"spans": [[22, 28], [41, 47]], "type": "Disease"}
     documents.mark(
@@ -243,17 +202,11 @@ def test_exports_carry_marks(documents: Documents) -> None:
 def test_what_does_not_fit_is_refused(documents: Documents) -> None:
     version = documents.get()["marks_version"]
     across = {"spans": [[10, 30]], "type": "Disease"}
-    refused = documents.mark({"action": "add", "after": across}, status=422)
-    assert (
-        refused["error"] == "the mention at 10-30 goes across passages; mark each passage by itself"
-    )
-    assert (
-        documents.mark({"action": "add"}, status=422)["error"] == "a mark that says 'add' has after"
-    )
+    documents.mark({"action": "add", "after": across}, status=422)
+    documents.mark({"action": "add"}, status=422)
     documents.mark({"action": "move", "before": BOTH}, status=422)
     documents.mark({"action": "delete", "before": {"spans": []}}, status=422)
     documents.mark({"action": "done"})
     assert documents.get()["done"]
-    late = documents.mark({"action": "add", "after": LEUKAEMIA}, version=version, status=409)
-    assert late["error"].startswith("the document was changed meanwhile")
+    documents.mark({"action": "add", "after": LEUKAEMIA}, version=version, status=409)
     assert shown(documents.get()) == FIRST

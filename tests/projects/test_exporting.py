@@ -1,0 +1,105 @@
+"""What comes out of a project: as it came in, with what became of it, and in other formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from linker.errors import LinkerError
+
+from .conftest import Desk
+
+PUBTATOR = (
+    "7|t|Ataxia telangiectasia (AT) and aspirin\n7|a|AT was seen, and breast cancer.\n"
+    "7\t0\t21\tAtaxia telangiectasia\tDisease\tMESH:D001260\n"
+    "7\t23\t25\tAT\tDisease\n7\t31\t38\taspirin\tChemical\n7\t39\t41\tAT\tDisease\n"
+    "7\t56\t69\tbreast cancer\tDisease\n\n"
+    "8|t|On breast cancer\n8|a|Here.\n8\t3\t16\tbreast cancer\tDisease\n\n"
+)
+
+
+def test_a_table_comes_out_as_it_came_in_with_what_became_of_it(desk: Desk) -> None:
+    came = "\ufeffmention;ward\r\nA-T;Köln\r\n;2\r\nbreast cancer;3\r\n"
+    desk.create(came, "wards.csv")
+    desk.decide("A-T", "MESH:D001260")
+    desk.remark("breast cancer", "note", "ask")
+    header, first, empty, second = desk.export().decode().split("\r\n")[:4]
+    assert header == (
+        "\ufeffmention;ward;concept_id;name;matched_name;confidence;rejected;assertion;"
+        "state (fill in);source;reviewer;time;decisions;predicate (fill in);flag (fill in);"
+        "note (fill in)"
+    )
+    assert first.startswith("A-T;Köln;MESH:D001260;Ataxia Telangiectasia;")
+    assert ";accepted;decision;Ada;" in first
+    assert empty == ";2" + 14 * ";"
+    assert second.startswith("breast cancer;3;MESH:D001943;")
+    assert second.endswith(";model;;;;;;;ask")
+
+
+def test_documents_come_out_in_their_format_and_others(desk: Desk) -> None:
+    desk.create(PUBTATOR, "some.pubtator.txt")
+    desk.decide("breast cancer", None, here=True, document=2)
+    lines = desk.export().decode().split("\n")
+    assert lines[4] == "7\t31\t38\taspirin\tChemical"
+    assert lines[3].startswith("7\t23\t25\tAT\tDisease\tMESH:D001260\t0.")
+    assert lines[6].startswith("7\t56\t69\tbreast cancer\tDisease\tMESH:D001943\t0.")
+    of_document = next(line for line in lines if line.startswith("8\t3"))
+    assert "\t-1\t" in of_document
+    assert "no concept [{" in of_document
+    for form in ("bioc", "jsonl", "tsv", "sssom"):
+        assert b"MESH:D001943" in desk.export(form)
+    assert desk.export("decisions").count(b"\n") == 2
+    assert b"said" in desk.export("log")
+
+
+def test_ids_of_a_file_stay_until_somebody_looked_at_the_answer(desk: Desk) -> None:
+    content = PUBTATOR.replace("breast cancer\tDisease", "breast cancer\tDisease\tD000001")
+    desk.create(content, "some.pubtator.txt")
+    own = b"7\t56\t69\tbreast cancer\tDisease\tD000001\n"
+    assert own in desk.export()
+    assert b"MESH:D001943" in desk.export("tsv")
+    desk.accept()
+    assert b"accepted" in desk.export("tsv")
+    assert own in desk.export()
+    desk.decide("breast cancer", "MESH:D001943")
+    text = desk.export()
+    assert own not in text
+    assert b"7\t56\t69\tbreast cancer\tDisease\tMESH:D001943\t1.0000 accepted [" in text
+
+
+def test_what_was_accepted_in_bulk_names_nobody(desk: Desk) -> None:
+    desk.create("mention,ward\nbreast cancer,1\nzzzz,2\n,3\n")
+    sure = desk.row("breast cancer")["confidence"]
+    desk.accept(above=0.5)
+    text = desk.export("sssom").decode()
+    table = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    rows: dict[str, Any] = {
+        row["subject_label"]: row for row in csv.DictReader(io.StringIO(table), delimiter="\t")
+    }
+    breast = rows["breast cancer"]
+    assert float(breast["confidence"]) == pytest.approx(sure, abs=0.001)
+    assert (breast["author_label"], breast["mapping_tool"]) == ("", "concept-linker")
+    _, lines = desk.table()
+    assert {line["reviewer"] + line["time"] for line in lines} == {""}
+    assert [line["state"] for line in lines] == ["model", "model", ""]  # of a blank cell
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
+def test_texts_in_other_encodings_go_out_in_utf_8(desk: Desk, encoding: str) -> None:
+    desk.create("mention;Ort\nMénière;Köln\n", "x.csv", encoding=encoding)
+    assert desk.export().decode("utf-8-sig").split("\n")[1].startswith("Ménière;Köln;")
+
+
+def test_a_table_of_two_columns_of_one_name_is_written(desk: Desk) -> None:
+    desk.create("A list\nmention,mention\ngout,1\n", "a.csv")
+    (row,) = list(csv.reader(io.StringIO(desk.export().decode())))[2:]
+    assert row[:3] == ["gout", "1", "MESH:D006073"]
+
+
+def test_a_table_has_no_documents(desk: Desk) -> None:
+    desk.create("mention\ngout\n")
+    with pytest.raises(LinkerError):
+        desk.export("pubtator")
