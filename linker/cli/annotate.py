@@ -48,23 +48,25 @@ def annotate(options: SimpleNamespace) -> None:
     places = machines.chosen(options)
     if options.labels and not options.mentions_by:
         raise click.UsageError("--labels is for --mentions-by; leave it out, or give that, too")
-    finding = o.picked(linking.Finding, options)
-    within = o.picked(Selection, options)
-    settings = o.picked(linking.LinkSettings, options, within=within, finding=finding)
-    documents = _documents(options)
+    settings = o.picked(
+        linking.LinkSettings,
+        options,
+        within=o.picked(Selection, options),
+        finding=o.picked(linking.Finding, options),
+    )
     linker = machines.loaded(settings, places)
     if not options.mentions_by and linker.spans is None:
         common.say(
             "the model has learnt from no annotated documents which names are mentions; "
             "rules choose, and the confidence is that of the concept alone"
         )
-    documents = linking.selectable(documents, linker, options.source, on_error=options.on_error)
+    documents = linking.selectable(
+        _documents(options), linker, options.source, on_error=options.on_error
+    )
     paths = options.source, options.output
     outcomes, types = machines.write_linked(linker, settings, _batches(documents), paths, places)
-    if not outcomes and types:
-        common.say("no mentions were found beside those that are marked with their ids, which stay")
-    elif not outcomes:
-        common.say("no mentions were found")
+    if not outcomes:
+        common.say(f"no mentions were found{' beside those that are marked' * bool(types)}")
 
 
 def _documents(options: SimpleNamespace) -> Iterator[Document]:

@@ -32,19 +32,17 @@ def explain(options: SimpleNamespace) -> None:
     the first one. --document is a text ("-": standard input), or PubTator or BioC with one
     document.
     """
-    mention = options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    concept, k = options.concept, options.k
     document = _document(options.document) if options.document else None
     linker = Linker.load(options.model).restricted(o.picked(Selection, options))
-    decisions = Decided.of_file(options.decisions, linker)
-    explained = linker.explain(
-        mention, concept=concept, document=document, k=k, decisions=decisions
+    explanation = linker.explain(
+        options.mention.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+        concept=options.concept,
+        document=document,
+        k=options.k,
+        decisions=Decided.of_file(options.decisions, linker),
     )
     with common.stdout() as file:
-        if options.form == "json":
-            file.write(explained.to_json() + "\n")
-        else:
-            file.write(str(explained))
+        file.write(explanation.to_json() + "\n" if options.form == "json" else str(explanation))
 
 
 def _document(path: str) -> Document:

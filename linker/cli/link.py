@@ -21,7 +21,7 @@ from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import UsageError
 from linker.files import OpenFile, Pathlike, columns, encodings, tables
-from linker.files.columns import FIRST, ColumnNeeded
+from linker.files.columns import ColumnNeeded
 from linker.files.rows import TableRow
 from linker.files.tables import Table
 from linker.jobs import linking
@@ -133,20 +133,19 @@ def _of_list(path: Pathlike, settings: LinkSettings, items: Iterator[Item]) -> I
     read: list[Item] = []
     lines: list[str] | None = None
     if str(path) == "-" or Path(path).is_fifo():
-        read = list(itertools.islice(items, FIRST * (settings.batch_size > 1)))
+        read = list(itertools.islice(items, columns.FIRST * (settings.batch_size > 1)))
         lines = [item.text for item in read if isinstance(item, Mention)]
     try:
         readers.check_list(path, settings.input_format, lines)
     except ColumnNeeded as error:
-        otherwise = "; if it is a list, add --input-format txt, or tsv where ids stand behind a tab"
-        raise _named(error, otherwise) from None
+        otherwise = "if it is a list, add --input-format txt, or tsv where ids follow a tab"
+        raise UsageError(f"{_named(error)}; {otherwise}") from None
     return itertools.chain(read, items)
 
 
-def _named(error: ColumnNeeded, otherwise: str = "") -> UsageError:
+def _named(error: ColumnNeeded) -> UsageError:
     """The error of a table without --column, with what is to be typed."""
-    name = shlex.quote(error.suggested or "NAME")
-    return UsageError(f"{error}; add --column {name}{otherwise}")
+    return UsageError(f"{error}; add --column {shlex.quote(error.suggested or 'NAME')}")
 
 
 def _is_table(source: str, column: str | None, input_format: str) -> bool:
@@ -182,8 +181,8 @@ def _link_table(options: SimpleNamespace, settings: LinkSettings) -> None:
                 yield row, prediction
                 bar.update()
 
-    has_decisions = decisions is not None
-    has = has_decisions or linking.lends(linker), has_decisions, bool(settings.also)
+    is_decided = decisions is not None
+    has = linking.lends(linker) or is_decided, is_decided, bool(settings.also)
     common.write_table(table, options.output, *linked.written(counted(), *has))
     common.say_outcomes("row", outcomes)
     common.say_long(long)

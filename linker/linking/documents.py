@@ -87,22 +87,27 @@ class Annotator:
         document, threshold = request.item, request.threshold
         if not isinstance(document, Document):
             raise LinkerError("a mention was given where a document is expected")
-        whole, spans = self._marked(document, self._spans(document, request, overlaps))
-        found = Found(spans, threshold or 0.0)
-        return dataclasses.replace(request, item=whole, threshold=None, found=found)
-
-    def _find_names(self, text: str, linker: Linker) -> Iterator[FoundSpan]:
-        """Find the names of the dictionary of a linker, or of its part."""
-        names, model = linker.found_names, linker.spans
-        findings = names.find(text)
-        probabilities: Sequence[float | None] = [None] * len(findings.matches)
-        if model:
-            probabilities = model.probabilities(findings, names).tolist()
-        plausible = names.plausible(findings) if model is None else [True] * len(probabilities)
-        for match, p, is_plausible in zip(findings.matches, probabilities, plausible, strict=True):
-            if is_plausible:
-                name = names.spelled(findings, match)
-                yield FoundSpan(match.start, match.end, p, name=name)
+        text = document.text
+        taken = {mention.annotation_id for mention in document.mentions}
+        ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
+        found = {
+            Mention(
+                text[span.start : span.end],
+                ((span.start, span.end),),
+                type=span.type if self._type is None else self._type,
+                document_id=document.id,
+                annotation_id=next(ids),
+            ): span
+            for span in self._spans(document, request, overlaps)
+        }
+        ordered = sorted([*document.mentions, *found], key=lambda mention: mention.spans[:1])
+        spans = {mention.spans: span for mention, span in found.items()}
+        return dataclasses.replace(
+            request,
+            item=dataclasses.replace(document, mentions=tuple(ordered)),
+            threshold=None,
+            found=Found(spans, threshold or 0.0),
+        )
 
     def _spans(self, document: Document, request: Request, overlaps: Overlaps) -> list[FoundSpan]:
         """The mentions found in a document where none are marked, in the order of the text."""
@@ -112,7 +117,7 @@ class Annotator:
             spans = self._find(text)
         else:
             linker = self._linker.restricted(request.within).restricted(document.within)
-            spans = self._find_names(text, linker)
+            spans = _names(text, linker)
         by_place = {
             (span.start, span.end): span
             for span in spans
@@ -122,26 +127,20 @@ class Annotator:
         taken = sorted(span for mention in document.mentions for span in mention.spans)
         return [by_place[place] for place in _apart(places, taken)]
 
-    def _marked(
-        self, document: Document, spans: Sequence[FoundSpan]
-    ) -> tuple[Document, dict[tuple[Span, ...], FoundSpan]]:
-        """The document with the mentions found among the marked ones, and where these are."""
-        text = document.text
-        taken = {mention.annotation_id for mention in document.mentions}
-        ids = (name for number in itertools.count(1) if (name := f"L{number}") not in taken)
-        mentions = [
-            Mention(
-                text[span.start : span.end],
-                ((span.start, span.end),),
-                type=span.type if self._type is None else self._type,
-                document_id=document.id,
-                annotation_id=next(ids),
-            )
-            for span in spans
-        ]
-        ordered = sorted([*document.mentions, *mentions], key=lambda m: m.spans[:1])
-        whole = dataclasses.replace(document, mentions=tuple(ordered))
-        return whole, {m.spans: span for m, span in zip(mentions, spans, strict=True)}
+
+def _names(text: str, linker: Linker) -> Iterator[FoundSpan]:
+    """Find the names of the dictionary of a linker, or of its part."""
+    names, model = linker.found_names, linker.spans
+    findings = names.find(text)
+    if model is None:
+        places = zip(findings.matches, names.plausible(findings), strict=True)
+        probable = [(match, None) for match, is_plausible in places if is_plausible]
+    else:
+        probabilities = model.probabilities(findings, names).tolist()
+        probable = list(zip(findings.matches, probabilities, strict=True))
+    for match, probability in probable:
+        name = names.spelled(findings, match)
+        yield FoundSpan(match.start, match.end, probability, name=name)
 
 
 def _apart(places: Sequence[Span], taken: Sequence[Span]) -> Iterator[Span]:

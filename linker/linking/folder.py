@@ -17,7 +17,7 @@ from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
-from linker.errors import LinkerError, shorten
+from linker.errors import LinkerError
 from linker.linking.card import CARD, card
 from linker.linking.spans import SpanModel
 from linker.options import restored
@@ -112,11 +112,6 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
         Exception: the files are not as linker writes them; `persistence.load` says so.
     """
     name = config["encoder"]
-    if registry.place(name) is None:
-        raise LinkerError(
-            f"{folder}: there is no encoder {shorten(repr(name))}, which the model was trained "
-            "with; install the package that brings it"
-        )
     try:
         encoder, options = registry.load(name), restored(config["options"], name)
     except LinkerError as error:

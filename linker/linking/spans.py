@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import NonNegativeInt, TypeAdapter
+from scipy.special import expit
 
 from linker.dictionary.finding import DictionaryNames, Facts, Findings
-from linker.linking.logistic import Floats, Logistic
 from linker.text import find
 from linker.text.find import Match, is_short_form, longest, running_text
 from linker.types import Document, Mention, Span
@@ -43,56 +44,134 @@ FEATURES = (
 _PRIOR = 0.5  # times that either outcome is taken to have been seen before
 _EDGE = "|"  # in the place of a word around a match where a sentence or the like ends
 _NEVER = -99.0  # below all log odds
-_MOST = 1 << 53  # times that anything is seen: a float holds them
 _THRESHOLDS = np.arange(0.2, 0.71, 0.05).round(2)  # that are tried
+_QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of a feature's values, where its curve may bend
+_DISTINCT = 10  # values from which on a feature has a curve; with fewer it has a line
+_PENALTIES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # inverse strengths of the L2 penalty to try
+_FOLDS = 5  # by which the penalty is chosen
 
+Floats = NDArray[np.float64]
 Key = tuple[str, str]
 """A table and what is counted in it."""
+Counts = dict[str, dict[str, list[int]]]
+"""Of each table the keys, with how often each was seen, and how often it was annotated."""
 
 
-class Counts:
-    """How often matches occur in documents, and how often they are annotated."""
+def _count(counts: Counts, example: _Example, times: int = 1) -> None:
+    """Count the matches of a document, or with -1 take back that they were counted."""
+    for match, is_annotated in zip(example.findings.matches, example.annotated, strict=True):
+        for table, key in _keys(example.findings, match):
+            of_key = counts[table].setdefault(key, [0, 0])
+            of_key[0] += times
+            of_key[1] += times * is_annotated
 
-    def __init__(self) -> None:
-        self.seen: Counter[Key] = Counter()
-        self.annotated: Counter[Key] = Counter()
 
-    def add(self, keys: Sequence[Key], is_annotated: bool, times: int = 1) -> None:
-        """Count a match, or with -1 take back that it was counted."""
-        for key in keys:
-            self.seen[key] += times
-            self.annotated[key] += times * is_annotated
+def log_odds(counts: Counts, table: str, key: str) -> float:
+    """The log odds that a match is annotated, by a table."""
+    seen, annotated = counts[table].get(key, (0, 0))
+    return math.log((annotated + _PRIOR) / (seen - annotated + _PRIOR))
 
-    def log_odds(self, keys: Sequence[Key]) -> list[float]:
-        """The log odds that a match is annotated, by each table."""
-        annotated, seen = self.annotated, self.seen
-        return [
-            math.log((annotated[key] + _PRIOR) / (seen[key] - annotated[key] + _PRIOR))
-            for key in keys
-        ]
 
-    def to_json(self) -> dict[str, dict[str, list[int]]]:
-        """For each table its keys with their two counts."""
-        tables: dict[str, dict[str, list[int]]] = {table: {} for table in TABLES}
-        for (table, key), times in self.seen.items():
-            if times:
-                tables[table][key] = [times, self.annotated[table, key]]
-        return tables
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """P = 1 / (1 + exp(-(bias + Σ w · x))), where x are features and their hinges max(0, f - knot).
+
+    Attributes:
+        features: the names of the features.
+        knots: for each feature where its curve bends.
+        weights: (features and hinges,), feature after feature: of itself, then of its hinges.
+        bias: the log odds where all features are 0.
+    """
+
+    features: tuple[str, ...]
+    knots: tuple[tuple[float, ...], ...]
+    weights: Floats
+    bias: float
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Counts:
-        """Read what `to_json` made.
+    def fit(
+        cls, features: Sequence[str], values: Floats, right: NDArray[np.bool_], seed: int = 0
+    ) -> Logistic:
+        """Fit to answers of which it is known whether they are right.
 
-        Raises:
-            ValueError: a table is missing, or a count is none.
+        Args:
+            features: their names.
+            values: (answers, features), finite.
+            right: (answers,), of which two at least are right, and two wrong.
+            seed: of the folds by which the penalty is chosen.
         """
-        counts = cls()
-        for table in TABLES:
-            for key, (times, right) in record[table].items():
-                if not (type(times) is type(right) is int and 0 <= right <= times <= _MOST):
-                    raise ValueError(f"{key!r} is counted {times} and {right} times")
-                counts.seen[table, key], counts.annotated[table, key] = times, right
-        return counts
+        knots = tuple(map(_knots, values.T))
+        columns = _columns(values, knots)
+        mean, scale = columns.mean(axis=0), columns.std(axis=0)
+        scale[scale == 0] = np.inf  # what never changes says nothing
+        scaled, fold = (columns - mean) / scale, _folds(right, seed)
+
+        def held_out(penalty: float) -> float:
+            """The mean loss of each fold under weights that were fitted to the others."""
+            losses = []
+            for number in np.unique(fold):
+                known, held = fold != number, fold == number
+                weights = _weights(scaled[known], right[known], penalty)
+                losses.append(_loss(weights, scaled[held], right[held])[0] / held.sum())
+            return float(np.mean(losses))
+
+        weights = _weights(scaled, right, min(_PENALTIES, key=held_out))
+        fitted = weights[:-1] / scale
+        return cls(tuple(features), knots, fitted, float(weights[-1] - fitted @ mean))
+
+    def probabilities(self, values: Floats) -> Floats:
+        """The probability that each answer is right, (answers,), given (answers, features)."""
+        probabilities: Floats = expit(_columns(values, self.knots) @ self.weights + self.bias)
+        return probabilities
+
+
+def _weights(values: Floats, right: NDArray[np.bool_], penalty: float) -> Floats:
+    """The weights, and last the bias, of the least loss · `penalty` + |weights|² / 2."""
+    from scipy.optimize import minimize  # which a model that is only used need not load
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        loss, slope = _loss(weights, values, right)
+        inner = np.append(weights[:-1], 0)  # the bias has no penalty
+        return penalty * loss + inner @ inner / 2, penalty * slope + inner
+
+    start = np.zeros(values.shape[1] + 1)
+    found: Floats = minimize(objective, start, jac=True, method="L-BFGS-B").x
+    return found
+
+
+def _loss(weights: Floats, values: Floats, right: NDArray[np.bool_]) -> tuple[float, Floats]:
+    """The sum of -log P of what is known, and its gradient."""
+    odds = values @ weights[:-1] + weights[-1]
+    miss = expit(odds) - right
+    loss = np.logaddexp(0, np.where(right, -odds, odds)).sum()
+    return float(loss), np.append(miss @ values, miss.sum())
+
+
+def _folds(right: NDArray[np.bool_], seed: int) -> NDArray[np.int64]:
+    """The fold of each answer; each has its share of the right ones and of the wrong ones."""
+    random, fold = np.random.default_rng(seed), np.zeros(len(right), np.int64)
+    count = min(_FOLDS, int(right.sum()), int((~right).sum()))
+    for group in (right, ~right):
+        fold[random.permutation(np.flatnonzero(group))] = np.arange(group.sum()) % count
+    return fold
+
+
+def _knots(values: Floats) -> tuple[float, ...]:
+    """Where the curve of a feature may bend, given its values, (answers,)."""
+    distinct = np.unique(values)
+    if len(distinct) < _DISTINCT:
+        return ()
+    inner = (q for q in np.quantile(values, _QUANTILES) if distinct[0] < q < distinct[-1])
+    return tuple(sorted(set(map(float, inner))))
+
+
+def _columns(values: Floats, knots: Sequence[Sequence[float]]) -> Floats:
+    """Each feature followed by its hinges, (answers, features and hinges)."""
+    columns = []
+    for feature, of_one in zip(values.T, knots, strict=True):
+        columns.append(feature)
+        columns += [np.maximum(0.0, feature - knot) for knot in of_one]
+    return np.stack(columns, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +192,9 @@ class SpanModel:
 
     def to_json(self) -> dict[str, Any]:
         """What `json` can write."""
-        return {
-            "logistic": self.logistic.to_json(),
-            "counts": self.counts.to_json(),
-            "threshold": self.threshold,
-            "documents": self.documents,
-            "type": self.type,
-        }
+        record = dataclasses.asdict(self)
+        record["logistic"]["weights"] = self.logistic.weights.tolist()
+        return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> SpanModel:
@@ -128,16 +203,30 @@ class SpanModel:
         Raises:
             LookupError, TypeError, ValueError: the object is not of this form.
         """
-        threshold = float(record["threshold"])
-        if not 0 <= threshold <= 1:
-            raise ValueError(f"the threshold of spans is {threshold}")
+        of = record["logistic"]
+        knots = tuple(tuple(map(float, of_one)) for of_one in of["knots"])
+        weights, bias, least = np.array(of["weights"], float), of["bias"], record["threshold"]
+        counts = _COUNTS.validate_python({table: record["counts"][table] for table in TABLES})
+        numbers = np.concatenate([weights, [bias, least], *map(np.array, knots)]).astype(float)
+        if not (
+            tuple(of["features"]) == FEATURES
+            and len(knots) == len(FEATURES)
+            and weights.shape == (len(FEATURES) + sum(map(len, knots)),)
+            and np.isfinite(numbers).all()
+            and 0 <= least <= 1
+            and all(a <= n for table in counts.values() for n, a in table.values())
+        ):
+            raise ValueError("it is no model of spans of this release")
         return cls(
-            Logistic.from_json(record["logistic"], FEATURES),
-            Counts.from_json(record["counts"]),
-            threshold,
+            Logistic(FEATURES, knots, weights, float(bias)),
+            {table: {key: [*pair] for key, pair in of.items()} for table, of in counts.items()},
+            float(least),
             int(record["documents"]),
             str(record["type"]),
         )
+
+
+_COUNTS = TypeAdapter(dict[str, dict[str, tuple[NonNegativeInt, NonNegativeInt]]])
 
 
 def _keys(findings: Findings, match: Match) -> list[Key]:
@@ -153,12 +242,12 @@ def _keys(findings: Findings, match: Match) -> list[Key]:
 def features(findings: Findings, names: DictionaryNames, counts: Counts) -> Floats:
     """The features of the matches of a text, (matches, features)."""
     keys = [_keys(findings, match) for match in findings.matches]
-    odds = [counts.log_odds(of_one) for of_one in keys]
+    odds = [[log_odds(counts, *key) for key in of_one] for of_one in keys]
     around, within = _nested(findings.matches, [of_one[0] for of_one in odds])
     rows = [
         (
             *of_tables,
-            math.log1p(counts.seen[TABLES[0], match.key]),
+            math.log1p(counts[TABLES[0]].get(match.key, (0,))[0]),
             *((0.0, 0.0) if longer == _NEVER else (longer, 1.0)),
             *((0.0, 0.0) if shorter == _NEVER else (shorter, 1.0)),
             *_features_of_name(findings, match, names.facts(match.key)),
@@ -232,7 +321,7 @@ def fit(
     """
     documents = [item for item in items if isinstance(item, Document) and item.passages]
     examples = _examples(names, documents)
-    counts = Counts()
+    counts: Counts = {table: {} for table in TABLES}
     for example in examples:
         _count(counts, example)
     values = []
@@ -264,10 +353,10 @@ def _examples(names: DictionaryNames, documents: Sequence[Document]) -> list[_Ex
                 for form in {match.key, find.key(findings.written(match))}:
                     annotators.setdefault(form, set()).add(number)
         examples.append(_Example(findings, labels, len(spans)))
-    return [_without(example, n, annotators, names) for n, example in enumerate(examples)]
+    return [_informed(example, n, annotators, names) for n, example in enumerate(examples)]
 
 
-def _without(
+def _informed(
     example: _Example, number: int, annotators: Mapping[str, set[int]], names: DictionaryNames
 ) -> _Example:
     """A document without the names that only its own mentions gave.
@@ -288,11 +377,6 @@ def _without(
     ]
     matches, labels = [match for match, _ in kept], [label for _, label in kept]
     return _Example(dataclasses.replace(findings, matches=matches), labels, example.mentions)
-
-
-def _count(counts: Counts, example: _Example, times: int = 1) -> None:
-    for match, is_annotated in zip(example.findings.matches, example.annotated, strict=True):
-        counts.add(_keys(example.findings, match), is_annotated, times)
 
 
 def _threshold(examples: Sequence[_Example], probabilities: Sequence[Floats]) -> float:

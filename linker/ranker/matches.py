@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -29,70 +30,13 @@ _COORDINATED = re.compile(r"\b(?:and|or)\b|[/&]", re.IGNORECASE)
 _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
 
-COLUMNS: Mapping[str, str] = {
-    "score": "score, as a share of that of a name that is the mention",
-    "sparse": "similarity of characters",
-    "dense": "similarity of vectors, as a share of that of the mention with itself",
-    "lead": "score of the first candidate, less that of the second, as such shares",
-    "place": "log of the place in the order of scores",
-    "matches": "log of the names of the concept that were found",
-    "second": "second best score of these names, less the best, as such shares",
-    "of_mention": "share of the mention's words, by weight, that the name has",
-    "of_name": "share of the name's words, by weight, that the mention has",
-    "only_mention": "weight of the mention's words that the name lacks",
-    "only_name": "weight of the name's words that the mention lacks",
-    "of_concept": "share of the mention's words, by weight, that names of the concept have",
-    "only_concept": "weight of the mention's words that no name of the concept has",
-    "common": "words that mention and name have",
-    "extra": "words of the name that the mention lacks",
-    "of_preferred": "share of the preferred name's words, by weight, that the mention has",
-    "same_words": "mention and name have the same words, in any order",
-    "same_order": "they have the same words in the same order",
-    "same_letters": "they have the same n-grams of characters",
-    "same_last": "their last words are the same",
-    "same_first": "their first words are the same",
-    "head_inside": "the name has the mention's last word",
-    "numbers_common": "numbers and single letters that mention and name have",
-    "numbers_mention": "numbers and single letters that the name lacks",
-    "numbers_name": "numbers and single letters that the mention lacks",
-    "length": "log of the mention's characters",
-    "words": "words of the mention",
-    "longer": "log of the name's characters, less that of the mention's",
-    "head": "log of the names that the head of the mention heads, as a share of that of all names",
-    "head_share": "share of the places of this word in names where it heads them",
-    "head_ending": "log of the names headed by words with its ending, as such a share",
-    "short_form": "the mention is one short word in capitals",
-    "preferred": "the name is the preferred one",
-    "training": "the name is known from annotated mentions alone",
-    "inexact": "the name is a narrow, broad or related one, or an abbreviation",
-    "lent": "another vocabulary lent the name",
-    "meanings": "log of the candidates that have the same matched name",
-    "below": "other candidates that stand below this concept",
-    "above": "other candidates that stand above this concept",
-    "below_first": "the concept stands below the first candidate by score",
-    "above_first": "the concept stands above the first candidate by score",
-    "annotated": "log of how often the name was annotated with the concept",
-    "annotated_same": "log of how often the mention was annotated with the concept",
-    "annotated_share": "share of the mention's annotations that have the concept",
-    "annotated_concept": "log of how often the concept was annotated",
-    "coordinated": "the mention holds and, or, or a slash",
-    "agreement": "log of the other mentions of the document that have the concept first",
-    "usual": "the mention is read in the most usual way",
-    "expanded": "a short form was expanded",
-    "shortened": "words of the mention were left out",
-    "split": "the mention was split",
-    "extra_out": "a grade, stage, side or brackets were left out",
-    "tail_out": "all behind the head of the mention was left out",
-    "errors": "letters that differ, where words of the mention were respelt",
-    "parts": "parts that the mention was split into",
-    "dropped": "weight of the words that were left out",
-}
-"""What is known of a match: the names of the columns, and what each says, for people.
-
-Words are compared without plural endings and in American spelling, each weighed by how few concepts
-have it. What is 1 where a sentence holds, and else 0, is written as the sentence. A log is of the
-count plus 1.
-"""
+_TABLE = (resources.files("linker.ranker") / "columns.tsv").read_text("utf-8").splitlines()
+COLUMNS: Mapping[str, str] = dict(
+    line.split("\t")
+    for line in _TABLE
+    if not line.startswith("#")  # type: ignore[misc]
+)
+"""What is known of a match: the names of the columns, and what each says, for people."""
 PLACE = {name: place for place, name in enumerate(COLUMNS)}
 TEXT_COLUMNS = PLACE["agreement"]  # those before it depend on nothing but the text
 

@@ -28,106 +28,32 @@ _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _BETA = re.compile(r"(?<![^\W\d_])ß(?![^\W\d_])")  # in no word, it is typed for a Greek letter
 _SPACE = re.compile(r"[^\S\n]+")
 
-_ICD = r"(?!B12\b)[A-TV-Z]\d[0-9A-Z]"
-_SYSTEM = (
-    r"(?:ICD(?:-?(?:8|9|10|11))?(?:-?(?:CM|GM|WHO|O|AM|UK))?|SNOMED(?:[ -]?CT)?|SCTID|MESH|UMLS|CUI"
-    r"|OMIM|MIM|ORPHA(?:NET)?|DOID|HPO?|MONDO|NCIT|EFO|READ|MEDDRA|ICPC-?2?|CODE)"
-)
-_CODE = (  # that is one wherever it stands
-    rf"(?:{_SYSTEM}[\s:#_-]+(?:code)?[\s:#]*[A-Z]{{0,2}}[0-9][0-9A-Z.]*"  # "ICD-10: E11.9"
-    rf"|{_ICD}\.[0-9A-Z]{{1,4}}[*+†]?|[A-TV-Z]\d{{3,4}}|\d{{3}}\.\d{{1,2}}|[CD]\d{{6,9}}|\d{{6,18}}"
-    rf"|[A-Z]{{2,10}}:[A-Z]?\d{{2,}}|{_ICD}(?:\.\d)?[-–]{_ICD}(?:\.\d)?"
-    r"|\d[A-HJ-NP-Z]\d[0-9A-Z](?:\.[0-9A-Z]{1,2})?)"
-)
-_CODE_BEFORE_NAME = re.compile(rf"{_ICD}\s+")  # a code only where a name follows: "G20 Parkinson"
-_LABEL = (
-    r"(?:(?:primary|secondary|principal|main|final|admission|admitting|discharge|clinical|other"
-    r"|current|active|medical|chief)\s+)?(?:dx|diagnos[ei]s|diagnostic|diagnose|diagnostico"
-    r"|diagnóstico|problems?|conditions?|complaint|comorbidit(?:y|ies)|impression|indication"
-    r"|assessment|disease|reason|finding|name|label|issue|pathology)"
-)
+
+def _patterns() -> Mapping[str, list[re.Pattern[str]]]:
+    """The patterns of marks.tsv, which says what its columns are."""
+    text = (resources.files("linker.text") / "marks.tsv").read_text("utf-8")
+    parts: dict[str, str] = {}
+    patterns: dict[str, list[re.Pattern[str]]] = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, case, pattern = line.split("\t")
+        for part, of_part in parts.items():
+            pattern = pattern.replace(f"<{part}>", of_part)
+        if not case:
+            parts[name] = pattern
+            continue
+        compiled = re.compile(pattern, re.IGNORECASE if case == "any" else 0)
+        patterns.setdefault(name, []).append(compiled)
+    return patterns
+
+
+_PATTERNS = _patterns()
+_ONE = {name: of_one[0] for name, of_one in _PATTERNS.items()}
+
 _PRESENT: Assertion = "present"
 _AROUND = re.compile(r"^[\W_]+|(?<![\W_])[\W_]+$")  # a run is entered at its start alone
-_BEFORE = [
-    re.compile(pattern, re.IGNORECASE if is_any_case else 0)
-    for pattern, is_any_case in (
-        (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»]+", True),
-        (r"[-–—•·▪◦‣●○■□✓✔*>→+]+(?:\s+|(?=[•▪●]))|[•·▪◦‣●○■□✓✔*>→]+", True),
-        (r"\[[ x✓]?\]\s*", True),
-        (r"\(?(?:\d{1,3}|[ivx]{1,4}|[a-h])\)\s*|\[\d{1,3}\]\s*", True),
-        (r"\d{1,3}\.(?!\d)\s*|\d{1,3}\s*[-–—:/]\s+|(?:#|№|no\.)\s*\d{1,3}\s*[-.):]?\s+", True),
-        (r"(?:\d{1,2}\.){1,3}\d{1,2}\.?\s+|[IVX]{1,4}\.\s+", False),
-        (rf"{_LABEL}\s*#?\s*(?:\d{{1,3}}|[a-h])?\s*[:=)–—-]+\s*", True),
-        (rf"{_LABEL}\s*#?\s*\d{{1,3}}\s+", True),
-        (rf"[(\[{{]\s*{_CODE}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
-        (rf"[(\[{{]\s*{_ICD}\s*[)\]}}]\s*[-–—:;|,]*\s*", False),
-        (rf"{_CODE}(?:\s*[-–—:;|,=/]+\s*|\s+)", False),
-        (rf"{_ICD}\s*(?:[-–—|=]\s+|[:;,]\s*)", False),
-        (r"(?:(?:other and )?unspecified|unsp\.?|not otherwise specified)\s+", True),
-    )
-]
-_MONTH = (
-    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_YEAR = r"(?:19|20)\d{2}"
-_DATE = (
-    rf"(?:\d{{1,2}}[./-]\d{{1,2}}[./-](?:{_YEAR}|\d{{2}})|{_YEAR}-\d{{1,2}}(?:-\d{{1,2}})?"
-    rf"|\d{{1,2}}[./]{_YEAR}|(?:\d{{1,2}}(?:st|nd|rd|th)?\s+)?{_MONTH}\s*,?\s*(?:\d{{1,2}},\s*)?"
-    rf"{_YEAR}|{_YEAR}s?)"
-)
-_SINCE = (
-    r"(?:since|in|from|on|dx|dx'?d|diagnosed(?:\s+in|\s+on)?|onset|as of|c\.|circa|ca\.?|about|~|@"
-    r"|until|before|after|around|early|late|mid|first seen|noted|date|year|yr)"
-)
-_BEHIND = [
-    re.compile(rf"(?:{pattern})\s*$", re.IGNORECASE if is_any_case else 0)
-    for pattern, is_any_case in (
-        (r"[\s.,;:/\\|_=!~^`'\"“”‘’„«»*†‡§>←–—-]+", True),
-        (rf"[\s,;:|=–—-]{{0,6}}[(\[{{]\s*{_CODE}\s*[)\]}}]", False),
-        (rf"[\s,;:|=–—-]{{0,6}}[(\[{{]\s*{_ICD}\s*[)\]}}]", False),
-        (rf"[\s,;:|=–—-]{{1,6}}{_CODE}", False),
-        (rf"\s+[-–—|;:]\s+{_ICD}", False),
-        (
-            r"[\s,;:/(\[–—-]{0,6}(?<![\w-])(?:N\.?O\.?S\.?|N\.?E\.?C\.?|unspecified|unspec\.?|unsp\.?|u/s"
-            r"|not otherwise specified|not elsewhere classified|not otherwise classified"
-            r"|not specified|not further specified|NFS|(?:site|type|cause|unspecified|nature)"
-            r" (?:unspecified|not specified)|unspecified (?:site|type|cause|organism|part)"
-            r"|nicht näher bezeichnet|n\.n\.b\.|o\.n\.a\.|sans précision|sai|no especificad[oa])"
-            r"[)\]]{0,4}",
-            True,
-        ),
-        (r"[\s,;:(\[–—-]{0,6}(?:w/o|without)\s+(?:mention of\s+)?complications?[)\]]{0,4}", True),
-        (
-            r"\s*[(\[](?:disorder|finding|disease|diagnosis|situation|morphologic abnormality"
-            r"|event|observable entity)[)\]]",
-            True,
-        ),
-        (rf"[\s,;:(\[–—-]{{0,6}}(?:\b{_SINCE}\s+)*\(?{_DATE}[)\]]{{0,4}}", True),
-        (
-            r"[\s,;:(\[–—-]{1,6}(?:(?:for|x|since|over|about|~)\s*)*\d{1,2}(?:\.\d)?\s*"
-            r"(?:years?|yrs?|y|months?|mths?|mo|weeks?|wks?|wk|days?)\.?(?:\s+ago|\s+duration)?"
-            r"[)\]]{0,4}",
-            True,
-        ),
-        (
-            r"[\s,;:(\[–—-]{0,6}\b(?:at|from|since|onset)\s+(?:the\s+)?(?:age|age of)\s+\d{1,2}"
-            r"[)\]]{0,4}",
-            True,
-        ),
-        (
-            r"[\s,;:(\[–—-]{1,6}(?:(?:on|with)\s+[\w-]+\s+)?\d+(?:[.,]\d+)?\s*"
-            r"(?:mg|mcg|µg|μg|ug|g|ml|units?|iu)(?:/(?:kg|d|day|24h|ml|h))?"
-            r"(?:\s+(?:od|bd|tds|qds|qd|bid|tid|daily|weekly|prn|po|iv|sc|im|once|twice|a day))*"
-            r"[)\]]{0,4}",
-            True,
-        ),
-    )
-]
 _UNMARKED = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '-])*[^\W\d_]")
-_MARKING = re.compile(r"\b(?:no|not|nos|nec|nfs|uns\w*|without|näher|sans|sai)\b", re.IGNORECASE)
-_ALONE = re.compile(rf"{_SYSTEM}|{_CODE}|{_ICD}|(?i:{_DATE})")  # no name stands beside it
-_LEADING_DATE = re.compile(rf"\(?{_DATE}\)?\s*[-–—:;,|/]*\s+", re.IGNORECASE)
 _ASKED = re.compile(r"\s*[(\[]?\?+[)\]]?\s*")
 _SIGNED = re.compile(r"\s*\(\s*[-–]\s*\)\s*|\s*:\s*[-–]\s*$")
 _WRAPPED = re.compile(r"([(\[{<\"'“‘«|])\s*(.+?)\s*([)\]}>\"'”’»|])", re.DOTALL)
@@ -136,49 +62,10 @@ _CLOSING = dict(zip("([{<\"'“‘«|", ")]}>\"'”’»|", strict=True))
 _STRONG = re.compile(r"\s*(?:[;|¦]|(?<!-)\n|[•·▪●]|,?\sbut\s)\s*")
 _STRONG_IN_TEXT = re.compile(r"\s*[;|¦]\s*")
 _ITEM = re.compile(r"(?:^|(?<=[\s;,.|]))\(?(\d{1,2})[.)](?:\s*(?=[^\W\d_])|\s+(?=\d+[^\W\d_]))")
-_WEAK = re.compile(
-    r"\s*,\s*(?:and\s+|&\s*)?|\s*/\s*|\s*[+&>]+\s*|\s+[-–—]+>?\s+|\s*\t\s*|\.\s+(?=[^\W\d_])"
-    r"|\s+(?:and|plus|nor|und|et|y|vs\.?|versus)\s+"
-)
 _VERSUS = re.compile(r"\b(?:vs|versus)\b")
 
 # what a name may lack: how bad, how far, on which side
-_GRADE = (
-    r"(?:mild|moderate|severe|mod\.?|sev\.?|marked|slight|advanced|early|mild[ -]to[ -]moderate"
-    r"|moderate[ -]to[ -]severe|stable|unstable|active|inactive|quiescent|controlled|uncontrolled"
-    r"|poorly[ -]controlled|well[ -]controlled|refractory|recurrent|relapsing|relapsed|newly"
-    r"|new|left[ -]sided|right[ -]sided|left|right|bilateral|bilat\.?|unilateral|\(?[lr]\)?|lt\.?"
-    r"|rt\.?|both sides|both|untreated|treated|intermittent|persistent|suspected|asymptomatic"
-    r"|symptomatic|longstanding|seropositive|seronegative|confirmed|metastatic|localised|localized"
-    r"|in remission|uncomplicated|complicated|typical|atypical|diet[ -]controlled|poor control"
-    r"|pre-existing|incidental|ongoing|resolving|worsening|improving|severity)"
-)
-_STAGE = (
-    r"(?:(?:stage|grade|gr\.?|class|phase|st\.?|who grade|nyha(?:\s+class)?|figo(?:\s+stage)?"
-    r"|child[- ]pugh|asa|ecog|gold|gleason|fontaine|edss|das28?|hba1c|fev1|bmi|ef|gfr|egfr)"
-    r"\s*[:=<>]*\s*(?:[0-9]+(?:[./+-][0-9]+)*%?|[ivx]{1,4}|[a-d])[a-d]?"
-    r"|p?t[0-4][a-d]?\s*n[0-3x][a-d]?\s*(?:m[01x])?|[gaGA][1-5][ab]?)"
-)
-_SURE = (  # those that no kind of a disease is named by
-    r"(?:mild|moderate|severe|mod\.?|sev\.?|marked|slight|mild[ -]to[ -]moderate"
-    r"|moderate[ -]to[ -]severe|left[ -]sided|right[ -]sided|left|right|bilateral|bilat\.?"
-    r"|unilateral|[lr]|lt\.?|rt\.?|both sides)"
-)
-_SURE_EXTRA = re.compile(
-    rf"^(?:{_SURE}|{_STAGE})[\s,:-]+|[\s,;:–—-]{{0,4}}[(\[]\s*(?:{_SURE}|{_STAGE})\s*[)\]]$"
-    rf"|[\s,;:–—-]+(?:{_SURE}|{_STAGE})$|[\s,]+(?:without|w/o|ohne|sans|sin)\s.+$",
-    re.IGNORECASE,
-)
-_EXTRA = re.compile(
-    rf"^(?:{_GRADE}|{_STAGE})[\s,:-]+|[\s,;:–—-]+(?:{_GRADE}|{_STAGE})$", re.IGNORECASE
-)
 _BRACKETS = re.compile(r"\s*[(\[{][^()\[\]{}]*[)\]}]?\s*")
-_TAIL = re.compile(
-    r"\s+[-–—]+\s+|\s*[,;:]\s+|\s+(?:w/|with|without|w/o|due to|secondary to|2/2|d/t|on|under|from"
-    r"|complicated by|c/b|associated with|treated with|requiring|needing|awaiting|since|following"
-    r"|after|in|for|affecting|involving|causing|mit|bei|avec|con)\s+|\s+w/",
-    re.IGNORECASE,
-)
 
 
 Aside = Literal["extra", "tail"]
@@ -241,7 +128,7 @@ def parts(
     if any(piece.count("(") > piece.count(")") for piece in pieces):
         pieces = [text]  # "(G6PD; EC 1.1.1.49)" is one bracket
     for piece in pieces:
-        if _ALONE.fullmatch(piece.strip(" ()[]{}.,:-")):
+        if _ONE["alone"].fullmatch(piece.strip(" ()[]{}.,:-")):
             continue
         if (said := assertion.heading(piece.strip(), codes)) is not None:
             of_all = said
@@ -314,10 +201,10 @@ def divided(text: str, is_name: IsName, is_known: IsName, codes: tuple[str, ...]
 
     A cue in front of all holds for each; one behind all does, too, unless commas divide them.
     """
-    if len(text) > LONGEST or not _WEAK.search(text):
+    if len(text) > LONGEST or not _ONE["weak"].search(text):
         return []
     inner = bare(text, is_name, codes, behind="," not in text)
-    written = [member for member in _WEAK.split(inner.text) if member.strip()]
+    written = [member for member in _ONE["weak"].split(inner.text) if member.strip()]
     if len(written) < 2 or any(m.count("(") != m.count(")") for m in written):
         return []
     of_all = stronger(inner.assertion, "possible" if _VERSUS.search(text) else _PRESENT)
@@ -363,21 +250,21 @@ def bare(text: str, is_name: IsName, codes: tuple[str, ...], *, behind: bool = T
 
 def _without_marks(text: str, is_name: IsName) -> str:
     """A text without the marks at its ends, unless nothing else is left."""
-    if _UNMARKED.fullmatch(text) and not _MARKING.search(text):
+    if _UNMARKED.fullmatch(text) and not _ONE["marking"].search(text):
         return text  # as most are
     wrapped = _WRAPPED.fullmatch(text)
     if wrapped and _CLOSING[wrapped[1]] == wrapped[3] and _is_closed(*wrapped.groups()):
         text = wrapped[2]
-    code = _CODE_BEFORE_NAME.match(text)
+    code = _ONE["code"].match(text)
     if code and is_name(text[code.end() :]):
         return text[code.end() :]
-    for pattern in (*_BEFORE, _LEADING_DATE):
+    for pattern in (*_PATTERNS["before"], _ONE["date"]):
         if is_name(text):
             return text
         match = pattern.match(text)
         if match and any(map(str.isalpha, text[match.end() :])):
             text = text[match.end() :]
-    for pattern in _BEHIND:
+    for pattern in _PATTERNS["behind"]:
         if is_name(text):
             return text
         match = pattern.search(text)
@@ -399,14 +286,15 @@ def _is_closed(opening: str, inner: str, closing: str) -> bool:
 def shortened(text: str) -> Iterator[tuple[str, Aside]]:
     """What may be the name in a text, and what is left out of it then."""
     without = _without_extras(text)
-    for short, aside in ((without, "extra"), (_without_extras(_TAIL.split(text)[0]), "tail")):
+    head = _without_extras(_ONE["tail"].split(text)[0])
+    for short, aside in ((without, "extra"), (head, "tail")):
         if short not in (text, without if aside == "tail" else "") and any(map(str.isalpha, short)):
             yield short, aside  # type: ignore[misc]
 
 
 def ungraded(text: str, is_name: IsName) -> str:
     """A text up to the first name without how bad it is, its stage, its side, and what it lacks."""
-    while not is_name(text) and (marks := list(_SURE_EXTRA.finditer(text))):
+    while not is_name(text) and (marks := list(_ONE["sure"].finditer(text))):
         start, end = marks[-1].span()  # those behind come off first: "left heart failure, mild"
         if not (short := (text[:start] + text[end:]).strip()):
             break
@@ -419,5 +307,5 @@ def _without_extras(text: str) -> str:
     text = _BRACKETS.sub(" ", text).strip() or text
     while text != before:
         before = text
-        text = _EXTRA.sub("", text).strip(" ,;:–—-") or text
+        text = _ONE["extra"].sub("", text).strip(" ,;:–—-") or text
     return text

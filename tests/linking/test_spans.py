@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from linker import Dictionary
 from linker.dictionary.finding import DictionaryNames
 from linker.linking import spans
-from linker.linking.spans import FEATURES, Counts, SpanModel
+from linker.linking.spans import FEATURES, TABLES, Logistic, SpanModel
 from linker.text.mentions import TextOptions
 from linker.types import Document, GoldGroup, Mention, Passage
 
@@ -68,12 +69,11 @@ def test_nothing_found(model: SpanModel, names: DictionaryNames) -> None:
 
 
 def test_counts_are_of_all_documents(model: SpanModel) -> None:
-    seen, annotated = model.counts.seen, model.counts.annotated
     for form, times, right in (("cold", 12, 0), ("fever", 10, 8)):
-        assert (seen["form", form], annotated["form", form]) == (times, right)
+        assert model.counts["form"][form] == [times, right]
     assert (model.documents, model.type) == (14, "Disease")
     odds = (8 + 0.5) / (2 + 0.5)
-    assert model.counts.log_odds([("form", "fever")])[0] == pytest.approx(math.log(odds))
+    assert spans.log_odds(model.counts, "form", "fever") == pytest.approx(math.log(odds))
 
 
 def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
@@ -88,12 +88,9 @@ def test_a_document_says_nothing_of_itself(names: DictionaryNames) -> None:
         patch.setattr(spans.Logistic, "fit", fit)
         with pytest.raises(ValueError, match="that is all"):
             spans.fit(names, DOCUMENTS)
-    rest = Counts()
-    for other in DOCUMENTS[1:]:
-        findings = names.find(other.text)
-        gold = {mention.spans[0] for mention in other.mentions}
-        for match in findings.matches:
-            rest.add(spans._keys(findings, match), (match.start, match.end) in gold)
+    rest: spans.Counts = {table: {} for table in TABLES}
+    for example in spans._examples(names, DOCUMENTS[1:]):
+        spans._count(rest, example)
     first = spans.features(names.find(DOCUMENTS[0].text), names, rest)
     np.testing.assert_allclose(seen[0][: len(first)], first)
 
@@ -139,22 +136,25 @@ def test_saved_and_read(model: SpanModel, names: DictionaryNames, tmp_path: Path
         {"threshold": 2},
         {"threshold": float("nan")},
         {"counts": {}},
-        {"logistic": {}},
+        *(
+            {"logistic": change}
+            for change in ({"features": ["a"]}, {"weights": [1.0]}, {"knots": []})
+        ),
         {"counts": {table: {"a": [1, 2]} for table in spans.TABLES}},
         {"counts": {table: {"a": [1, -1]} for table in spans.TABLES}},
-        {"counts": {table: {"a": [10**400, 1]} for table in spans.TABLES}},
-        {"counts": {table: {"a": [True, False]} for table in spans.TABLES}},
     ],
 )
-def test_what_is_no_model(model: SpanModel, change: dict[str, object]) -> None:
+def test_what_is_no_model(model: SpanModel, change: dict[str, Any]) -> None:
+    record = model.to_json()
+    record |= change | {"logistic": record["logistic"] | change.get("logistic", {})}
     with pytest.raises((LookupError, TypeError, ValueError)):
-        SpanModel.from_json(model.to_json() | change)
+        SpanModel.from_json(record)
 
 
 def test_features_of_nested_matches(names: DictionaryNames) -> None:
     findings = names.find("hay-fever (pyrexia)")
-    counts = Counts()
-    counts.add([("form", "hay fever")], True)
+    counts: spans.Counts = {table: {} for table in TABLES}
+    counts["form"]["hay fever"] = [1, 1]
     rows = spans.features(findings, names, counts)
     told = [dict(zip(FEATURES, row, strict=True)) for row in rows.tolist()]
     assert [findings.written(match) for match in findings.matches] == [
@@ -169,3 +169,57 @@ def test_features_of_nested_matches(names: DictionaryNames) -> None:
     assert (fever["hyphen_before"], pyrexia["hyphen_before"]) == (1, 0)
     assert (hay["times"], hay["words"], pyrexia["is_inside"]) == (math.log(2), 2, 0)
     assert pyrexia["characters"] == pytest.approx(math.log(7))
+
+
+# -------------------------------------------------------------------------------- the regression
+
+
+def test_a_probability_by_hand() -> None:
+    """-1 + 2 · 0.5 + 3 · max(0, 0.5 - 0.25) - 4 · 2 = -7.25."""
+    model = Logistic(("a", "b"), ((0.25,), ()), np.array([2.0, 3.0, -4.0]), -1.0)
+    probabilities = model.probabilities(np.array([[0.5, 2.0], [0.0, 0.0]]))
+    assert probabilities == pytest.approx([1 / (1 + math.exp(7.25)), 1 / (1 + math.e)])
+
+
+@pytest.fixture(scope="module")
+def fitted() -> tuple[Logistic, Any, Any]:
+    """Answers that are right where `a` is far from 0, on either side; `b` says nothing."""
+    random = np.random.default_rng(0)
+    values = random.normal(size=(3000, 2))
+    right = random.random(3000) < 1 / (1 + np.exp(2 - 3 * np.abs(values[:, 0])))
+    return Logistic.fit(("a", "b"), values, right), values, right
+
+
+def test_a_curve_that_bends_is_learnt(fitted: tuple[Logistic, Any, Any]) -> None:
+    model, _, _ = fitted
+    left, middle, right = model.probabilities(np.array([[-1.5, 0.0], [0.0, 0.0], [1.5, 0.0]]))
+    assert middle < 0.3
+    assert left == pytest.approx(1 / (1 + math.exp(-2.5)), abs=0.1)
+    assert right == pytest.approx(left, abs=0.1)
+
+
+@pytest.mark.parametrize("penalty", [0.003, 1.0])
+def test_the_weights_are_those_of_scikit_learn(penalty: float) -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(1)
+    values = random.normal(size=(400, 3))
+    right = random.random(400) < 1 / (1 + np.exp(1 - values @ [2.0, -1.0, 0.0]))
+    theirs = linear.LogisticRegression(C=penalty, max_iter=1000, tol=1e-8).fit(values, right)
+    expected = [*theirs.coef_[0], *theirs.intercept_]
+    assert spans._weights(values, right, penalty) == pytest.approx(expected, abs=1e-3)
+
+
+def test_folds_hold_a_share_of_either_kind() -> None:
+    right = np.arange(23) % 3 == 0
+    folds = spans._folds(right, 0)
+    for kind in (right, ~right):
+        counts = np.bincount(folds[kind], minlength=5)
+        assert counts.max() - counts.min() <= 1
+    assert set(spans._folds(np.array([True, True, False, False, False]), 0)) == {0, 1}
+
+
+def test_features_with_few_values_have_lines() -> None:
+    values = np.array([[0.0, 1.0], [1.0, 1.0]] * 20)
+    model = Logistic.fit(("bit", "constant"), values, values[:, 0] > 0.5)
+    assert model.knots == ((), ())
+    assert model.weights[1] == 0
