@@ -287,15 +287,7 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """The candidate as an object that `json` can write, without an empty `source` or `also`."""
-        values: dict[str, Any] = {
-            "concept_id": self.concept_id,
-            "name": self.name,
-            "matched_name": self.matched_name,
-            "score": float(self.score),
-            "sparse_score": _number(self.sparse_score),
-            "dense_score": _number(self.dense_score),
-            "confidence": _number(self.confidence),
-        }
+        values = {name: getattr(self, name) for name in _CANDIDATE}
         if self.source:
             values["source"] = self.source
         if self.also:
@@ -308,6 +300,12 @@ class Candidate:
 
     def __repr__(self) -> str:
         return f"<Candidate {self}, by {self.matched_name!r}>"
+
+
+_CANDIDATE = (  # what JSON has of any
+    *("concept_id", "name", "matched_name"),
+    *("score", "sparse_score", "dense_score", "confidence"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +346,7 @@ class Part:
             "spans": _pairs(self.spans),
             "nil": self.nil,
             "assertion": self.assertion,
-            "confidence": _number(self.confidence),
+            "confidence": self.confidence,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
             "rejected": self.rejected and self.rejected.to_dict(),
         }
@@ -476,14 +474,10 @@ class Reading:
         """The reading as an object that `json` can write, see `Prediction.to_dict`."""
         return {
             "kind": self.kind,
-            "confidence": _number(self.confidence),
+            "confidence": self.confidence,
             "parts": [part.to_dict() for part in self.parts],
         }
 
 
 def _pairs(spans: Iterable[Span]) -> list[list[int]] | None:
     return [[int(start), int(end)] for start, end in spans] or None
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)

@@ -41,23 +41,6 @@ def test_interval_the_slow_way(monkeypatch: pytest.MonkeyPatch, count: int) -> N
         assert found == pytest.approx(expected, abs=1e-12)
 
 
-def test_intervals_that_are_known() -> None:
-    assert mean_interval([0.25]) == (0.25, 0.25, 0.25)
-    assert mean_interval([0.1] * 17) == pytest.approx((0.1,) * 3, abs=1e-15)
-    mean, lower, upper = mean_interval([0, 1] * 200)
-    half = 1.96 * 0.5 / math.sqrt(400)  # 0.049
-    assert mean == 0.5
-    assert (lower, upper) == pytest.approx((0.5 - half, 0.5 + half), abs=0.006)
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.integers(0, 5))
-@settings(max_examples=30)
-def test_interval_lies_within_the_values(values: list[float], seed: int) -> None:
-    mean, lower, upper = mean_interval(values, samples=50, seed=seed)
-    assert min(values) - 1e-12 <= lower <= upper <= max(values) + 1e-12
-    assert mean == pytest.approx(np.mean(values))
-
-
 def all_draws(*systems: list[list[float]]) -> list[list[float]]:
     """The means of the systems for every equally likely draw of mentions and of each system's runs, one after the other."""
     means = []
@@ -95,31 +78,6 @@ def test_interval_of_runs_the_slow_way() -> None:
     assert (lower, upper) == pytest.approx(exact, abs=0.01)
 
 
-def test_identical_systems() -> None:
-    values = [[0, 1, 1, 0, 1] * 20]
-    # only pairing gives this: unpaired, each mean moves by 0.05
-    assert paired_difference(values, values) == (0, 0, 0)
-    values = [[0.0] * 10, [1.0] * 10]
-    # the runs are drawn apart: a draw has means 0, 1/2 or 1; 1/16 of them are 0 - 1
-    assert paired_difference(values, values) == (0, -1, 1)
-
-
-def test_better_by_one_mention() -> None:
-    worse = np.zeros((1, 100))
-    better = worse.copy()
-    better[0, 17] = 1
-    # the one is drawn 0, 1, 2, 3 ... times with probability 0.366, 0.370, 0.185, 0.061 ...: 0.921 up to 2, 0.982 up to 3
-    assert paired_difference(better, worse) == (1 / 100, 0, 3 / 100)
-    assert paired_difference(worse, better) == (-1 / 100, -3 / 100, 0)
-
-
-def test_intervals_are_the_same_for_the_same_seed() -> None:
-    values = np.random.default_rng(0).random((3, 40))
-    once, again, other = (mean_interval(values, seed=seed) for seed in (1, 1, 2))
-    assert once == again != other
-    assert paired_difference(values, values, seed=1) == paired_difference(values, values, seed=1)
-
-
 @pytest.mark.parametrize("values", [np.empty((3, 0)), np.empty((0, 3))])
 def test_without_values_there_is_no_interval(values: np.ndarray) -> None:
     assert all(map(math.isnan, mean_interval(values)))
@@ -151,13 +109,6 @@ def test_bins_of_equal_width_hold_their_upper_end() -> None:
     (empty,) = metrics.calibration_bins([], [], 1)
     assert empty[0] == 0
     assert np.isnan(empty[1:]).all()
-
-
-def test_calibration_error_by_hand() -> None:
-    # 2 bins: 0.05, 0.1, 0 with 1 of 3 right; 0.9, 0.95, 1 with 2 of 3 right
-    expected = abs(1 / 3 - 0.15 / 3) / 2 + abs(2 / 3 - 2.85 / 3) / 2
-    assert metrics.calibration_error(CONFIDENCES, RIGHT, 2) == pytest.approx(expected)
-    assert math.isnan(metrics.calibration_error([], []))
 
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 20).map(lambda i: i / 20), st.booleans()), min_size=1)
@@ -200,11 +151,6 @@ def test_selective_accuracy_is_the_mean_over_the_orders_of_ties(
     ]
     values = metrics.selective_accuracy(*zip(*answers, strict=True))
     assert values == pytest.approx(np.mean(orders, axis=0))
-
-
-def test_selective_accuracy_of_a_perfect_order() -> None:
-    values = metrics.selective_accuracy([0.2, 0.9, 0.4, 0.8], [0, 1, 0, 1])
-    assert values.tolist() == [1, 1, 2 / 3, 2 / 4]
 
 
 def test_the_interval_of_a_share_is_wilsons() -> None:

@@ -231,24 +231,22 @@ class Ranker:
         """Read what `save` wrote.
 
         Raises:
-            LinkerError: a file is missing, or the weights are damaged or of other columns.
+            LinkerError: a file is missing, or the weights are of other columns.
+            ValueError, LookupError: the weights are none; `persistence.load` says so.
         """
         record = persistence.load_json(folder / "ranker.json")
-        arrays = dict(persistence.load_arrays(folder))
-        try:
-            if record["columns"] != list(COLUMNS):
-                raise LinkerError(
-                    f"{folder}: the ranker describes candidates by other columns than this "
-                    "release; train again"
-                )
-            centre, scale = arrays.pop("centre"), arrays.pop("scale")
-            _check(arrays, centre, scale)
-            provenance = dict(record["provenance"])
-        except (KeyError, TypeError, ValueError) as error:
+        if record.get("columns") != list(COLUMNS):
             raise LinkerError(
-                f"{folder}: the weights of the ranker are damaged ({error}); train again"
-            ) from None
-        return cls(centre, scale, arrays, provenance)
+                f"{folder}: the ranker describes candidates by other columns than this "
+                "release; train again"
+            )
+        arrays = dict(persistence.load_arrays(folder))
+        ranker = cls(arrays.pop("centre"), arrays.pop("scale"), arrays, record["provenance"])
+        shapes = _shapes(2 * len(COLUMNS), len(arrays["v"]), len(arrays["v_none"]))
+        is_finite = all(np.isfinite(a).all() for a in (ranker.centre, *arrays.values()))
+        if {n: a.shape for n, a in arrays.items()} != shapes or not is_finite:
+            raise ValueError("the weights of the ranker are of other shapes, or not finite")
+        return ranker
 
 
 def softmax(scores: NDArray[Any], slots: NDArray[Any], lists: MatchLists) -> Probabilities:
@@ -455,15 +453,3 @@ def _averaged(several: list[Weights]) -> Weights:
         for name in ("v", "v_none")
     }
     return weights | {"c_none": np.mean([of_one["c_none"] for of_one in several], axis=0)}
-
-
-def _check(weights: Mapping[str, Any], centre: Any, scale: Any) -> None:
-    """Raise ValueError where numbers are no weights of networks for the columns."""
-    inputs = 2 * len(COLUMNS)
-    shapes = _shapes(inputs, len(weights["v"]), len(weights["v_none"]))
-    shapes |= {"centre": (inputs,), "scale": (inputs,)}
-    arrays = {"centre": centre, "scale": scale, **weights}
-    if {name: array.shape for name, array in arrays.items()} != shapes:
-        raise ValueError("the arrays do not have the shapes that are expected")
-    if not all(np.isfinite(array).all() for array in arrays.values()) or not (scale > 0).all():
-        raise ValueError("a number is not finite")

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import persistence
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import RaggedArray
 from linker.dictionary.names import Places
@@ -26,6 +25,7 @@ _REMEMBERED = 100_000  # words whose stems are kept
 _SHORTEST = 4  # letters of a word whose ending is cut
 _ENDING = 4  # last letters of a word by which those of one kind are known: "itis", "emia"
 _BEHIND = re.compile(r",|\b(?:of|in|with|due|from|by|to|for|after|and|or)\b", re.IGNORECASE)
+_OF_WORDS = ("weight", "is_number", "heads", "times")  # arrays with a value for each word
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of words into one for their order
 
 
@@ -181,48 +181,30 @@ class Words:
         """The arrays to save."""
         return {
             **self.texts.arrays("word"),
-            "hashes": self.places.hashes,
-            "hashed": self.places.rows,
-            "weight": self.weight,
-            "is_number": self.is_number,
             **self.names.arrays("name"),
             **self.concepts.arrays("concept"),
-            "heads": self.heads,
-            "times": self.times,
+            "hashes": self.places.hashes,
+            "hashed": self.places.rows,
+            **{name: getattr(self, name) for name in _OF_WORDS},
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Words:
         """The words saved by `arrays`."""
         return cls(
-            Strings.from_arrays(arrays, "word"),
-            Places(arrays["hashes"], arrays["hashed"]),
-            arrays["weight"],
-            arrays["is_number"],
-            RaggedArray.from_arrays(arrays, "name"),
-            RaggedArray.from_arrays(arrays, "concept"),
-            arrays["heads"],
-            arrays["times"],
+            texts=Strings.from_arrays(arrays, "word"),
+            places=Places(arrays["hashes"], arrays["hashed"]),
+            names=RaggedArray.from_arrays(arrays, "name"),
+            concepts=RaggedArray.from_arrays(arrays, "concept"),
+            **{name: arrays[name] for name in _OF_WORDS},
         )
 
     def check(self, names: int, concepts: int) -> None:
         """Raise ValueError where the arrays do not fit a dictionary of so many rows."""
-        count = len(self.texts)
-        self.texts.check()
-        self.names.check(names, count)
-        self.concepts.check(concepts, count)
-        persistence.check_lists(np.array([0, count]), self.places.rows, 1, count)
-        if self.places.hashes.shape != self.places.rows.shape:
-            raise ValueError("the hashes do not fit the words")
-        of_words = (self.weight, self.is_number, self.heads, self.times)
-        if any(array.shape != (count,) for array in of_words) or not count:
+        self.names.check(names, len(self.texts))
+        self.concepts.check(concepts, len(self.texts))
+        if any(len(getattr(self, name)) != len(self.texts) for name in _OF_WORDS):
             raise ValueError("the weights do not fit the words")
-        if any(of.dtype != np.int32 or (of < 0).any() for of in (self.heads, self.times)):
-            raise ValueError("a word is counted less than 0 times")
-        if self.weight.dtype != np.float32 or not np.isfinite(self.weight).all():
-            raise ValueError("a weight is not finite")
-        if self.is_number.dtype != bool:
-            raise ValueError("is_number holds no truth values")
 
 
 def sequences(lists: RaggedArray) -> NDArray[np.uint64]:

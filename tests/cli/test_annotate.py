@@ -100,14 +100,6 @@ def test_bioc_out_and_in(
     assert places(twice.out) == marked  # nothing more is found; nobody confirmed the ids
 
 
-def test_a_table_is_read_as_text_where_that_is_said(annotate: Run, tmp_path: Path) -> None:
-    path = tmp_path / "900001"
-    path.write_text("900001|t|gout\n", encoding="utf-8")
-    assert places(annotate(path).out) == [("900001", "0-4", "gout")]
-    result = annotate(path, "--input-format", "text")
-    assert places(result.out) == [("900001", "9-13", "gout")]
-
-
 def test_json_lines_hold_texts(annotate: Run, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "texts.jsonl"
     path.write_text('{"id": "7", "title": "No gout", "abstract": "Or gout."}\n', "utf-8")
@@ -116,16 +108,6 @@ def test_json_lines_hold_texts(annotate: Run, run: Run, tmp_path: Path) -> None:
     result = annotate(path)
     assert (result.code, result.out) == (1, "")
     assert "holds mentions, such as 'gout', and no texts" in result.err
-
-
-@pytest.mark.parametrize("text", ["", " \n\t ", "no name at all"])
-def test_nothing_found(annotate: Run, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "x.txt"
-    path.write_text(text, encoding="utf-8")
-    result = annotate(path)
-    assert (result.code, rows(result.out)) == (0, [])
-    assert result.err.endswith("no mentions were found\n")
-    assert annotate(path, "-q").err == ""
 
 
 def test_bad_texts_of_a_folder_are_skipped(annotate: Run, tmp_path: Path) -> None:

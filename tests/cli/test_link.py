@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from linker import Linker
 from linker.ids import parse_gold
 from linker.readers import bioc, pubtator
 
@@ -106,39 +102,6 @@ def test_pubtator_and_bioc(link: Run, documents: Path, tmp_path: Path) -> None:
         assert {m.gold for m in read} == {None}  # nobody confirmed them
 
 
-def test_k_and_a_least_score(link: Run, tmp_path: Path) -> None:
-    (tmp_path / "m.txt").write_text("a cup of tea\nleukaemia\n")
-    for k in ("1", "3", "7"):
-        result = link(tmp_path / "m.txt", "-k", k, "--threshold", "0")
-        assert len(rows(result.out)) == 2 * int(k)
-    lines = link(tmp_path / "m.txt", "--min-score", "0.9").out.splitlines()
-    assert ["\t".join(line.split("\t")[:7]) for line in lines[1:]] == [
-        "a cup of tea\ta cup of tea\t\t\t\t\t",
-        "leukaemia\tleukaemia\tMESH:D007938\tLeukemia\t1.0000\tleukaemia\t1",
-    ]
-
-
-def test_a_million_candidates(run: Run, trained: Path, tmp_path: Path) -> None:
-    (tmp_path / "m.txt").write_text("leukaemia\n…\nbreast and ovarian cancer\n")
-    options = ("--model", trained, "-k", "1000000", "--threshold", "0", "--format", "jsonl")
-    started = time.monotonic()
-    result = run("link", tmp_path / "m.txt", *options)
-    assert time.monotonic() - started < 20
-    assert result.code == 0
-    written = [json.loads(line)["parts"] for line in result.out.splitlines()]
-    assert [len(parts) for parts in written] == [1, 1, 2]
-    model = Linker.load(trained)
-    for part in itertools.chain(*written):
-        ids = [candidate["concept_id"] for candidate in part["candidates"]]
-        lookup = model.normalize(part["text"])
-        (every,) = model.generator.rank([lookup], len(model.dictionary), "concepts")
-        assert len(ids) > 50 or part["text"] == "…"
-        assert sorted(ids) == sorted(model.dictionary.ids[row] for row in every.concepts)
-    explained = run("explain", "leukaemia", "--model", trained, "-k", "1000000", "--format", "json")
-    candidates = json.loads(explained.out)["parts"][0]["candidates"]
-    assert len(candidates) == len(written[0][0]["candidates"])
-
-
 def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
     expected = link(mentions).out
     for name in ("out.tsv", "out.tsv.gz"):
@@ -148,29 +111,6 @@ def test_output_files(link: Run, mentions: Path, tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "out.tsv.gz").read_bytes()).decode() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.txt", "out.tsv", "out.tsv.gz"]
     assert link(mentions, "-o", "-").out == expected
-
-
-def test_other_types_stand_as_read_in_pubtator(link: Run, tmp_path: Path) -> None:
-    head = "1|t|Asthma and aspirin\n1|a|\n"
-    chemical = "1\t11\t18\taspirin\tChemical\tD001241\n"
-    (tmp_path / "d.txt").write_text(head + chemical + "1\t0\t6\tAsthma\tDisease\tD999999\n")
-    result = link(tmp_path / "d.txt", "--type", "Disease", "--format", "pubtator")
-    assert (result.code, result.err) == (0, "")
-    assert chemical in result.out
-    assert re.search(r"1\t0\t6\tAsthma\tDisease\tMESH:D001249\t0\.\d{4} model\n", result.out)
-    assert "D999999" not in result.out
-    table = link(tmp_path / "d.txt", "--type", "Disease", "-k", "1").out
-    assert [row["mention"] for row in rows(table)] == ["Asthma"]
-
-
-def test_documents_without_mentions_are_told(link: Run, tmp_path: Path) -> None:
-    (tmp_path / "d.txt").write_text("1|t|Asthma\n1|a|\n\n2|t|Gout\n2|a|\n")
-    result = link(tmp_path / "d.txt", "--format", "pubtator")
-    assert result.code == 0
-    said = "the documents have no marked mentions, which link wants; linker annotate finds them\n"
-    assert result.err == said
-    assert link(tmp_path / "d.txt", "-q").err == ""
-    assert "1|t|Asthma" in result.out
 
 
 def test_standard_input_and_the_model_of_the_environment(
@@ -222,41 +162,6 @@ def test_batches_of_one_are_answered_before_the_next_mention_is_sent(trained: Pa
     assert ids == ["concept_id", "MESH:D001943", "", "MESH:D001249"]
 
 
-@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system has no /dev/fd")
-def test_pipes_and_standard_output_by_their_names(
-    process: Run, trained: Path, mentions: Path, tmp_path: Path
-) -> None:
-    options = (mentions, "--model", trained, "-o")
-    expected = process(*("link", *options), "-").out
-    assert process("link", *options, "/dev/stdout").out == expected
-    out, into = os.pipe()  # as >(command) gives it
-    assert process("link", *options, f"/dev/fd/{into}", pass_fds=(into,)).code == 0
-    os.close(into)
-    with os.fdopen(out, encoding="utf-8") as pipe:
-        assert pipe.read() == expected
-    (tmp_path / "log").write_text("before\n")
-    with open(tmp_path / "log", "a") as log:
-        assert process("link", *options, "/dev/stdout", stdout=log).code == 0
-    assert (tmp_path / "log").read_text("utf-8") == "before\n" + expected
-
-
-def test_what_is_denied_is_counted(link: Run, tmp_path: Path, deny: Callable[..., None]) -> None:
-    deny("no gout")
-    deny("asthma?", assertion="possible")
-    (path := tmp_path / "m.txt").write_text("gout\nno gout\nasthma?\nzzz qqq\n")
-    out = tmp_path / "out.tsv"
-    counts = (
-        "4 mentions: 3 linked, 0 unsure, 1 no concept, 0 empty; of these 1 denied, 1 possible\n"
-    )
-    assert link(path, "-o", out).err == counts
-    with open(out, encoding="utf-8") as file:
-        said = {row["mention"]: row["assertion"] for row in csv.DictReader(file, delimiter="\t")}
-    assert said == {"gout": "", "no gout": "absent", "asthma?": "possible", "zzz qqq": ""}
-    assert link(path, "--format", "sssom", "-o", out).err == counts
-    assert "gout\tskos:exactMatch" in (text := out.read_text("utf-8"))
-    assert "no gout" not in text
-
-
 def test_columns_of_a_table_are_those_of_the_input_format(link: Run, tmp_path: Path) -> None:
     second = '{"mention": "a\\u0000\\"b", "document_id": "7", "spans": [[0, 4]]}'
     (tmp_path / "m.jsonl").write_text(f'{{"mention": "gout"}}\n{second}\n')
@@ -276,17 +181,6 @@ def answers(run: Run, *options: object) -> list[str]:
     assert result.code == 0
     parts = [json.loads(line)["parts"] for line in result.out.splitlines()]
     return [part["candidates"][0]["concept_id"] for lists in parts for part in lists]
-
-
-def test_branches(run: Run, trained: Path, tmp_path: Path) -> None:
-    path = tmp_path / "m.txt"
-    path.write_text("ovarian cancer\n")
-    options = (path, "--model", trained)
-    assert answers(run, *options) == ["MESH:D010051"]
-    assert answers(run, *options, "--under", "MESH:D001943") == ["MESH:D061325"]
-    assert answers(run, *options, "--under", "D001943, D010051") == ["MESH:D010051"]
-    both = ("--under", "D001943", "--not-under", "D061325")
-    assert answers(run, *options, *both) == ["OMIM:604370"]
 
 
 def test_lines_with_selections_of_their_own(run: Run, trained: Path, tmp_path: Path) -> None:

@@ -54,25 +54,6 @@ def test_workers_annotate_as_one_process(run: Run, trained: Path, tmp_path: Path
     assert run("annotate", folder, "--model", trained, "--workers", "2") == expected
 
 
-def test_bad_records_with_workers(run: Run, trained: Path, names: Path) -> None:
-    with open(names, "a") as file:
-        file.write("x" * 1001 + "\ngout\n")
-    options = ("link", names, "--model", trained, "--batch-size", "7")
-    for more in ((), ("--on-error", "skip")):
-        expected = run(*options, *more)
-        assert "m.txt, line 61: the mention has 1,001 characters" in expected.err
-        assert expected.code == (0 if more else 1)
-        assert len(expected.out.splitlines()) > 60
-        assert run(*options, *more, "--workers", "2") == expected
-
-
-def test_more_workers_than_cores(run: Run, trained: Path, names: Path) -> None:
-    options = ("link", names, "--model", trained)
-    result = run(*options, "--workers", "9")
-    assert (result.code, result.err) == (0, "--workers 9: 2 cores are here, so that 2 will work\n")
-    assert result.out == run(*options).out
-
-
 def children(pid: int) -> set[int]:
     """The processes that a process has spawned, without Python's tracker of resources."""
     found = set()
@@ -152,21 +133,6 @@ def test_a_folder_and_a_pattern(run: Run, trained: Path, inputs: Path, tmp_path:
     written = b"".join(sorted(path.read_bytes() for path in output.glob("part-*")))
     plain = [run("link", path, *options[:4]).out for path in inputs.iterdir()]
     assert written == "".join(sorted(plain)).encode()
-
-
-def test_what_a_job_says(run: Run, trained: Path, inputs: Path, tmp_path: Path) -> None:
-    (inputs / "c.jsonl").write_text('{"mention": "gout"}\n{"mention": 7}\n')
-    options = ("link", inputs, "--model", trained, "-o", tmp_path / "out")
-    result = run(*options)
-    assert (result.code, result.out) == (1, "")
-    assert result.err.startswith(
-        f"linker: {inputs / 'c.jsonl'}, line 2: the object has no text under 'mention'"
-    )
-    result = run(*options, "--on-error", "skip")
-    assert result.code == 0
-    assert f"linker: skipped: {inputs / 'c.jsonl'}, line 2: the object" in result.err
-    assert "3 parts, 1 done, 2 skipped because present; 1 record done, 1 bad record" in result.err
-    assert run(*options, "-q").err == ""
 
 
 def test_jobs_that_are_refused(link: Run, inputs: Path, tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import linker
-from linker import Decided, Decision, Dictionary, Linker, LinkerError
+from linker import Dictionary, Linker, LinkerError
 from linker.integrations import linker_of
 from linker.integrations.frames import link_column
 from linker.training.pipeline import train
@@ -43,25 +42,6 @@ def test_a_frame_of_pandas_keeps_its_rows_index_and_types(model: Linker) -> None
     assert linked.confidence.iloc[2] == math.prod(part.confidence or 0 for part in parts)
     assert linked.confidence.isna().tolist() == [False, True, False, True, False, True]
     assert linked.state.dropna().tolist() == ["model"] * 4
-
-
-def test_what_is_denied_is_a_column(model: Linker, deny: Callable[..., None]) -> None:
-    pandas = pytest.importorskip("pandas")
-    deny("no gout", "hepatitis B/C")
-    frame = pandas.DataFrame({"a": ["gout", "no gout", "hepatitis B/C", None]})
-    said = link_column(frame, "a", model).assertion
-    assert [value if isinstance(value, str) else None for value in said] == [
-        None, "absent", "absent|absent", None,
-    ]  # fmt: skip
-
-
-def test_ids_of_other_vocabularies_are_a_column(model: Linker) -> None:
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"diagnosis": ["Louis-Bar syndrome", None]})
-    linked = link_column(frame, "diagnosis", model, also=["OMIM"])
-    assert list(linked)[-2:] == ["state", "also"]
-    assert linked.also.tolist()[0] == "OMIM:208900 oboInOwl:hasAlternativeId"
-    assert linked.also.isna().tolist() == [False, True]
 
 
 def test_a_cell_that_is_too_long_has_missing_answers(
@@ -109,32 +89,6 @@ def test_a_frame_without_rows_has_the_columns(model: Linker) -> None:
     few = link_column(polars.DataFrame({"a": []}), "a", model, k=2)
     assert few.schema["candidates"] == polars.List(polars.String)
     assert few.schema["confidence"] == polars.Float64
-
-
-def test_equal_texts_are_linked_once(model: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
-    pandas = pytest.importorskip("pandas")
-    asked: list[str] = []
-    answer = Linker.link
-
-    def link(self: Linker, items: Any, **limits: Any) -> Any:
-        asked.extend(items)
-        return answer(self, asked, **limits)
-
-    monkeypatch.setattr(Linker, "link", link)
-    frame = pandas.DataFrame({"a": ["gout", "asthma", " gout"] * 50})
-    assert link_column(frame, "a", model).concept_id.nunique() == 2
-    assert asked == ["gout", "asthma"]
-
-
-def test_what_people_decided_is_said(model: Linker) -> None:
-    pandas = pytest.importorskip("pandas")
-    said = [Decision("podagra", "", reviewer="ann", time="2026-01-01T00:00:00Z")]
-    frame = pandas.DataFrame({"a": ["podagra", "gout"]})
-    linked = link_column(frame, "a", model, decisions=Decided(said, model))
-    assert list(linked)[8:] == ["source", "reviewer", "time", "decisions"]
-    assert linked.state.tolist() == ["no concept", "model"]
-    assert linked.concept_id.isna().tolist() == [True, False]
-    assert linked.reviewer.tolist()[0] == "ann"
 
 
 def frames() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib
 import json
 import logging
 import re
@@ -22,7 +21,7 @@ from click.testing import CliRunner
 
 from linker import Dictionary, Linker, LinkerError
 from linker.cli.commands import cli
-from linker.integrations import linker_of, load
+from linker.integrations import load
 from linker.training.pipeline import train
 from linker.version import install_hint
 
@@ -31,7 +30,6 @@ constants = pytest.importorskip("huggingface_hub.constants")
 push_to_hub = pytest.importorskip("linker.integrations.hub").push_to_hub
 
 # of the client's own uploads by LFS
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 NAME, TOKEN = "ann/sample", "hf_of_ann"
 MENTIONS = ["Louis-Bar syndrome", "hepatitis B/C", "oesophageal cancers", "no such thing"]
@@ -293,12 +291,6 @@ def test_repositories_that_are_refused(
     assert not {"pytorch_model.bin", "w.pkl", "run.py"} & {*cached}
 
 
-def test_a_model_of_another_library(hub: type[Hub]) -> None:
-    hub.is_private = False
-    hub.add({"config.json": b"{}", "model.safetensors": b""})
-    assert refused(NAME).startswith(f"{NAME}: is no model of linker (no manifest.json")
-
-
 def test_a_download_that_breaks_off_goes_on(
     hub: type[Hub], saved: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,22 +367,3 @@ def test_commands(
     served = run("serve", "--port", "0")
     assert f"decisions are kept in {tmp_path}/ann--sample.decisions.sqlite\n" in served.stderr
     assert f"snapshots/{first}'" in served.stdout  # which a reload loads again
-
-
-def test_python_takes_what_commands_take(
-    hub: type[Hub], saved: Tree, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub.is_private = False
-    first = hub.add(saved)
-    hub.add({"README.md": b"no more"})
-    model = f"hf:{NAME}@{first}"
-    monkeypatch.setenv("LINKER_MODEL", model)
-    assert linker_of(None) is linker_of(model)
-    asked = len(hub.requests)
-    assert linker_of(None).link("PKU").parts[0].best.concept_id == "MESH:D010661"
-    assert len(hub.requests) == asked
-    spacy = pytest.importorskip("spacy")
-    importlib.import_module("linker.integrations.spacy")
-    pipeline = spacy.blank("en")
-    pipeline.add_pipe("linker", config={"model": model, "find": "DISEASE"})
-    assert pipeline("She has phenylketonuria.").ents[0].kb_id_ == "MESH:D010661"

@@ -9,7 +9,6 @@ import pytest
 
 from linker import Dictionary, Linker, LinkerError
 from linker.linking import card
-from linker.ranker.ranker import Ranker
 from linker.types import Source
 
 DOID = Source("doid.obo", "obo", "DOID", "2025-01-01", "ab" * 32, 3)
@@ -41,24 +40,6 @@ def test_what_the_hub_reads(
     data = hub.ModelCard(text).data
     assert (data.library_name, data.license, data.language) == ("linker", licence, languages)
     assert data.tags == ["entity-linking", "concept-normalization"]
-
-
-def test_what_people_read(tfidf: Linker) -> None:
-    ranker = Ranker.shipped()
-    history = [
-        {"phase": "rank", "epoch": e, "dev_acc1": a} for e, a in enumerate((0.5, 0.75, 0.7), 1)
-    ]
-    linker = with_sources(replace(tfidf, ranker=ranker, history=history), DOID, HP, OURS)
-    text = card.card(linker)
-    assert 'load("FOLDER")' in text
-    sha = "ab" * 32
-    assert f"- `doid.obo` (obo, 2025-01-01): 3 concepts; SHA-256 `{sha}`\n" in text
-    assert "- `doid.obo`, the Disease Ontology: CC0 1.0 (<https://creative" in text
-    assert "- `hp.obo`, the Human Phenotype Ontology: the HPO licence: acknowledge HPO" in text
-    assert "- `ours.tsv`: not known to linker; look it up before you pass the model on\n" in text
-    assert "Its Acc@1 on development mentions was 0.750.\n" in text
-    assert f"\n{ranker.described}\n" in text
-    assert "\nNone were learnt.\n" in text
 
 
 def test_names_that_may_not_be_passed_on(tfidf: Linker) -> None:

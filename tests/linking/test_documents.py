@@ -81,19 +81,6 @@ def test_documents_come_back_in_order_with_their_mentions(tfidf: Linker) -> None
         assert [id(m) for m in document.mentions] == [id(p.mention) for p in predictions]
 
 
-def test_documents_are_read_as_they_are_needed(tfidf: Linker) -> None:
-    read = []
-
-    def documents() -> Iterator[Document]:
-        for number in range(100):
-            read.append(number)
-            yield text("asthma")
-
-    annotated = Annotator(tfidf).annotate(documents(), batch_size=2)
-    next(annotated)
-    assert len(read) < 10
-
-
 def test_marked_mentions_stay_and_are_not_doubled(tfidf: Linker) -> None:
     known = Mention("asthma", ((0, 6),), (GoldGroup(("X:1",)),), "Old", "d", "L1")
     unknown = Mention("gout", ((11, 15),), None, "Old", "d", "L3")
@@ -121,14 +108,6 @@ def test_overlapping_names(tfidf: Linker) -> None:
     everything = annotated(Annotator(tfidf), source, overlaps="all")
     assert [p.mention.spans for p in longest] == [((0, 19),), ((30, 38),)]
     assert [p.mention.spans for p in everything] == [((0, 19),), ((12, 19),), ((30, 38),)]
-
-
-def test_other_spellings_are_linked_by_the_name_of_the_dictionary(tfidf: Linker) -> None:
-    (prediction,) = annotated(Annotator(tfidf), text("with haemoglobin S diseases"), k=1)
-    (part,) = prediction.parts
-    assert part.best is not None
-    assert prediction.mention.text == part.text == "haemoglobin S diseases"
-    assert (part.best.matched_name, part.best.score) == ("haemoglobin S disease", 1.0)
 
 
 def test_a_name_that_a_line_end_breaks_is_found_and_linked(tfidf: Linker) -> None:
@@ -202,12 +181,3 @@ def test_another_finder(tfidf: Linker) -> None:
 def test_loose_mentions_are_no_documents(tfidf: Linker) -> None:
     with pytest.raises(LinkerError, match="a document is expected"):
         next(Annotator(tfidf).annotate([Mention("asthma")]))  # type: ignore[list-item]
-
-
-def test_markup_and_control_characters(tfidf: Linker) -> None:
-    source = text("<script>asthma</script>\x00gout\x07\u202easthma")
-    assert [p.mention.text for p in annotated(Annotator(tfidf), source)] == [
-        "asthma",
-        "gout",
-        "asthma",
-    ]

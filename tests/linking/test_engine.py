@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,27 +60,6 @@ def in_order(ranking: Ranking, text: int) -> list[tuple[int, float]]:
 
 
 # ---------------------------------------------------------------------------- order and reading
-
-
-def test_readings_of_one_part_add_up_for_a_concept() -> None:
-    """1 has 0.5 · 0.6; 2 has 0.5 · 0.4 + 0.3 · 0.9; 3 has 0.3 · 0.1."""
-    ranking = ranking_of([(0.5, [[(1, 0.6), (2, 0.4)]]), (0.3, [[(2, 0.9), (3, 0.1)]])])
-    assert in_order(ranking, 0) == [(2, 0.47), (1, 0.3)]
-    assert in_order(ranking, 1) == [(2, 0.47), (3, 0.03)]
-    assert ranking.readings == pytest.approx([0.47, 0.47])
-    assert ranking.best.tolist() == [1]  # which gives 2 more: 0.27 against 0.2
-
-
-def test_a_split_reading_is_the_product_of_its_parts() -> None:
-    """0.6 · 0.9 · 0.8 = 0.432, of which each part has a root."""
-    split: Reading = (0.6, [[(1, 0.9), (2, 0.1)], [(3, 0.2), (4, 0.8)]])
-    ranking = ranking_of([split, (0.4, [[(5, 1.0)]])])
-    root = math.sqrt(0.6)
-    assert in_order(ranking, 0) == [(1, root * 0.9), (2, root * 0.1)]
-    assert in_order(ranking, 1) == [(4, root * 0.8), (3, root * 0.2)]
-    assert ranking.readings == pytest.approx([0.432, 0.4])
-    assert ranking.best.tolist() == [0]
-    assert ranking_of([split, (0.44, [[(5, 1.0)]])]).best.tolist() == [1]
 
 
 def test_what_is_equal_stays_in_its_order() -> None:
@@ -294,13 +272,6 @@ def test_a_text_explains_a_short_form(
     assert (prediction.parts[0].confidence == confidence) is (confidence < 0.9) or len(mentions) > 1
 
 
-def test_a_limit_holds_for_all_candidates(toy: Linker) -> None:
-    low = toy.with_ranker(fixed(0.3, 0.2, 0.5))
-    assert low.link("IBS").parts[0].confidence == pytest.approx(0.3)
-    part = toy.with_ranker(SURE).link("IBS").parts[0]
-    assert all(c.confidence is not None and c.confidence <= 0.4 for c in part.candidates)
-
-
 # ---------------------------------------------------------------------------- the sample
 
 
@@ -431,7 +402,6 @@ def test_names_stand_in_the_order_of_their_concepts(static: Linker) -> None:
 # ----------------------------------------------------------------------- few, none and a million
 
 FEW = ("fever", "gout", "stroke", "asthma", "breast cancer", "lung cancer")
-MILLION = 1_000_000
 
 
 @pytest.fixture(scope="module", params=["tfidf", "static"])
@@ -440,47 +410,6 @@ def few(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     rows = [f"D:{place}\t{name}\n" for place, name in enumerate(FEW)]
     path.write_text("id\tname\n" + "".join(rows), encoding="utf-8")
     return train(Dictionary.read(path), encoder=request.param)
-
-
-@pytest.mark.parametrize("threshold", [None, 0.0])
-@pytest.mark.parametrize(
-    "text", ["gout", "gout of the foot", "…", "", " ", "\u200b", "病気", "βήχας", "🙂", "FEV"]
-)
-def test_a_confidence_is_a_share_or_none(few: Linker, text: str, threshold: float | None) -> None:
-    for asked in ([text], [text, "gout", "fever"]):
-        part = few.link(asked, threshold=threshold)[0].parts[0]
-        best = part.best or part.rejected
-        assert part.nil is not bool(part.returned)
-        assert best is None or 0 <= (best.confidence or 0.0) <= 1
-        assert (best is None) <= part.nil
-
-
-def test_one_candidate(few: Linker) -> None:
-    """The dictionary, or a part of it, has no other one."""
-    only = few.restricted(Selection(under="D:1"))
-    confidences = []
-    for prediction in only.link(["gout", "out of the blue"], k=MILLION, threshold=0):
-        assert [c.concept_id for c in prediction.parts[0].candidates] == ["D:1"]
-        confidences.append(prediction.parts[0].confidence or 0.0)
-    assert confidences[0] > 0.95
-    assert 0 < confidences[1] < confidences[0]
-    (nothing,) = only.link(["…"], k=MILLION, threshold=0)
-    assert (nothing.parts[0].nil, nothing.parts[0].candidates) == (True, ())
-    assert nothing.parts[0].rejected is None
-
-
-@pytest.mark.parametrize("encoder", ["static", "tfidf"])
-def test_many_mentions_have_the_confidences_of_each_alone(
-    request: pytest.FixtureRequest, encoder: str
-) -> None:
-    """Vectors of 32 texts and more are compared by faiss, those of fewer by numpy."""
-    linker: Linker = request.getfixturevalue(encoder)
-    names = list(linker.dictionary.names)
-    texts = [*names[:40], *(name[1:] + " x" for name in names[40:80]), "…", "breast/lung cancer"]
-    assert len(texts) > 2 * 32
-    together = list(linker.link(texts, threshold=0))
-    assert told(together) == told([p for text in texts for p in linker.link([text], threshold=0)])
-    assert told(together) == told(list(linker.link(texts, threshold=0, batch_size=33)))
 
 
 @pytest.mark.parametrize("cell", ["n/a", "unknown", "2014", "- - -", "k.A. unbekannt"[5:]])

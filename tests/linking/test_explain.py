@@ -14,7 +14,6 @@ from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary.lending import ConsideredName, Lending
 from linker.ids import parse_gold
 from linker.linking.explain import Explanation, Record
-from linker.linking.ranking import DEPTH
 from linker.ranker.matches import COLUMNS, PLACE
 from linker.ranker.ranker import unfitted
 from linker.readers import mentions as readers
@@ -141,32 +140,6 @@ def test_a_rank_is_the_place_in_a_ranking_of_all(linker: Linker, identifier: str
     assert candidate.rank == 1 + sum(s > scores[identifier] + 1e-6 for s in scores.values())
 
 
-def test_a_concept_that_is_asked_for_has_its_confidence(linker: Linker) -> None:
-    """It is the one that `link` gives, however few candidates are explained."""
-    text = "myeloid leukemias"
-    (prediction,) = linker.link([text], k=DEPTH + 5, threshold=0)
-    candidates = prediction.parts[0].candidates
-    for place, expected in enumerate(candidates):
-        candidate = asked_candidate(linker.explain(text, concept=expected.concept_id, k=1))
-        assert (candidate.rank, candidate.confidence) == (place + 1, expected.confidence)
-        assert bool(candidate.match) is (place < DEPTH)
-        if place >= DEPTH:
-            assert (candidate.decided_by, candidate.behind) == ("score", [])
-
-
-def test_the_columns_of_a_candidate_are_those_that_the_ranker_read(linker: Linker) -> None:
-    text = "leukaemias"
-    ((_, batch),) = linker.lists([text])
-    values = {
-        linker.dictionary.ids[concept]: dict(zip(COLUMNS, row.tolist(), strict=True))
-        for concept, row in zip(batch.found.concepts.tolist(), batch.lists.values, strict=True)
-    }
-    (part,) = linker.explain(text).parts
-    for candidate in part.candidates:
-        expected = {name: v for name, v in values[candidate.concept_id].items() if v}
-        assert candidate.match == pytest.approx(expected, abs=1e-5)
-
-
 def test_what_puts_the_first_before_another_one(linker: Linker) -> None:
     """The log odds that it loses where one column is that of the other, by whole lists."""
     text = "leukaemias"
@@ -204,32 +177,6 @@ def test_a_composite_is_explained_part_by_part(tfidf: Linker) -> None:
     ]
     assert asked_concept(explanation).part == 1
     assert asked_candidate(explanation).rank == 1
-
-
-def test_the_most_probable_reading_wins(linker: Linker) -> None:
-    readings = linker.explain("FAP", document=APC).readings
-    assert [reading.lookups[0].text for reading in readings[:2]] == [
-        "Familial adenomatous polyposis",
-        "Familial amyloid polyneuropathy",
-    ]
-    confidences = [reading.confidence or 0.0 for reading in readings]
-    assert [reading.won for reading in readings].count(True) == 1
-    assert next(r.confidence for r in readings if r.won) == max(confidences)
-    for reading in readings:
-        assert [place and place.name for place in reading.first]
-
-
-def test_all_readings_and_slots_are_one_whole(linker: Linker) -> None:
-    """Of whole readings: what all candidates, "none" and "missed" have together."""
-    for text in ("leukemia", "leukaemias", "zzz"):
-        explanation = linker.explain(text, k=DEPTH)
-        assert len(explanation.readings) == 1
-        (part,) = explanation.parts
-        confidences = [candidate.confidence or 0.0 for candidate in part.candidates]
-        assert part.none is not None
-        assert part.missed is not None
-        total = sum(confidences) + part.none + part.missed
-        assert total == pytest.approx(1, abs=2e-5)
 
 
 def test_an_expansion_names_the_definition_in_the_document(linker: Linker) -> None:
@@ -381,12 +328,6 @@ def test_a_concept_whose_names_are_empty_once_normalised(tmp_path: Path) -> None
 def test_a_blank_mention_is_refused(tfidf: Linker, text: str) -> None:
     with pytest.raises(LinkerError):
         tfidf.explain(text)
-
-
-@pytest.mark.parametrize("text", ["…", "<b>&\x00\x1b[31m", "\u202eevil", "word " * 1000])
-def test_odd_mentions_are_explained(linker: Linker, text: str) -> None:
-    explanation = linker.explain(text, concept="MESH:D015783")
-    assert explanation.mention == text
 
 
 # ------------------------------------------------------------------------------------------- text

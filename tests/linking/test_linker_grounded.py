@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +12,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("gensim")
 
-from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Prediction
-from linker.encoders.trainable import in_training
+from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
 from linker.encoders.words import WordVectors
 from linker.options import changed, preset
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings
-from linker.training.release import with_dictionary
 from linker.types import GoldGroup
 
 QUICK: dict[str, Any] = {
@@ -35,8 +30,6 @@ QUICK: dict[str, Any] = {
 FEW: dict[str, Any] = {**QUICK, "ground": {**QUICK["ground"], "shots": 4}}
 ENCODERS = ["dan", "dan-higher", "fewshot", "bne", "bne-words"]
 QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
-
-pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
@@ -72,78 +65,6 @@ def test_a_dictionary_without_synonyms(
     assert {record["phase"] for record in model.history} == {"ground"}
     assert "no concept has two names" in caplog.text
     assert answers(model)[0][0] in {"X:1", "X:2", "X:3"}
-
-
-def test_words_that_are_not_known_leave_the_scale_as_it_is(
-    dictionary: Dictionary, options: LinkerOptions
-) -> None:
-    few = changed(options, {"dan": {"cca": False, "hidden": 0}, "training": {"epochs": 0}})
-    means = other_recipe(few, sparse_weight=10)
-    # not the words that an encoder is tried with
-    words = WordVectors(["syndrome", "ataxia"], np.eye(2, dtype=np.float32))
-    generator = train(dictionary, encoder="dan", options=means, words=words).generator
-    assert generator.sparse_weight == 0.5  # type: ignore[attr-defined]
-
-
-def test_the_phases_and_what_they_tell(model: Linker) -> None:
-    assert [(record["phase"], record["epoch"]) for record in model.history] == [
-        ("ground", 1),
-        ("ground", 2),
-        ("rank", 1),
-        ("rank", 2),
-    ]
-    assert {"synonym_loss", "prototype_loss", "dev_map"} <= model.history[0].keys()
-    assert model.best_epoch == 2
-
-
-def test_many_threads_link_like_one(model: Linker) -> None:
-    """Also where the encoder is in training mode, in which its dropout would be seen."""
-    texts = [model.dictionary.preferred_name(row) for row in range(24)]
-    shares = [[*texts[i % 4 :: 4], *texts[:3]] for i in range(8)]
-    new = lambda: Linker(  # noqa: E731
-        model.dictionary, model.generator, model.options, model.seen, {}, model.encoder
-    )
-    expected = [[*new().link(share, k=3)] for share in shares]
-    generator = copy.copy(model.generator)
-    encoder = generator.encoder = in_training(model.generator.encoder).train()  # type: ignore[attr-defined]
-    shared = Linker(model.dictionary, generator, model.options, model.seen, {}, model.encoder)
-    ready = threading.Barrier(8)
-
-    def work(share: list[str]) -> list[Prediction]:
-        ready.wait()
-        return list(shared.link(share, k=3, batch_size=1))
-
-    with ThreadPoolExecutor(8) as threads:
-        linked = list(threads.map(work, shares))
-    assert encoder.training
-    for some, others in zip(linked, expected, strict=True):
-        for one, other in zip(some, others, strict=True):
-            a, b = one.parts[0].candidates, other.parts[0].candidates
-            assert [c.concept_id for c in a] == [c.concept_id for c in b]
-            assert [c.score for c in a] == pytest.approx([c.score for c in b], abs=1e-4)
-
-
-def test_word_vectors_of_ones_own(dictionary: Dictionary, options: LinkerOptions) -> None:
-    words = WordVectors(["cancer", "breast", "of", "syndrome"], np.eye(4, 16, dtype=np.float32))
-    model = train(
-        dictionary,
-        encoder="dan",
-        options=changed(options, {"dan": {"cca": False}, "training": {"epochs": 0}}),
-        words=words,
-    )
-    encoder = model.generator.encoder  # type: ignore[attr-defined]
-    assert set(encoder.words.words) == {"cancer", "breast", "of", "syndrome"}
-    assert [record["phase"] for record in model.history] == ["ground", "ground"]
-    assert model.best_epoch == 0
-
-
-def test_without_a_network_only_the_weight_of_characters_is_trained(
-    dictionary: Dictionary, options: LinkerOptions
-) -> None:
-    model = train(dictionary, encoder="dan", options=changed(options, {"dan": {"hidden": 0}}))
-    assert [record["phase"] for record in model.history] == ["rank", "rank"]
-    assert model.generator.sparse_weight > 0  # type: ignore[attr-defined]
-    assert model.best_epoch == 2
 
 
 def test_more_mentions_go_on_from_the_same_grounding(
@@ -213,24 +134,6 @@ def test_nothing_to_ground_on(options: LinkerOptions, tmp_path: Path) -> None:
         train(few, encoder="dan", options=alone)
     with pytest.raises(LinkerError, match=r"words\.tokens=concepts finds names in texts"):
         train(few, encoder="dan", options=changed(options, {"words": {"tokens": "concepts"}}))
-
-
-def test_another_dictionary_with_the_same_encoder(
-    model: Linker,
-    dictionary: Dictionary,
-    mentions: list[Mention],
-    options: LinkerOptions,
-    tmp_path: Path,
-) -> None:
-    again = with_dictionary(model, dictionary)
-    assert answers(again) == answers(model)
-    extended = with_dictionary(model, dictionary, mentions)
-    assert extended.seen.mentions == {extended.normalize(mention.text) for mention in mentions}
-    assert extended.generator.bias.any()  # type: ignore[attr-defined]
-    (tmp_path / "d.tsv").write_text("id\tname\nX:1\tlouis-bar syndrome\n")
-    assert [
-        answer[0] for answer in answers(with_dictionary(model, Dictionary.read(tmp_path / "d.tsv")))
-    ][:1] == ["X:1"]
 
 
 def test_development_mentions_choose_the_epoch_and_belong_to_the_checkpoints(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Request, Selection
+from linker import Dictionary, Linker, LinkerError, Mention, Request, Selection
 from linker.candidates.base import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
 from linker.encoders.base import Encoder
 from linker.errors import stop
-from linker.evaluation import protocols
-from linker.linking import linker as module
 from linker.linking.engine import Engine
-from linker.options import changed
 from linker.training.pipeline import train
-from linker.training.release import update
-from linker.types import Concept, Document, GoldGroup, Name, Passage
+from linker.types import Concept, Document, Name, Passage
 
 WORDS = (
     "heart disease",
@@ -128,23 +123,6 @@ def test_the_answers_are_those_of_a_linker_of_the_part_alone(
     ]
 
 
-@given(parts(), st.booleans(), st.integers(1, 4))
-@settings(max_examples=60)
-def test_the_answers_are_those_of_a_ranking_of_all_names_without_the_other_concepts(
-    part: tuple[list[Concept], list[Concept], Selection], dense: bool, k: int
-) -> None:
-    every, kept, within = part
-    whole = linker_of(dictionary(every), None, dense=dense)
-    options = changed(LinkerOptions(), {"text": {"composites": False, "cells": False}})
-    whole = Linker(whole.dictionary, whole.generator, options, whole.seen, {})
-    ids = {concept.id for concept in kept}
-    expected = [
-        tuple(c for c in prediction.parts[0].candidates if c.concept_id in ids)[:k]
-        for prediction in whole.link(TEXTS, k=1000)
-    ]
-    assert [p.parts[0].candidates for p in whole.link(TEXTS, k=k, within=within)] == expected
-
-
 HEART, KIDNEY = Selection(under=("A:1",)), Selection(under=("A:2",))
 BOTH = Selection(under=("A:1", "A:2"))
 
@@ -226,34 +204,6 @@ def test_a_selection_of_its_own_is_combined_with_that_of_the_call(tiny: Linker) 
     message = r"^the selection is empty: of 4 concepts 2 are under A:2, 2 are under A:1, and none"
     with pytest.raises(LinkerError, match=message):
         first(tiny, [Mention("flu", within=HEART)], within=KIDNEY)
-
-
-def test_a_wrong_selection_is_reported_before_anything_is_read(tiny: Linker) -> None:
-    def never() -> Sequence[str]:
-        raise AssertionError
-
-    with pytest.raises(LinkerError, match=r"^A:9 is not in the dictionary"):
-        next(tiny.link((never() for _ in "x"), within=Selection(under=("A:9",))))  # type: ignore[misc]
-
-
-def test_parts_are_kept_and_copied_with_their_linker(tiny: Linker) -> None:
-    assert tiny.restricted(Selection()) is tiny.restricted(None) is tiny
-    assert tiny.restricted(HEART) is tiny.restricted(Selection(under=("A:1",)))
-    twin = pickle.loads(pickle.dumps(tiny))
-    assert first(twin, ["acute disease"], within=KIDNEY) == ["B:4"]
-    assert twin.restricted(HEART) is not tiny.restricted(HEART)
-
-
-def test_no_more_parts_are_kept_than_fit(tiny: Linker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CACHES", 1)
-    monkeypatch.setattr(module, "_PARTS", 0)
-    linker = Linker(tiny.dictionary, tiny.generator, tiny.options, tiny.seen, {})
-    size = 1 + len(linker.restricted(BOTH).generator.table)  # nearly all that may be kept
-    assert size <= 2 * len(linker.generator.table) < 3 * size
-    kept = linker.restricted(BOTH)
-    for row in range(2):
-        linker.restricted(Selection(under=(linker.dictionary.ids[row],)))
-    assert linker.restricted(BOTH) is not kept
 
 
 TWO = """id\tname\tsynonyms\tparents\ttypes\txrefs
@@ -352,34 +302,7 @@ def test_a_batch_within_a_part_is_answered_as_each_alone(alike: Linker) -> None:
     assert together == [alike.link([text], threshold=0, within=heart)[0] for text in texts]
 
 
-def test_the_protocol_of_the_papers_takes_no_selections(tiny: Linker) -> None:
-    gold = (GoldGroup(("B:4",)),)
-    item = Mention("acute disease", gold=gold, within=KIDNEY)
-    assert [outcome.rank for outcome in protocols.strict(tiny, [item], 1)] == [1]
-    with pytest.raises(LinkerError, match="evaluate with the protocol strict"):
-        list(protocols.biosyn(tiny, [item], 1))
-    whole = Mention("acute disease", gold=gold)
-    assert [o.rank for o in protocols.biosyn(tiny.restricted(KIDNEY), [whole], 1)] == [1]
-
-
 def test_the_selection_of_a_document_without_mentions_is_checked(tiny: Linker) -> None:
     empty = Document("1", (Passage("text"),), within=Selection(under=("D:99",)))
     with pytest.raises(LinkerError, match="D:99 is not in the dictionary"):
         tiny.check_selection(empty)
-
-
-def test_lists_hold_the_concepts_of_the_selection_alone(tiny: Linker) -> None:
-    """Those that the ranker is fitted to are those that linking makes."""
-    items = [Mention("disease"), Mention("disease", within=KIDNEY)]
-    found = {
-        mention.within: {tiny.dictionary.ids[row] for row in batch.found.concepts.tolist()}
-        for mentions, batch in tiny.lists(items)
-        for mention in mentions
-    }
-    (linked,) = tiny.link([items[1]], k=99, threshold=0)
-    assert found[KIDNEY] == {c.concept_id for c in linked.parts[0].candidates} < found[None]
-
-
-def test_a_part_is_not_updated(tiny: Linker) -> None:
-    with pytest.raises(LinkerError, match="update the whole one"):
-        update(tiny.restricted(KIDNEY))

@@ -37,25 +37,6 @@ def linker(sample: Path) -> Linker:
     return train(Dictionary.read(sample), encoder="tfidf")
 
 
-def test_records_say_what_they_are() -> None:
-    assert repr(GOUT) == "<Candidate A:1 Gout (0.25), by 'podagra <b>'>"
-    assert [repr(part) for part in PARTS] == [
-        "<Part 'a': A:1 Gout (0.25), first of 2 candidates>",
-        "<Part 'b': no concept, rejected A:2 Tea>",
-    ]
-    denied = Part("a", candidates=(GOUT,), assertion="absent")
-    assert str(denied) == "A:1 Gout (0.25), absent"
-    line = "'a & b': A:1 Gout (0.25) | no concept, rejected A:2 Tea"
-    assert repr(PREDICTION) == f"<Prediction {line}>"
-    many = Predictions([PREDICTION] * 1021)
-    assert (type(many[:2]), len(many[:2]), many[-1]) == (Predictions, 2, PREDICTION)
-    assert repr(many).splitlines() == [
-        "<Predictions: 1,021 mentions, 0 linked>",
-        *[f"  {line}"] * 20,
-        "  and 1,001 more",
-    ]
-
-
 def test_a_frame_has_the_rows_of_a_tsv() -> None:
     pandas = pytest.importorskip("pandas")
     frame = Predictions([PREDICTION]).to_frame()
@@ -96,10 +77,3 @@ def test_html_is_escaped() -> None:
     assert "<td>podagra &lt;b&gt;</td>" in html
     assert "<td>0.2500</td>" in html
     assert html.endswith("</table><p>and 1 more</p>")
-
-
-def test_a_dictionary_and_a_linker_say_what_they_hold(linker: Linker) -> None:
-    said = repr(linker.dictionary)
-    assert said.startswith("<Dictionary: 346 concepts, 1,530 names")
-    assert said.endswith(", of sample_medic.tsv (medic)>")
-    assert repr(linker) == f"<Linker tfidf of {said}>"

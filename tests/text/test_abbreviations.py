@@ -63,12 +63,6 @@ def test_what_defines_nothing(text: str) -> None:
     assert pairs(text) == {}
 
 
-def test_initials_in_another_order_only_on_request() -> None:
-    text = "families with myotonic dystrophy (DM)"
-    assert pairs(text) == {}
-    assert pairs(text, permuted=True) == {"DM": "myotonic dystrophy"}
-
-
 def test_the_first_definition_counts() -> None:
     text = "ataxia telangiectasia (AT) and antithrombin (AT)"
     assert [d.long for d in find(text)] == ["ataxia telangiectasia", "antithrombin"]
@@ -110,12 +104,6 @@ breast cancer: breast cancer
 def test_expand(line: str) -> None:
     mention, _, expanded = line.partition(": ")
     assert expand(mention, TABLE) == expanded
-
-
-def test_expand_stops_in_a_cycle() -> None:
-    assert expand("A1 and B1", {"A1": "x B1", "B1": "y A1"}) == "x B1 and y A1"
-    assert expand("A1", {"A1": "x B1", "B1": "y A1"}) == "x y A1"
-    assert expand("", TABLE) == ""
 
 
 ALPHABET = st.text(alphabet="ABCabcİß1² -/,.;()[]=\"'\n\t\u0307βé", max_size=80)
@@ -187,11 +175,6 @@ def test_precision_and_recall_on_gold(data: Path, name: str) -> None:
 def test_the_parts_of_compound_short_forms(short: str, long: str, parts: str) -> None:
     expected = dict(part.split(": ") for part in parts.split("; ") if part)
     assert compounds({short: long}) == expected
-
-
-def test_a_part_that_is_defined_itself_keeps_its_definition() -> None:
-    definitions = {"HPT-JT": "hyperparathyroidism-jaw tumor", "HPT": "hypothalamus"}
-    assert compounds(definitions) == {"JT": "jaw tumor"}
 
 
 # the definitions that a reading rests on

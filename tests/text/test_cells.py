@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from linker.text.cells import (
     CellPart,
-    bare,
     divided,
     is_nothing,
-    is_respelt,
     parts,
     plain,
     shortened,
@@ -116,16 +114,6 @@ def test_cues_are_taken_off_and_told(assertion: str, cue: str) -> None:
         assert (normalize(part.text), part.assertion) == (normalize(name), assertion)
 
 
-@given(
-    names, st.lists(st.sampled_from(["- {}", "1. {}", "({})", "{} (E11.9)", "no {}"]), max_size=4)
-)
-def test_wrappings_in_each_other(name: str, wrappings: list[str]) -> None:
-    cell = name
-    for wrapping in wrappings:
-        cell = wrapping.format(cell)
-    assert same(cell) == [normalize(name)]
-
-
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
@@ -175,12 +163,6 @@ def test_several_names(cell: str, expected: str) -> None:
     assert read(cell) == expected
 
 
-def test_lines_of_running_text_divide_nothing() -> None:
-    cell = "no\ngout"
-    assert parts(cell, is_name, EN, lines=False) == [CellPart("gout", "absent")]
-    assert parts("rare\nthing", is_name, EN, lines=False) == [CellPart("rare\nthing")]
-
-
 @pytest.mark.parametrize(
     "cell",
     [
@@ -215,12 +197,6 @@ def test_where_nothing_was_entered(cell: str) -> None:
     assert read(cell) == ""
 
 
-@pytest.mark.parametrize("cell", ["history of", "h/o", "denies", "r/o", "excluded"])
-def test_a_cue_without_a_name_is_a_text(cell: str) -> None:
-    (part,) = parts(cell, is_name, EN)
-    assert (part.text, part.assertion) == (cell, "present")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -238,18 +214,6 @@ def test_grades_come_off_up_to_a_name(text: str, expected: str) -> None:
     assert (
         ungraded(text, {"asthma", "left heart failure", "heart failure"}.__contains__) == expected
     )
-
-
-def test_words_for_nothing_by_language() -> None:
-    assert is_nothing("k.A.", ("de",))
-    assert not is_nothing("k.A.", EN)  # short: it may mean something else
-    assert is_nothing("unbekannt", EN)
-    assert not is_nothing("gout", EN)
-
-
-def test_a_name_of_the_dictionary_was_entered() -> None:
-    assert parts("Unknown", lambda text: text == "Unknown", EN) == [CellPart("Unknown")]
-    assert parts("unknown", lambda text: text == "Unknown", EN) == []
 
 
 @pytest.mark.parametrize(
@@ -353,64 +317,3 @@ def test_any_cell_of_marks_and_names_is_read(cell: str) -> None:
     assert len(set(found)) == len(found)
     for text in (cell, *(part.text for part in found)):
         assert all(short != text for short, _ in shortened(text))
-
-
-def test_signs_of_a_long_cell_are_walked_once() -> None:
-    for sign in ("(", "\n", " - ", "."):  # seconds for each, were they walked from each of them
-        assert not is_nothing("quux" + sign * (100_000 // len(sign)) + "x", EN)
-
-
-def test_bare_stops_at_a_name() -> None:
-    assert bare("(Diabetes mellitus 1)", is_name, EN).text == "(Diabetes mellitus 1)"
-    assert bare("no 22q11 deletion", is_name, EN) == CellPart("22q11 deletion", "absent")
-    assert bare("", is_name, EN) == CellPart("")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("gout", True),
-        ("Anaemia", True),
-        ("anaemias", True),
-        ("gouty", False),
-        ("s", False),
-        ("", False),
-    ],
-)
-def test_spellings_that_are_known(text: str, expected: bool) -> None:
-    assert is_respelt(text, is_name) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("gout, rare thing", "gout + rare thing"),  # one of them is a name
-        ("new thing, rare thing", ""),
-        ("gout", ""),
-        ("gout, 12", ""),  # no letters
-        ("gout and no asthma", "gout + asthma"),
-        ("", ""),
-    ],
-)
-def test_divided(text: str, expected: str) -> None:
-    assert " + ".join(part.text for part in divided(text, is_name, is_name, EN)) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("mild gout", [("gout", "extra")]),
-        ("severe recurrent gout, left", [("gout", "extra")]),
-        ("gout (left foot)", [("gout", "extra")]),
-        ("gout stage II", [("gout", "extra")]),
-        ("nephropathy, CKD stage 3a", [("nephropathy, CKD", "extra"), ("nephropathy", "tail")]),
-        ("gout with tophi", [("gout", "tail")]),
-        ("mild gout due to drugs", [("gout due to drugs", "extra"), ("gout", "tail")]),
-        ("gout", []),
-        ("(gout)", []),
-        ("", []),
-        ("mild", []),
-    ],
-)
-def test_shortened(text: str, expected: list[tuple[str, str]]) -> None:
-    assert list(shortened(text)) == expected

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +9,8 @@ from hypothesis import strategies as st
 from linker.text import abbreviations
 from linker.text.find import (
     Finder,
-    Gazetteer,
     TokenizedText,
     fold,
-    is_short_form,
     key,
     longest,
     running_text,
@@ -65,16 +61,6 @@ def found(text: str, *, define: bool = False) -> list[tuple[str, str]]:
 )
 def test_forms_that_are_one(words: str) -> None:
     assert len(set(map(fold, words.split()))) == 1
-
-
-@pytest.mark.parametrize("words", ["AIDS aid", "virus viru", "tetanus tetanu", "gas ga"])
-def test_forms_that_are_two(words: str) -> None:
-    assert len(set(map(fold, words.split()))) == 2
-
-
-def test_short_forms() -> None:
-    assert all(map(is_short_form, ("ALL", "HbS", "A-T", "G6PD")))
-    assert not any(map(is_short_form, ("Cap", "all", "BREAST CANCER", "THROMBOCYTOPENIA")))
 
 
 @pytest.mark.parametrize(
@@ -210,43 +196,7 @@ def test_passages_are_kept_apart_and_offsets_hold() -> None:
     assert [(m.start, m.end) for m in FINDER.find(TokenizedText.of(text))] == [(14, 20)]
 
 
-def test_passages_that_touch_are_one_text() -> None:
-    assert (
-        running_text(Document("1", (Passage("breast "), Passage("cancer", 7)))) == "breast cancer"
-    )
-    assert running_text(Document("1")) == ""
-
-
 # the names in tokenised text
-
-WORD = st.sampled_from(["a", "b", "ab", "é", "cold"])
-WORD_NAMES = st.lists(
-    st.lists(WORD, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=6, unique=True
-)
-
-
-def slow_gazetteer(names: list[str], words: list[str]) -> list[tuple[int, int, str]]:
-    """From left to right, the longest name that begins at a word."""
-    matches, at = [], 0
-    while at < len(words):
-        ends = [end for end in range(at + 1, len(words) + 1) if " ".join(words[at:end]) in names]
-        if ends:
-            matches.append((at, max(ends), " ".join(words[at : max(ends)])))
-        at = max(ends, default=at + 1)
-    return matches
-
-
-@given(WORD_NAMES, st.lists(WORD, max_size=12))
-def test_the_longest_names(names: list[str], words: list[str]) -> None:
-    assert Gazetteer(names).find(words) == slow_gazetteer(names, words)
-
-
-@pytest.mark.parametrize("overlapping", [True, False])
-def test_copies_find_the_same(overlapping: bool) -> None:
-    gazetteer = Gazetteer(["cold", "a cold"], overlapping=overlapping)
-    copied = pickle.loads(pickle.dumps(gazetteer))
-    assert copied.find(["a", "cold"]) == gazetteer.find(["a", "cold"])
-    assert len(copied.find(["a", "cold"])) == 1 + overlapping
 
 
 # spans that overlap

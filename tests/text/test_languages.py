@@ -13,10 +13,10 @@ from linker.errors import LinkerError
 from linker.options import changed, preset
 from linker.text import abbreviations
 from linker.text.composites import bold_split, split
-from linker.text.languages import named, without_accents
+from linker.text.languages import named
 from linker.text.mentions import TextOptions
 from linker.text.normalize import PRESETS
-from linker.text.spelling import normal_form, normalized
+from linker.text.spelling import normal_form
 from linker.training.pipeline import train
 
 SAME = [  # languages, texts with one normal form
@@ -30,13 +30,6 @@ SAME = [  # languages, texts with one normal form
     ("fr", "cancer de l'ovaire", "cancer de l’ovaire", "cancer d'ovaire", "cancer des ovaire"),
     ("es", "cáncer del niño", "cancer del nino"),
 ]
-OTHER = [  # languages, two texts with different normal forms
-    ("en", "Anämie", "Anaemie"),
-    ("en", "malformation du coeur", "malformation de coeur"),
-    ("es", "tumor de la mama", "tumor de mama"),
-    ("de", "Treue", "Treu"),  # "ue" behind a vowel is no umlaut
-    ("fr", "déficit en vitamine D", "déficit en vitamine"),  # an elision has an apostrophe
-]
 
 
 def form(language: str, text: str) -> str:
@@ -48,16 +41,6 @@ def test_ways_to_write_a_name_have_one_normal_form(
     language: str, first: str, others: list[str]
 ) -> None:
     assert [form(language, other) for other in others] == [form(language, first)] * len(others)
-
-
-@pytest.mark.parametrize(("language", "one", "other"), OTHER)
-def test_other_names_keep_their_normal_forms(language: str, one: str, other: str) -> None:
-    assert form(language, one) != form(language, other)
-
-
-def test_a_spelling_list_is_read_in_its_language() -> None:
-    corrections = normalized({"Anämi": "Anämie"}, PRESETS["default"], "de")
-    assert normal_form("schwere Anaemi", PRESETS["default"], corrections, "de") == "schwere anamie"
 
 
 NAMES = {
@@ -144,10 +127,6 @@ def test_short_forms_need_no_letter_of_articles_and_no_accents(
 def test_short_forms_of_english_terms_are_not_guessed() -> None:
     text = "Eine chronisch obstruktive Lungenerkrankung (COPD) liegt vor."
     assert not abbreviations.find(text, languages=named("de"))
-
-
-def test_accents_are_left_out_at_the_same_length() -> None:
-    assert without_accents("Œdème à Ñandú, β") == "Odeme a Nandu, β"
 
 
 def test_an_unknown_language_is_refused() -> None:

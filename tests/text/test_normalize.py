@@ -37,21 +37,6 @@ def test_presets(text: str, ours: str, biosyn: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "text", "expected"),
-    [
-        (NormalizeOptions(greek=False), "β-x", "β x"),
-        (NormalizeOptions(accents=False), "Sjögren", "sjögren"),
-        (NormalizeOptions(), "ﬁ−x", "fi x"),
-        (NormalizeOptions(punctuation="ascii"), "ﬁ", "ﬁ"),
-        (NormalizeOptions(punctuation="ascii"), "x–y", "x–y"),
-        (NormalizeOptions(punctuation="ascii"), "x’y", "x’y"),
-    ],
-)
-def test_options_are_apart(options: NormalizeOptions, text: str, expected: str) -> None:
-    assert normalize(text, options) == expected
-
-
-@pytest.mark.parametrize(
     "text",
     [
         *("colorectal\u00ad cancer", "colo\u200brectal cancer", "colo\u200crectal cancer"),
@@ -68,10 +53,6 @@ def test_characters_of_format_are_left_out(text: str) -> None:
     assert normalize(text, PRESETS["biosyn"]) != "colorectal cancer"  # its rule is published
     kept = normalize(text, NormalizeOptions(punctuation="ascii"))
     assert kept != "colorectal cancer"
-
-
-def test_characters_of_format_alone_are_nothing() -> None:
-    assert normalize("\u200b\u00ad \ufeff") == ""
 
 
 def slow_biosyn(text: str) -> str:

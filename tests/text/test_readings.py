@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import pickle
 
 import pytest
 
@@ -177,19 +175,6 @@ def test_cells(line: str) -> None:
     assert told(cell_ways(cell)) == expected
 
 
-@pytest.mark.parametrize("cell", ["", "-", "...", "n/a", "No", "2014", "E11.9", "gout\u0000"[4:]])
-def test_cells_in_which_nothing_was_entered(cell: str) -> None:
-    assert cell_ways(cell) == []
-
-
-def test_cells_that_are_not_read() -> None:
-    options = dataclasses.replace(OPTIONS, cells=False)
-    assert told(cell_ways("no gout", options)) == "whole no gout"
-    assert told(cell_ways("-", options)) == "whole "
-    assert told(cell_ways("asthma; gout", options)).startswith("whole asthma gout")
-    assert told(cell_ways("gotu", options)) == "whole gotu"
-
-
 def test_listed_short_forms_are_for_mentions_without_a_document() -> None:
     (expanded,) = cell_ways("RA")
     assert expanded.parts == (
@@ -211,21 +196,6 @@ def test_a_name_that_is_a_listed_short_form_too() -> None:
     assert told(found) == "whole ra; expanded rheumatoid arthritis"
 
 
-def test_a_line_end_divides_cells_and_no_running_text() -> None:
-    assert told(cell_ways("asthma\ngout")) == "split asthma + gout"
-    # there it stands within a name
-    assert told(cell_ways("breast\ncancer", definitions=Definitions())) == "whole breast cancer"
-
-
-def test_what_was_left_out() -> None:
-    of = {way.forms: way.parts[0] for way in cell_ways("mild RA with nodules")}
-    assert of[("mild ra with nodules",)].aside is None
-    assert of[("ra with nodules",)].aside == "extra"
-    assert of[("ra",)].aside == "tail"
-    expanded = of[("rheumatoid arthritis",)]
-    assert (expanded.text, expanded.aside, expanded.is_listed) == ("RA", "tail", True)
-
-
 def test_respelt_mentions() -> None:
     *_, way = cell_ways("Severe astmha")
     assert way.kind == "respelt"
@@ -238,54 +208,7 @@ def test_respelt_mentions() -> None:
         assert any(way.kind == "respelt" for way in found) is is_respelt
 
 
-def test_without_rivals_a_cell_is_still_read() -> None:
-    assert told(cell_ways("1. no gotu", rivals=False)) == "whole gotu (absent)"
-    assert told(cell_ways("asthma; gout", rivals=False)) == "split asthma + gout"
-
-
-def test_cues_by_language() -> None:
-    german = dataclasses.replace(OPTIONS, language="de")
-    assert told(cell_ways("V.a. gout", german)) == "whole gout (possible)"
-    assert told(cell_ways("no gout", german)) == "whole gout (absent)"
-
-
-@pytest.mark.parametrize("text", ["痛風", "подагра", "النقرس"])
-def test_other_scripts(text: str) -> None:
-    assert told(cell_ways(text)) == f"whole {normalize(text)}"
-    assert told(cell_ways(f"no {text}")) == f"whole {normalize(text)} (absent)"
-
-
-def test_long_cells_are_not_taken_apart() -> None:
-    asked = list[str]()
-
-    def respell(form: str) -> list[str]:
-        asked.append(form)
-        return []
-
-    reader = Reader(NameForms(CELL_NAMES, normalize, respell), OPTIONS, LISTED)
-    for sign in ("gout; ", "mild ", "(", "\n", " - ", "RA ", "a"):
-        assert read(reader, "quux" + sign * (100_000 // len(sign)) + "x") == []
-    assert asked == []
-    assert len(read(reader, "gout;" * 150)) == 1
-
-
 def test_no_two_readings_look_up_the_same() -> None:
     for line in CELLS.strip().split("\n"):
         forms = [way.forms for way in cell_ways(line)]
         assert len(set(forms)) == len(forms)
-
-
-def test_names_are_copied_without_what_they_remember() -> None:
-    names = NameForms(CELL_NAMES, normalize)
-    assert names.is_name("Gout")
-    for again in (
-        pickle.loads(pickle.dumps(NameForms(CELL_NAMES, normalize, normalize_all))),
-        copy.copy(names),
-    ):
-        assert again.forms == names.forms
-        assert again.is_name("Gout")
-        assert not again.is_name("quux")
-
-
-def normalize_all(form: str) -> list[str]:
-    return [normalize(form)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linker.errors import InputError, Skip
+from linker.errors import InputError
 from linker.text.spelling import correct, read
 
 
@@ -41,12 +41,6 @@ def test_bad_lines_are_named(tmp_path: Path, line: str) -> None:
         f"{path}, line 2: this is no correction: {line!r}; "
         "expected wrong||right; mend or delete the line"
     )
-
-
-def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
-    skip = Skip()
-    assert read(write(tmp_path, "a||b\nc\n\x00||x\nd||e\n"), skip) == {"a": "b", "d": "e"}
-    assert skip.count == 2
 
 
 CORRECTIONS = {
