@@ -19,7 +19,7 @@ from linker import persistence
 from linker.errors import LinkerError, needing, shown
 from linker.files import Pathlike
 from linker.files.fetching import asking_hub, quiet_hub, reason
-from linker.linking.card import CARD, card, check_licences
+from linker.linking.folder import CARD, card, check_licences
 from linker.linking.linker import Linker
 from linker.persistence import MANIFEST
 from linker.version import VERSION

@@ -17,10 +17,9 @@ from linker.files import pyarrow_for
 from linker.files.columns import ColumnNeeded
 from linker.formats import FORMATS
 from linker.jobs.parts import JobFile, Work
-from linker.linking import recognizers
 from linker.linking.decided import Decided
 from linker.linking.decisions_file import DecisionsFile
-from linker.linking.documents import Annotator
+from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
 from linker.outputs import Layout, writing
@@ -38,7 +37,7 @@ Link = Callable[[Iterable[Any]], Iterator[Linked]]
 class Finding:
     """How mentions are found in documents; see `linker.linking.documents`."""
 
-    mentions_by: str | None = None  # see `linker.linking.recognizers.create`
+    mentions_by: str | None = None  # see `linker.linking.documents.recognizer`
     labels: tuple[str, ...] = ()
 
 
@@ -97,7 +96,7 @@ class LinkSettings:
             )
         find = None
         if finding.mentions_by:
-            find = recognizers.create(finding.mentions_by, finding.labels)
+            find = recognizer(finding.mentions_by, finding.labels)
         return partial(
             Annotator(linker, find, self.mention_type).annotate,
             k=self.k,

@@ -1,12 +1,16 @@
-"""The files of a model folder, beside what the generator and the dictionary write."""
+"""The files of a model folder, beside what the generator and the dictionary write; its card."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from linker import persistence, registry
 from linker.candidates import ann, hybrid
@@ -18,15 +22,18 @@ from linker.dictionary import Dictionary
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
-from linker.linking.card import CARD, card
 from linker.linking.spans import SpanModel
 from linker.options import restored
 from linker.ranker.ranker import Ranker
 from linker.ranker.words import Words
+from linker.types import Source
+from linker.version import VERSION
+from linker.vocabularies import KnownVocabulary, of_prefix
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
 
+CARD = "README.md"
 _DICTIONARY, _SEEN, _SPELLING = "dictionary", "seen.json", "spelling.json"
 _HISTORY, _SPANS = "training.jsonl", "spans.json"
 _RANKER, _WORDS = "ranker", "words"  # a model without a ranker has neither
@@ -147,3 +154,70 @@ def read(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
         "spans": spans,
         "known_words": words,
     }
+
+
+# -------------------------------------------------------------------------------------- card
+
+
+def licence(source: Source) -> KnownVocabulary | None:
+    """The vocabulary that a file holds; None where its licence is not known."""
+    format, _, _ = source.format.partition(",")  # ", names only" or the like may follow
+    known = map(of_prefix, (format, source.namespace))
+    return next((vocabulary for vocabulary in known if vocabulary.terms), None)
+
+
+def check_licences(sources: Iterable[Source]) -> None:
+    """Refuse to give away names that may not be passed on.
+
+    Raises:
+        LinkerError: they are of a vocabulary whose licence does not allow it.
+    """
+    for source in sources:
+        known = licence(source)
+        if known and not known.may_be_passed_on:
+            raise LinkerError(
+                f"{source.file}: the model holds names of {known.title}, which may not be "
+                f"passed on ({known.terms}: {known.licence}); where you are allowed to, give "
+                "licence_allows=True"
+            )
+
+
+def card(linker: Linker, place: str = "") -> str:
+    """What is in a model, for people and for the Hugging Face hub to read, in Markdown.
+
+    Args:
+        linker: the model.
+        place: its id on the hub; empty: it is only saved.
+    """
+    from jinja2 import Environment, StrictUndefined  # nothing that is linked needs it
+
+    licences = [(source, licence(source)) for source in linker.dictionary.sources]
+    words = {known and known.on_hub for _, known in licences} or {None}
+    environment = Environment(  # noqa: S701 - Markdown
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    template = resources.files("linker.linking").joinpath("card.md.jinja").read_text("utf-8")
+    return environment.from_string(template).render(
+        linker=linker,
+        place=place,
+        version=VERSION,
+        licences=licences,
+        on_hub=None if None in words else words.pop() if len(words) == 1 else "other",
+        languages=_languages(linker),
+        accuracy=_accuracy(linker),
+    )
+
+
+def _languages(linker: Linker) -> list[str]:
+    """The codes of the languages of the names, where their source tells them."""
+    dictionary = linker.dictionary
+    labels = np.unique(dictionary.columns.names.language)
+    codes = (dictionary.labels[label].lower() for label in labels)
+    return sorted(code for code in codes if re.fullmatch("[a-z]{2,3}", code))
+
+
+def _accuracy(linker: Linker) -> float | None:
+    """Acc@1 on development mentions of the epoch that was kept; None where there were none."""
+    records = [record for record in linker.history if "dev_acc1" in record]
+    kept = [record["dev_acc1"] for record in records if record["epoch"] == linker.best_epoch]
+    return kept[-1] if kept else None

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
@@ -42,7 +42,7 @@ from linker.ranker.words import Words
 from linker.text import short_forms, spelling
 from linker.text.mentions import Item, several
 from linker.text.short_forms import ShortForms
-from linker.types import Document, Mention, Prediction, Selection
+from linker.types import Document, Mention, Selection
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -130,14 +130,12 @@ class Linker:
                     self._parts.clear()  # they search where they did
                 self.generator.move(device)
             return self.generator.encoder.use(precision)
-        if device == "cuda":
+        if device == "cuda" or precision not in ("auto", "fp32"):
             raise LinkerError(
-                "the model links by characters, which have no vectors to search on a GPU; "
-                "take the device auto, or train with another encoder, such as static"
+                "the model links by characters, which have no vectors to search on a GPU or to "
+                "compute in another precision; train with another encoder, such as static"
             )
-        if precision in ("auto", "fp32"):
-            return "fp32"
-        raise LinkerError(f"the model links by characters, which have no {precision}")
+        return "fp32"
 
     @property
     def best_epoch(self) -> int:
@@ -150,29 +148,13 @@ class Linker:
             return int(max(records, key=lambda record: record["dev_acc1"])["epoch"])
         return int(records[-1]["epoch"])
 
-    @overload
-    def link(  # type: ignore[overload-overlap]
-        self, items: str | Mention, *, batch_size: int = ..., **limits: Unpack[Limits]
-    ) -> Prediction: ...
-    @overload
-    def link(  # type: ignore[overload-overlap]
-        self,
-        items: Document | Collection[Item],
-        *,
-        batch_size: int = ...,
-        **limits: Unpack[Limits],
-    ) -> Predictions: ...
-    @overload
-    def link(
-        self, items: Iterable[Item], *, batch_size: int = ..., **limits: Unpack[Limits]
-    ) -> Iterator[Prediction]: ...
     def link(
         self,
         items: Item | Iterable[Item],
         *,
         batch_size: int = _BATCH,
         **limits: Unpack[Limits],
-    ) -> Prediction | Predictions | Iterator[Prediction]:
+    ) -> Any:
         """Link one mention, or many in their order.
 
         Args:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
-from html import escape
-from typing import Any, SupportsIndex, overload
+from typing import Any
+
+from tabulate import tabulate
 
 from linker.errors import LinkerError, shown
 from linker.outputs import tsv
 from linker.types import Prediction
 
 _SHOWN = 20  # predictions that a notebook shows
+_AS_TEXT: dict[str, Any] = {"disable_numparse": True, "preserve_whitespace": True}
 
 
 class Predictions(list[Prediction]):
     """The answers for a list of mentions, in their order: a list that shows itself as a table."""
 
-    @overload
-    def __getitem__(self, place: SupportsIndex) -> Prediction: ...
-    @overload
-    def __getitem__(self, place: slice) -> Predictions: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> Prediction | Predictions:
+    def __getitem__(self, place: Any) -> Any:
         """One answer, or those of a slice."""
         found = super().__getitem__(place)
         return Predictions(found) if isinstance(found, list) else found
@@ -50,7 +48,10 @@ class Predictions(list[Prediction]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return _html(*tsv.table(self[:_SHOWN]), len(self[_SHOWN:]))
+        columns, rows = tsv.table(self[:_SHOWN])
+        table = tabulate([list(map(_text, row)) for row in rows], columns, "html", **_AS_TEXT)
+        more = len(self[_SHOWN:])
+        return str(table) + (f"<p>and {more:,} more</p>" if more else "")
 
 
 def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
@@ -69,23 +70,6 @@ def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
             continue
         return library.DataFrame(list(rows), **options)
     raise LinkerError("a data frame needs pandas or polars: pip install pandas")
-
-
-def _html(columns: Sequence[str], rows: Iterable[Sequence[Any]], more: int) -> str:
-    """A table in HTML, in which all texts are escaped.
-
-    Args:
-        columns: its header.
-        rows: its cells; floats have 4 decimals, and None is empty.
-        more: what is not in the table, which a line below it counts.
-    """
-
-    def line(cells: Iterable[Any], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{escape(_text(cell))}</{tag}>' for cell in cells)}</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    note = f"<p>and {more:,} more</p>" if more else ""
-    return f"<table><thead>{line(columns, 'th')}</thead><tbody>{body}</tbody></table>{note}"
 
 
 def _text(cell: Any) -> str:

@@ -31,11 +31,7 @@ _EQUAL = 1e-5  # of a cosine of characters
 _KINDS = {name: place for place, name in enumerate(NAME_KINDS)}
 
 _TABLE = (resources.files("linker.ranker") / "columns.tsv").read_text("utf-8").splitlines()
-COLUMNS: Mapping[str, str] = dict(
-    line.split("\t")
-    for line in _TABLE
-    if not line.startswith("#")  # type: ignore[misc]
-)
+COLUMNS: Mapping[str, str] = dict(line.split("\t") for line in _TABLE if not line.startswith("#"))
 """What is known of a match: the names of the columns, and what each says, for people."""
 PLACE = {name: place for place, name in enumerate(COLUMNS)}
 TEXT_COLUMNS = PLACE["agreement"]  # those before it depend on nothing but the text

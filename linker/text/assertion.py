@@ -12,11 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import Literal, NamedTuple
+from typing import cast
 
 from linker.types import Assertion, Span
-
-Side = Literal["before", "behind"]
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
     "present": 0,
@@ -39,31 +37,18 @@ _OF_RELATIVES = ("with", "had", "has", "diagnosed with", "died of", "died from")
 _WRITTEN_OUT = 4  # letters of a cue of another language than the text's that is looked for
 
 
-class _Row(NamedTuple):
-    """A cue, as cues.tsv has it, which says what the columns mean."""
-
-    language: str
-    assertion: Assertion
-    side: Literal["before", "behind", "end"]
-    where: Literal["text", "cell", "name"]
-    phrase: str
-
-
 @lru_cache(maxsize=1)
-def _rows() -> list[_Row]:
-    """All cues."""
+def _rows() -> list[list[str]]:
+    """All cues: language, class, side, where, phrase; cues.tsv says what they mean."""
     text = (resources.files("linker.text") / "cues.tsv").read_text("utf-8")
     lines = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
-    rows = [_Row(*line) for line in lines[1:]]  # type: ignore[arg-type]
+    rows = lines[1:]
     for relative in _RELATIVES:
-        cues = [("cell", f"{side} {relative}") for side in ("maternal", "paternal", "his", "her")]
-        cues += [("cell", relative), *(("text", f"{relative} {verb}") for verb in _OF_RELATIVES)]
-        cues += [
-            ("cell", f"{side} {relative} {verb}")
-            for side in ("maternal", "paternal", "his", "her")
-            for verb in _OF_RELATIVES
-        ]
-        rows += [_Row("en", "family", "before", where, phrase) for where, phrase in cues]  # type: ignore[arg-type]
+        whose = ("", "maternal ", "paternal ", "his ", "her ")
+        cues = [("cell", f"{side}{relative}") for side in (*whose[1:], "")]
+        cues += [("text", f"{relative} {verb}") for verb in _OF_RELATIVES]
+        cues += [("cell", f"{s}{relative} {verb}") for s in whose[1:] for verb in _OF_RELATIVES]
+        rows += [["en", "family", "before", where, phrase] for where, phrase in cues]
     return rows
 
 
@@ -77,10 +62,10 @@ class _Table:
         ends: what ends a scope.
     """
 
-    cell: dict[Side, dict[str, Assertion]]
-    text: dict[Side, dict[str, Assertion]]
-    weak: frozenset[tuple[Side, str]]
-    ends: Sequence[str]
+    cell: dict[str, dict[str, Assertion]]
+    text: dict[str, dict[str, Assertion]]
+    weak: set[tuple[str, str]]
+    ends: list[str]
 
     @cached_property
     def first_words(self) -> frozenset[str]:
@@ -105,22 +90,22 @@ def _table(codes: tuple[str, ...]) -> _Table:
 
     In cells those of all others are known, too, if they are written out and the rest is a name.
     """
-    cell: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
-    text: dict[Side, dict[str, Assertion]] = {"before": {}, "behind": {}}
-    weak, ends = set[tuple[Side, str]](), list[str]()
-    for row in sorted(_rows(), key=lambda row: row.language not in (*codes, "en")):
-        is_other = row.language not in (*codes, "en")
-        if row.side == "end":
-            ends += [] if is_other else [row.phrase]
+    table = _Table({"before": {}, "behind": {}}, {"before": {}, "behind": {}}, set(), [])
+    for language, said, side, where, phrase in sorted(
+        _rows(), key=lambda row: row[0] not in (*codes, "en")
+    ):
+        is_other = language not in (*codes, "en")
+        if side == "end":
+            table.ends.extend([] if is_other else [phrase])
+        elif (is_other and len(phrase) < _WRITTEN_OUT) or phrase in table.cell[side]:
             continue
-        if (is_other and len(row.phrase) < _WRITTEN_OUT) or row.phrase in cell[row.side]:
-            continue
-        cell[row.side][row.phrase] = row.assertion
-        if is_other or row.where == "name":
-            weak.add((row.side, row.phrase))
-        if row.where == "text" and not is_other:
-            text[row.side][row.phrase] = row.assertion
-    return _Table(cell, text, frozenset(weak), ends)
+        else:
+            table.cell[side][phrase] = cast(Assertion, said)
+            if is_other or where == "name":
+                table.weak.add((side, phrase))
+            elif where == "text":
+                table.text[side][phrase] = cast(Assertion, said)
+    return table
 
 
 def _either(phrases: Iterable[str]) -> str:

@@ -13,8 +13,9 @@ from functools import lru_cache
 from importlib import resources
 from itertools import dropwhile
 
-from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.errors import OnError, stop
+from linker.files import Pathlike
+from linker.text.spelling import read_pairs
 
 _TOKEN = re.compile(r"[^\W_](?:[\w.'-]*[\w.])?(?:/[\w.]*)?|#")
 _ANY_CASE = 4  # letters of a short form from which on its case does not count
@@ -78,30 +79,20 @@ def read(path: Pathlike, on_error: OnError = stop) -> ShortForms:
             raises.
     """
     known: dict[str, str] = {}
-    for number, line in read_lines(path, on_error=on_error):
-        if not line.strip() or line.startswith("#"):
-            continue
-        short, *longs = (part.strip() for part in line.split("\t"))
-        short = short.lower() if len(short) >= _ANY_CASE else short
-        problem = ""
-        if len(longs) != 1 or not short or not longs[0] or not _TOKEN.fullmatch(short):
-            problem = "this is no short form with its long form"
-        elif known.get(short, longs[0]) != longs[0]:
-            problem = f"the short form has another long form, {known[short]!r}, in a line before"
-        if problem:
-            on_error(
-                InputError(
-                    path,
-                    problem,
-                    line=number,
-                    value=line,
-                    expected="short<TAB>long, each short form once; a short form is one word",
-                    remedy="mend or delete the line",
-                )
-            )
-            continue
-        known[short] = longs[0]
+
+    def problem_of(short: str, long: str) -> str:
+        if not long or not _TOKEN.fullmatch(short):
+            return "this is no short form with its long form; a short form is one word"
+        other = known.setdefault(_folded(short), long)
+        return "" if other == long else f"the short form has another long form, {other!r}, before"
+
+    for _ in read_pairs(path, "\t", problem_of, on_error):
+        pass
     return _of((short, long, "disease") for short, long in known.items())
+
+
+def _folded(short: str) -> str:
+    return short.lower() if len(short) >= _ANY_CASE else short
 
 
 def _of(rows: Iterable[tuple[str, str, str]]) -> ShortForms:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from linker.errors import InputError, OnError, stop
 from linker.files import Pathlike, read_lines
 from linker.text import languages
 from linker.text.normalize import NormalizeOptions, normalize
+
+NO_PAIR = "this is no pair of texts"
 
 
 def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
@@ -21,25 +23,32 @@ def read(path: Pathlike, on_error: OnError = stop) -> dict[str, str]:
     Raises:
         InputError: a line has no `||`, or nothing before it, and `on_error` raises.
     """
-    corrections: dict[str, str] = {}
+    pairs = read_pairs(path, "||", lambda wrong, _: "" if wrong else NO_PAIR, on_error)
+    return {" ".join(wrong.split()): " ".join(right.split()) for wrong, right in pairs}
+
+
+def read_pairs(
+    path: Pathlike, sign: str, problem_of: Callable[[str, str], str], on_error: OnError
+) -> Iterator[tuple[str, str]]:
+    """Yield the two sides of each line of a list; lines that begin with # are notes.
+
+    Args:
+        path: the file.
+        sign: between the sides.
+        problem_of: what is wrong with a pair; empty: nothing.
+        on_error: what to do with a line that is wrong; returns to skip it.
+    """
     for number, line in read_lines(path, on_error=on_error):
-        if not line.strip():
+        if not line.strip() or line.startswith("#"):
             continue
-        wrong, bars, right = (part.strip() for part in line.partition("||"))
-        if wrong and bars and "||" not in right:
-            corrections[" ".join(wrong.split())] = " ".join(right.split())
-        else:
-            on_error(
-                InputError(
-                    path,
-                    "this is no correction",
-                    line=number,
-                    value=line,
-                    expected="wrong||right",
-                    remedy="mend or delete the line",
-                )
-            )
-    return corrections
+        left, *right = (side.strip() for side in line.split(sign))
+        if not (problem := problem_of(left, right[0]) if len(right) == 1 else NO_PAIR):
+            yield left, right[0]
+            continue
+        expected, remedy = f"two texts with {sign!r} between them", "mend or delete the line"
+        on_error(
+            InputError(path, problem, line=number, value=line, expected=expected, remedy=remedy)
+        )
 
 
 def correct(text: str, corrections: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker, LinkerError
-from linker.linking import card
+from linker.linking import folder
 from linker.types import Source
 
 DOID = Source("doid.obo", "obo", "DOID", "2025-01-01", "ab" * 32, 3)
@@ -36,24 +36,24 @@ def test_what_the_hub_reads(
     tfidf: Linker, sources: Any, language: str, licence: str | None, languages: list[str] | None
 ) -> None:
     hub = pytest.importorskip("huggingface_hub")
-    text = card.card(with_sources(tfidf, *sources, language=language), "ann/sample")
+    text = folder.card(with_sources(tfidf, *sources, language=language), "ann/sample")
     data = hub.ModelCard(text).data
     assert (data.library_name, data.license, data.language) == ("linker", licence, languages)
     assert data.tags == ["entity-linking", "concept-normalization"]
 
 
 def test_names_that_may_not_be_passed_on(tfidf: Linker) -> None:
-    card.check_licences((DOID, HP, OURS))
+    folder.check_licences((DOID, HP, OURS))
     linker = with_sources(tfidf, DOID, replace(UMLS, format="table"))
     with pytest.raises(
         LinkerError, match=r"META: the model holds names of UMLS, .*licence_allows=T"
     ):
-        card.check_licences(linker.dictionary.sources)
+        folder.check_licences(linker.dictionary.sources)
     for prefix in ("SNOMEDCT_US", "SNOMED", "SNOMED_CT"):
         with pytest.raises(LinkerError, match="names of SNOMED CT"):
-            card.check_licences([replace(OURS, namespace=prefix)])
+            folder.check_licences([replace(OURS, namespace=prefix)])
     others = {"OMOP": "OMOP's vocabularies", "MEDDRA": "MedDRA", "ICD10": "WHO's ICD-10"}
     for prefix, title in others.items():
         with pytest.raises(LinkerError, match=f"names of {title}, which"):
-            card.check_licences([replace(OURS, namespace=prefix)])
-    card.check_licences([replace(OURS, namespace="ICD10CM")])
+            folder.check_licences([replace(OURS, namespace=prefix)])
+    folder.check_licences([replace(OURS, namespace="ICD10CM")])

@@ -73,7 +73,7 @@ def test_a_frame_is_of_polars_where_pandas_is_not(monkeypatch: pytest.MonkeyPatc
 def test_html_is_escaped() -> None:
     html = Predictions([PREDICTION] * 21)._repr_html_()
     assert html.count("<tr>") == 1 + 20 * 3
-    assert "<td>a &amp; b</td>" in html
-    assert "<td>podagra &lt;b&gt;</td>" in html
-    assert "<td>0.2500</td>" in html
+    assert "a &amp; b" in html
+    assert "podagra &lt;b&gt;" in html
+    assert "0.2500" in html
     assert html.endswith("</table><p>and 1 more</p>")

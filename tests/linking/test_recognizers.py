@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.errors import LinkerError
-from linker.linking.recognizers import create, windows
+from linker.linking.documents import recognizer, windows
 from linker.linking.requests import FoundSpan
 
 
 @pytest.mark.parametrize("spec", ["", "spacy", "spacy:", "flair:x", ":x", "SPACY:x"])
 def test_no_such_recogniser(spec: str) -> None:
     with pytest.raises(LinkerError, match="spacy:MODEL or gliner:MODEL"):
-        create(spec)
+        recognizer(spec)
 
 
 @pytest.mark.parametrize("kind", ["spacy", "gliner"])
@@ -28,7 +28,7 @@ def test_not_installed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         LinkerError, match=rf"needs {kind}, which is not installed: pip install .*{kind}"
     ):
-        create(f"{kind}:model")
+        recognizer(f"{kind}:model")
 
 
 def test_spacy(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_spacy(tmp_path: Path) -> None:
     pipeline.to_disk(tmp_path / "model")
     text = "é aspirin for gout"
     disease, drug = FoundSpan(14, 18, type="DISEASE"), FoundSpan(2, 9, type="DRUG")
-    assert list(create(f"spacy:{tmp_path / 'model'}")(text)) == [drug, disease]
-    assert list(create(f"spacy:{tmp_path / 'model'}", ["DISEASE"])(text)) == [disease]
+    assert list(recognizer(f"spacy:{tmp_path / 'model'}")(text)) == [drug, disease]
+    assert list(recognizer(f"spacy:{tmp_path / 'model'}", ["DISEASE"])(text)) == [disease]
     with pytest.raises(LinkerError, match="cannot load the model"):
-        create(f"spacy:{tmp_path / 'none'}")
+        recognizer(f"spacy:{tmp_path / 'none'}")
 
 
 def test_gliner_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,15 +67,15 @@ def test_gliner_by_its_interface(monkeypatch: pytest.MonkeyPatch) -> None:
     stub.GLiNER = GLiNER
     monkeypatch.setitem(sys.modules, "gliner", stub)
     text = "x" * 600 + ". " + "y" * 600 + " gout."
-    assert list(create("gliner:known")(text)) == [FoundSpan(1203, 1207, 0.75, "Disease")]
+    assert list(recognizer("gliner:known")(text)) == [FoundSpan(1203, 1207, 0.75, "Disease")]
     assert [(len(part), labels) for part, labels in asked] == [
         (602, ["Disease"]),
         (606, ["Disease"]),
     ]
     assert text[1203:1207] == "gout"
-    assert next(iter(create("gliner:known", ["Pain"])("gout"))).type == "Pain"
+    assert next(iter(recognizer("gliner:known", ["Pain"])("gout"))).type == "Pain"
     with pytest.raises(LinkerError, match="no such model"):
-        create("gliner:other")
+        recognizer("gliner:other")
 
 
 @given(st.text(st.sampled_from("ab. \n!"), max_size=40), st.integers(1, 12))

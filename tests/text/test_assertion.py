@@ -94,14 +94,14 @@ def test_any_text_may_be_a_cell(cell: str, codes: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("code", ["en", "de", "fr", "es"])
 def test_each_cue_is_read_in_its_language(code: str) -> None:
     """A phrase that is listed with two classes has the first one, in this language or English."""
-    for row in _rows():
-        if row.language != code or row.side == "end":
+    for language, _, side, _, phrase in _rows():
+        if language != code or side == "end":
             continue
-        assert row.phrase == " ".join(row.phrase.lower().split())
-        cell = f"{row.phrase} quux" if row.side == "before" else f"quux {row.phrase}"
+        assert phrase == " ".join(phrase.lower().split())
+        cell = f"{phrase} quux" if side == "before" else f"quux {phrase}"
         cue = cue_of(cell, (code,), none)
-        assert cue is not None, row
-        assert "quux" in cue.rest, row
+        assert cue is not None, phrase
+        assert "quux" in cue.rest, phrase
 
 
 def said(marked: str, *codes: str) -> str:

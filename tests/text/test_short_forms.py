@@ -73,23 +73,16 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("RA right atrium", "this is no short form with its long form"),
-        ("RA", "this is no short form with its long form"),
-        ("RA\t", "this is no short form with its long form"),
-        ("\tright atrium", "this is no short form with its long form"),
-        ("RA\tright atrium\tword", "this is no short form with its long form"),
-        ("R A\tright atrium", "this is no short form with its long form"),
-        ("-\tminus", "this is no short form with its long form"),
-        ("MS\tmitral stenosis", "has another long form, 'multiple sclerosis', in a line before"),
+        *("RA right atrium", "RA", "RA\t", "\tright atrium", "RA\tright atrium\tword"),
+        *("R A\tright atrium", "-\tminus", "MS\tmitral stenosis"),
     ],
 )
-def test_bad_lines(tmp_path: Path, line: str, message: str) -> None:
+def test_bad_lines(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, f"# notes\nMS\tmultiple sclerosis\n{line}\nXY\tx y\n")
-    with pytest.raises(InputError, match=message) as raised:
+    with pytest.raises(InputError) as raised:
         read(path)
-    assert "line 3" in str(raised.value) or ":3" in str(raised.value)
-    assert "mend or delete the line" in str(raised.value)
+    assert (raised.value.line, raised.value.path) == (3, str(path))
     # a caller may skip it: the first long form stays
     assert read(path, on_error=ignore) == ShortForms({"MS": "multiple sclerosis", "XY": "x y"})
