@@ -30,6 +30,7 @@ constants = pytest.importorskip("huggingface_hub.constants")
 push_to_hub = pytest.importorskip("linker.integrations.hub").push_to_hub
 
 # of the client's own uploads by LFS
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 NAME, TOKEN = "ann/sample", "hf_of_ann"
 MENTIONS = ["Louis-Bar syndrome", "hepatitis B/C", "oesophageal cancers", "no such thing"]

@@ -54,6 +54,9 @@ TRAINING = {
 }
 
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
 @pytest.fixture(scope="module")
 def options(tiny_bert: Path) -> LinkerOptions:
     return changed(

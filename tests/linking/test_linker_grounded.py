@@ -32,6 +32,9 @@ ENCODERS = ["dan", "dan-higher", "fewshot", "bne", "bne-words"]
 QUERIES = ["louis-bar syndrome", "breast cancers", "xqzw", ""]
 
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
 @pytest.fixture(scope="module")
 def options() -> LinkerOptions:
     return changed(preset("default", "dan"), QUICK)
