@@ -10,7 +10,6 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -26,6 +25,7 @@ Errors: TypeAlias = NDArray[np.uint8]
 _LONGEST = 30  # bytes of a word that are looked at
 _TYPED = 12  # words of a text that are looked for
 _ONE_ERROR, _TWO_ERRORS, _INSIDE_FROM = 4, 8, 3  # bytes of a word that may have so many errors, ...
+_FAR = 99  # errors of what is not looked at: more letters too many or too few than may be
 _PER_ERROR = 2.0  # what an error costs, divided by the bytes of the word that was typed
 _PER_REST = 0.2  # what it costs that a word is only begun, times the share that is missing
 _INSIDE = 0.5  # how well a word fits that has the one that was typed inside
@@ -141,51 +141,30 @@ class Words:
         Returns:
             The rows of the words, and the errors of each as a whole and of its best beginning.
         """
-        rows, letters = np.arange(len(self.weights)), self.letters
-        # errors[j]: between the first i letters of the word and the first j of each other word;
-        # with more than `most` letters too many or too few it would not count
-        errors = {j: np.full(len(rows), j, np.uint8) for j in range(most + 1)}
-        last: dict[int, Errors] = {}
-        for i in range(1, len(word) + 1):
-            errors, last = _next(word, i, most, letters, errors, last), errors
-            is_near = reduce(np.minimum, errors.values()) <= most
+        rows, letters = np.arange(len(self.weights)), self.letters[: len(word) + most]
+        # last[j]: the errors between the letters of the word so far and the first j of each other
+        last = np.repeat(np.arange(len(letters) + 1, dtype=np.uint8)[:, None], len(rows), axis=1)
+        before = last
+        for i, letter in enumerate(word):
+            line = np.full_like(last, _FAR)
+            line[0] = i + 1
+            for j in range(max(1, i + 1 - most), min(i + 1 + most, len(letters)) + 1):
+                other = last[j - 1] + (letters[j - 1] != letter)
+                best = np.minimum(np.minimum(last[j], line[j - 1]) + np.uint8(1), other)
+                if i and j > 1 and most:
+                    swapped = (letters[j - 1] == word[i - 1]) & (letters[j - 2] == letter)
+                    best = np.where(swapped, np.minimum(best, before[j - 2] + np.uint8(1)), best)
+                line[j] = best
+            before, last = last, line
+            is_near = last.min(axis=0) <= most
             if is_near.sum() < len(rows) / 2:
-                rows, letters = rows[is_near], letters[:, is_near]
-                errors, last = (
-                    {j: of[is_near] for j, of in line.items()} for line in (errors, last)
-                )
-        begun = reduce(np.minimum, errors.values())
-        lengths, whole = self._lengths(rows), np.full(len(rows), len(word), np.uint8)
-        for j, of in errors.items():
-            whole = np.where(lengths == j, of, whole)
+                rows = rows[is_near]
+                letters, last, before = (of[:, is_near] for of in (letters, last, before))
+        begun, lengths = last.min(axis=0, initial=len(word)), self._lengths(rows)
+        ends = np.minimum(lengths, len(letters))
+        whole = np.where(lengths > ends, np.uint8(_FAR), last[ends, np.arange(len(rows))])
         near = begun <= most
         return rows[near], whole[near], begun[near]
-
-
-def _next(
-    word: bytes,
-    i: int,
-    most: int,
-    letters: NDArray[np.uint8],
-    last: dict[int, Errors],
-    before: dict[int, Errors],
-) -> dict[int, Errors]:
-    """The errors of the first i letters of a word, given those of one and of two letters less."""
-    errors: dict[int, Errors] = {}
-    for j in range(max(0, i - most), i + most + 1):
-        if j == 0:
-            errors[j] = np.full(letters.shape[1], i, np.uint8)
-            continue
-        best = last[j - 1] + (letters[j - 1] != word[i - 1])
-        if j in last:
-            best = np.minimum(best, last[j] + 1)
-        if j - 1 in errors:
-            best = np.minimum(best, errors[j - 1] + 1)
-        if i > 1 and j > 1 and most:
-            swapped = (letters[j - 1] == word[i - 2]) & (letters[j - 2] == word[i - 1])
-            best = np.where(swapped, np.minimum(best, before[j - 2] + 1), best)
-        errors[j] = best
-    return errors
 
 
 def _letters(words: Sequence[bytes]) -> NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linker.dictionary.finding import DictionaryNames, Facts, Findings
+from linker.dictionary.lookup import DictionaryNames, Facts, Findings
 from linker.linking.logistic import Floats, Logistic
 from linker.text import find
 from linker.text.find import Match, is_short_form, longest, running_text

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linker.dictionary import Dictionary, selection
+from linker.dictionary import Dictionary, hierarchy
 from linker.ids import part_ids
 from linker.types import Predicate, Selection
 
@@ -192,7 +192,7 @@ def _is_sure(row: Row, least: float) -> bool:
 def _is_under(dictionary: Dictionary, identifier: str) -> Callable[[Row], bool]:
     """Whether an answer of a row is a concept or below it."""
     linkable = np.ones(len(dictionary), bool)
-    under = selection.selected(dictionary, [Selection(under=(identifier,))], linkable)
+    under = hierarchy.selected(dictionary, [Selection(under=(identifier,))], linkable)
     known: dict[str, bool] = {}
 
     def is_under(row: Row) -> bool:

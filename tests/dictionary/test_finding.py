@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.finding import DictionaryNames, doubt
+from linker.dictionary.lookup import DictionaryNames, doubt
 from linker.text.mentions import TextOptions
 
 ROWS = (
