@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -250,10 +249,6 @@ def test_ties_are_ordered_by_id() -> None:
     assert dictionary.id_rank.tolist() == [2, 0, 1]
 
 
-@pytest.mark.parametrize("error", [stop, Skip()])
-def test_self_parents_are_dropped_with_a_warning(
-    error: Callable[[InputError], None], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_self_parents_are_dropped() -> None:
     concepts = [concept("A:2"), concept("A:1", line=7, parents=("A:1", "A:2"))]
-    assert parents(build(concepts, on_error=error)) == {"A:2": [], "A:1": ["A:2"]}
-    assert caplog.messages == ["folder/1.tsv, line 7: A:1 is its own parent; the edge is dropped"]
+    assert parents(build(concepts)) == {"A:2": [], "A:1": ["A:2"]}

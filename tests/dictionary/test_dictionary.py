@@ -112,12 +112,6 @@ def test_choices_are_for_the_formats_that_have_them(tmp_path: Path) -> None:
     assert parents(both)["SCTID:127009"] == ["SCTID:127010"]
 
 
-def test_ids_that_join_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    read(tmp_path, "A17.0+\ta\nC81,3\tb\nA 1\tc\nG01*\td\n")
-    assert "3 ids hold white space, a backslash or a sign that joins ids" in caplog.text
-    assert "such as A 1; write a backslash" in caplog.text
-
-
 def test_adding_mentions_leaves_the_original_untouched(tmp_path: Path) -> None:
     dictionary = read(tmp_path)
     before = {name: values.copy() for name, values in dictionary.columns.arrays().items()}

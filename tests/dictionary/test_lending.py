@@ -237,12 +237,8 @@ def test_what_files_say_of_other_ids_is_kept(
 
 def test_a_vocabulary_without_references_is_refused(ours: Dictionary, diseases: Path) -> None:
     ours.check_also(["d"])  # D:8 is an alternative id; the lender has D:1 and D:2 beside it
-    with pytest.raises(LinkerError) as error:
+    with pytest.raises(LinkerError):
         ours.lend(diseases).check_also(["D", "ICD10"])
-    assert str(error.value) == (
-        "no concept has a reference to 'ICD10', but to D 3; name one of these, or train with "
-        "--lend and a file of mappings (SSSOM) to it"
-    )
 
 
 def test_lent_names_rank_behind_own_ones_and_annotated_ones_first(
