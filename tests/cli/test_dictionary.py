@@ -36,21 +36,6 @@ def lender(tmp_path: Path) -> Path:
 SUMMARY = "concepts: joined 1, ambiguous 0, not joined 0; names: lent 1, known already 1, kind not"
 
 
-def test_stats_count_lent_names(run: Run, old: Path, lender: Path) -> None:
-    result = run("dictionary", "stats", old, "--lend", lender)
-    assert (result.code, result.err) == (0, "")
-    _, second, *lines = result.out.splitlines()
-    assert second == "lender.tsv  table, names only  release not stated  1 concepts"
-    figures = dict(re.split(r"  +", line) for line in lines)
-    assert (figures["names"], figures["lent names"]) == ("7", "lender.tsv 1")
-    assert figures["names lent by lender.tsv"].startswith(SUMMARY)
-    record = json.loads(run("dictionary", "stats", old, "--lend", lender, "--format", "json").out)
-    assert record["lent_names"] == {"lender.tsv": 1}
-    (report,) = record["lenders"]
-    assert (report["source"]["file"], report["joined"]) == ("lender.tsv", 1)
-    assert report["names"] == {"lent": 1, "known already": 1, "kind not lent": 1}
-
-
 def test_lend_writes_what_becomes_of_each_name(
     run: Run, old: Path, lender: Path, tmp_path: Path, trained: Path
 ) -> None:

@@ -84,32 +84,6 @@ def test_levels_of_a_taxonomy() -> None:
     assert members(TAXONOMY.levels(1, root=4)[0]) == {6: [8]}
 
 
-def test_levels_of_several_roots_and_of_one() -> None:
-    # 0 and 10 are the first level, so that 2 is below both, and 9 below 0
-    first, second = TAXONOMY.levels(2)
-    assert members(first) == {0: [3, 4, 5, 6, 7, 8, 11], 10: [4, 5, 6, 7, 8]}
-    assert members(second) == {1: [3, 4, 6, 7, 8, 11], 2: [4, 5, 6, 7, 8]}
-    alone = made(3, [(1, 0), (2, 1)])
-    assert members(alone.levels(1)[0]) == {1: [2]}
-    assert members(made(2, []).levels(1)[0]) == {}
-
-
-def test_under() -> None:
-    assert members(TAXONOMY.under([1, 4, 11])) == {
-        1: [1, 3, 4, 6, 7, 8, 11, 12],
-        4: [4, 6, 7, 8],
-        11: [11, 12],
-    }
-    assert members(TAXONOMY.under([])) == {}
-
-
-def test_no_rows_and_no_concepts() -> None:
-    assert DRAWN.parents([]) == []
-    nothing = made(0, [])
-    assert (nothing.depth.tolist(), nothing.cycles(), nothing.roots.tolist()) == ([], [], [])
-    assert nothing.levels(1)[0].shape == (0, 0)
-
-
 def graph(edges: list[tuple[int, int]]) -> nx.DiGraph:
     edges_up = nx.DiGraph()
     edges_up.add_nodes_from(range(SIZE))

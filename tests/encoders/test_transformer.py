@@ -224,18 +224,6 @@ def test_other_kinds_of_encoders(
     assert np.array_equal(TransformerEncoder.load(tmp_path / "m").encode(names), together)
 
 
-def test_half_precision_becomes_float32(edited: Callable[..., Path], tmp_path: Path) -> None:
-    folder = edited(config={"dtype": "bfloat16"})
-    weights = {
-        key: values.bfloat16() for key, values in load_file(folder / "model.safetensors").items()
-    }
-    save_file(weights, folder / "model.safetensors")
-    encoder = create(folder)
-    assert {values.dtype for values in encoder.parameters()} == {torch.float32}
-    key = "embeddings.word_embeddings.weight"
-    assert torch.equal(encoder.model.state_dict()[key], weights[key].float())
-
-
 # Folders that are no encoder
 
 
@@ -262,10 +250,6 @@ def test_configurations(
     edited: Callable[..., Path], config: dict[str, Any], tokenizer_config: dict[str, Any]
 ) -> None:
     refused(edited(config=config, tokenizer_config=tokenizer_config))
-
-
-def test_names_longer_than_the_model_reads(encoder: TransformerEncoder, tiny_bert: Path) -> None:
-    refused(tiny_bert, max_length=encoder.model.config.max_position_embeddings + 1)
 
 
 @pytest.mark.parametrize(
@@ -332,19 +316,6 @@ def test_changed_weights(
     weights = load_file(folder / "model.safetensors")
     save_file(weights | {key: change(weights[key]).clone()}, folder / "model.safetensors")
     refused(folder)
-
-
-@pytest.mark.parametrize("changed", ["shapes", "no options"])
-def test_a_changed_folder(encoder: TransformerEncoder, tmp_path: Path, changed: str) -> None:
-    folder = tmp_path / "m"
-    encoder.save(folder)
-    weights = folder / "model" / "model.safetensors"
-    if changed == "shapes":
-        save_file({key: values[:5].clone() for key, values in load_file(weights).items()}, weights)
-    else:
-        (folder / "options.json").unlink()
-    with pytest.raises(LinkerError, match=str(folder)):
-        TransformerEncoder.load(folder)
 
 
 # The hub
