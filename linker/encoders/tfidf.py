@@ -96,9 +96,6 @@ class TfidfEncoder(SparseEncoder):
         weights.data /= norms[rows]
         return weights.astype(np.float32)
 
-    def unknown_terms(self, names: Sequence[str]) -> int:
-        return len(np.setdiff1d(self._grams(names)[1], self._terms))
-
     def _counts(self, names: Sequence[str]) -> csr_matrix:
         """How often each known term stands in each name, float64 (len(names), terms)."""
         rows, grams = self._grams(names)
