@@ -17,8 +17,7 @@ from scipy.sparse import csr_matrix
 
 from linker import persistence
 from linker.candidates.ann import IvfIndex
-from linker.candidates.base import Generator
-from linker.candidates.concepts import distinct
+from linker.candidates.concepts import Generator, distinct
 from linker.candidates.index import Floats, Hits, Integers, VectorIndex, is_finite
 from linker.candidates.sparse import SparseGenerator, pair_products
 from linker.dictionary import Dictionary

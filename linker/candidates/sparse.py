@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix, vstack
 from sparse_dot_topn import sp_matmul_topn, zip_sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.index import (
     AUTO,
     LARGE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linker import persistence, registry
 from linker.candidates import ann, hybrid
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import IndexOptions
 from linker.candidates.sparse import SparseGenerator

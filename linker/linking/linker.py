@@ -13,8 +13,7 @@ from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates
+from linker.candidates.concepts import Candidates, Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary, hierarchy
 from linker.dictionary.lookup import DictionaryNames

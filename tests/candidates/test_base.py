@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker import LinkerError
-from linker.candidates import base
-from linker.candidates.base import Generator
+from linker.candidates import concepts as generating
+from linker.candidates.concepts import Generator
 from linker.candidates.index import Hits
 from linker.dictionary import NameTable
 
@@ -95,8 +95,8 @@ def test_rankings_are_those_of_brute_force(data: st.DataObject) -> None:
     id_rank, luck = (data.draw(st.permutations(range(count))) for count in (concepts, size))
     kinds = [data.draw(st.integers(0, 3)) for of_name in names for _ in of_name]
     generator = Fixed(names, data.draw(st.lists(row, max_size=3)), id_rank, luck, kinds)
-    cells = data.draw(st.sampled_from([1, 9, base._CELLS]))
-    with mock.patch.multiple(base, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells):
+    cells = data.draw(st.sampled_from([1, 9, generating._CELLS]))
+    with mock.patch.multiple(generating, _OVERFETCH=data.draw(st.integers(1, 3)), _CELLS=cells):
         check(generator, data.draw(st.integers(1, 7)))
 
 

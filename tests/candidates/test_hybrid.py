@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker import Dictionary, LinkerError, persistence
-from linker.candidates import base, hybrid, index
+from linker.candidates import concepts as generating
+from linker.candidates import hybrid, index
 from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.candidates.index import Hits, VectorIndex
 from linker.candidates.sparse import Postings, SparseGenerator
@@ -160,7 +161,7 @@ def test_rankings_are_those_of_brute_force_whatever_the_blocks(data: st.DataObje
     bias = np.array([data.draw(st.sampled_from([0, 1, 7, -2])) for _ in names], np.float32)
     with (
         mock.patch.multiple(index, _CELLS=cells, _PAIRS=data.draw(st.sampled_from([1, 3, 1000]))),
-        mock.patch.multiple(base, _OVERFETCH=30, _CELLS=cells),
+        mock.patch.multiple(generating, _OVERFETCH=30, _CELLS=cells),
         mock.patch.multiple(hybrid, _SILENT=data.draw(st.sampled_from([-99, 0.75, 99]))),
     ):
         made = generator(names, concepts, weight, kinds, bias)
@@ -180,7 +181,7 @@ def test_some_concepts_rank_as_all_do_without_the_others(data: st.DataObject) ->
     queries = data.draw(st.lists(QUERY, min_size=1, max_size=4))
     there = sorted({c for of_name in concepts for c in of_name})
     wanted = data.draw(st.sets(st.sampled_from(there), min_size=1))
-    with mock.patch.object(base, "_OVERFETCH", 30):  # all: of fewer any that are as near
+    with mock.patch.object(generating, "_OVERFETCH", 30):  # all: of fewer any that are as near
         check_part(made, wanted, queries, 30)
 
 

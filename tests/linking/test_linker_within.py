@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention, Request, Selection
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
