@@ -463,7 +463,7 @@ def test_namespaces_restrict_before_the_ranking_is_cut(several: Linker) -> None:
 
 
 def test_prefixes_that_are_not_there(several: Linker) -> None:
-    message = "^the model has no concept with the prefix C, D; it has: A 3, B 2, b 1$"
+    message = "^the model has no concept with the prefix C, D; it has: A, B$"
     with pytest.raises(LinkerError, match=message):
         several.restricted(Selection(namespaces=("D:", "A", "c")))
 
@@ -472,7 +472,7 @@ def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> Non
     several.restricted(Selection(namespaces=("B",))).save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert found(loaded, "heart attack") == [["B:1"]]
-    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B 2, b 1"):
+    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B"):
         loaded.restricted(Selection(namespaces=("A",)))
 
 
