@@ -136,17 +136,13 @@ PRESETS: Mapping[str, Changes] = {
 
 def presets() -> dict[str, str]:
     """All presets, and the encoder that each is meant for; empty for `default`."""
+    owners = {"default": "", "paper-biosyn": "transformer", "paper-bcnh": "transformer"}
     table = registry.encoders()
-    owners = {
-        name: next((group for group in changes if group in table), "")
-        for name, changes in PRESETS.items()
-    }
     for encoder in table:
-        with contextlib.suppress(LinkerError):  # what it needs is not installed
-            for name in getattr(registry.load(encoder), "presets", {}):
-                if name.startswith("paper-"):
-                    paper = name.removeprefix("paper-")
-                    owners.setdefault(name, paper if paper in table else encoder)
+        for name in getattr(_class(encoder), "presets", {}):
+            if name.startswith("paper-"):
+                paper = name.removeprefix("paper-")
+                owners.setdefault(name, paper if paper in table else encoder)
     return owners
 
 
@@ -159,9 +155,7 @@ def preset_encoder(name: str) -> str:
     encoder = name.removeprefix("paper-")
     if encoder != name and registry.place(encoder):  # the other classes need no look
         return encoder
-    if name == "default":
-        return ""
-    known = presets()
+    known = {"default": ""} if name == "default" else presets()
     if name not in known:
         raise LinkerError(f"there is no preset {name!r}; choose one of: {', '.join(known)}")
     return known[name]
@@ -178,17 +172,24 @@ def preset(name: str, encoder: str = "") -> LinkerOptions:
         LinkerError: there is no such preset, it is for another encoder, or the encoder cannot be
             loaded.
     """
-    if not encoder and name in PRESETS:
-        encoder = preset_encoder(name)
-        encoder = encoder if _options_class(encoder) else "tfidf"
-    owner = "" if name in PRESETS else preset_encoder(name)
-    if encoder and owner and registry.options_group(encoder) != registry.options_group(owner):
+    owner = preset_encoder(name)
+    if name in PRESETS:  # for any encoder
+        if not encoder:
+            encoder = owner if owner and _class(owner) else "tfidf"
+    elif encoder and registry.options_group(encoder) != registry.options_group(owner):
         raise LinkerError(f"the preset {name} is for the encoder {owner}, not {encoder}")
     encoder = encoder or owner
     kind = registry.load(encoder)
     named = getattr(kind, "presets", {}).get(encoder if name == "default" else name)
     changes = named.changes if named else PRESETS.get(name, {})
     return _with_recipe(for_encoder(LinkerOptions(), kind), changes, encoder)
+
+
+def _class(encoder: str) -> Any:
+    """The class of an encoder; None where what it needs is not installed."""
+    with contextlib.suppress(LinkerError):
+        return registry.load(encoder)
+    return None
 
 
 def for_encoder(options: LinkerOptions, kind: Any) -> LinkerOptions:
@@ -230,18 +231,19 @@ def changed(
             what there is.
     """
     for group, fields in values.items():
-        is_shared = group in _GROUPS and group != "encoder"
-        if not isinstance(fields, Mapping) or not (
-            is_shared or group == "encoder" or registry.place(group)
-        ):
+        is_of_encoder = group == "encoder" or bool(registry.place(group))
+        if not isinstance(fields, Mapping) or not (group in _GROUPS or is_of_encoder):
             raise LinkerError(
                 f"there is no option group {shorten(str(group))!r}; "
                 f"choose one of: {', '.join(_GROUPS)}, or the name of an encoder"
             )
-        record = getattr(options, group) if is_shared else _encoder_options(group, options, encoder)
-        if record is not None:
-            place = group if is_shared else "encoder"
-            options = dataclasses.replace(options, **{place: replaced(record, group, fields)})
+        record = _encoder_options(group, options, encoder) if is_of_encoder else None
+        if not is_of_encoder:
+            options = dataclasses.replace(
+                options, **{group: replaced(getattr(options, group), group, fields)}
+            )
+        elif record is not None:
+            options = dataclasses.replace(options, encoder=replaced(record, group, fields))
     return options
 
 
@@ -256,30 +258,17 @@ def _with_recipe(
 
 def _encoder_options(group: str, options: LinkerOptions, encoder: str) -> Any:
     """The options of the encoder that a group changes; None where it is of another encoder."""
-    if group != "encoder":
-        if encoder:
-            if registry.options_group(group) != registry.options_group(encoder):
-                return None
-        elif options.encoder is not None and type(options.encoder) is not _options_class(group):
+    record, name = options.encoder, encoder or group
+    if group != "encoder" and encoder:
+        if registry.options_group(group) != registry.options_group(encoder):
             return None
-    if options.encoder is not None:
-        return options.encoder
-    name = encoder or group
-    if name == "encoder":
-        raise LinkerError(
-            "the options encoder are of no encoder yet; call the group as the encoder, such as dan"
-        )
-    record = for_encoder(options, registry.load(name)).encoder
+    elif group != "encoder" and record is not None:
+        return record if type(record) is getattr(_class(group), "Options", None) else None
+    if record is None and name != "encoder":
+        record = for_encoder(options, registry.load(name)).encoder
     if record is None:
-        raise LinkerError(f"the encoder {name} has no options of its own")
+        raise LinkerError(f"{name} has no options; call the group as an encoder that has, as dan")
     return record
-
-
-def _options_class(encoder: str) -> Any:
-    """The class of an encoder's options; None where there is none, or what it needs is missing."""
-    with contextlib.suppress(LinkerError):
-        return getattr(registry.load(encoder), "Options", None)
-    return None
 
 
 def as_saved(options: LinkerOptions, encoder: str) -> dict[str, Any]:
@@ -318,17 +307,13 @@ def reads(group: str, encoder: str, options: LinkerOptions) -> bool:
     """Tell whether anything reads a group of options where this encoder is trained."""
     kind = registry.load(encoder)
     is_dense = not issubclass(kind, SparseEncoder)
-    if group == "align":
-        return bool(getattr(kind, "has_weights", False))
-    if group == "training":
-        return is_dense
-    if group == "ground":
-        return bool(getattr(kind, "is_grounded", False))
-    if group == "words":
-        return bool(is_dense and kind.needs_words(options.encoder))
     if group == "encoder" or registry.place(group):
-        is_own = group == "encoder" or (
-            registry.options_group(group) == registry.options_group(encoder)
-        )
+        groups = {"encoder", registry.options_group(encoder)}
+        is_own = group == "encoder" or registry.options_group(group) in groups
         return is_own and options.encoder is not None
-    return True
+    return {
+        "align": bool(getattr(kind, "has_weights", False)),
+        "training": is_dense,
+        "ground": bool(getattr(kind, "is_grounded", False)),
+        "words": is_dense and bool(kind.needs_words(options.encoder)),
+    }.get(group, True)

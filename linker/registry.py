@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+from contextlib import nullcontext
 from typing import Any
 
 from linker.errors import LinkerError, needing
@@ -58,19 +59,15 @@ def load(name: str) -> Any:
             f"there is no encoder {name!r}; choose one of: {', '.join(sorted(encoders()))}"
         )
     module, _, attribute = where.partition(":")
-    if name in ENCODERS:
-        with needing(f"encoder {name!r}", "dense"):
-            return getattr(importlib.import_module(module), attribute)
     try:
-        return getattr(importlib.import_module(module), attribute)
+        with needing(f"encoder {name!r}", "dense") if name in ENCODERS else nullcontext():
+            return getattr(importlib.import_module(module), attribute)
     except Exception as error:  # another package may raise anything
-        points = importlib.metadata.entry_points(group="linker.encoders")
-        distribution = next((point.dist for point in points if point.name == name), None)
-        package = distribution.name if distribution else module.partition(".")[0]
+        if name in ENCODERS:
+            raise
         raise LinkerError(
-            f"encoder {name!r}: {where} of the package {package} cannot be imported "
-            f"({type(error).__name__}: {error}); install what {package} asks for, or ask its "
-            "authors"
+            f"encoder {name!r}: {where} cannot be imported ({type(error).__name__}: {error}); "
+            f"install what {module.partition('.')[0]} asks for, or ask its authors"
         ) from error
 
 

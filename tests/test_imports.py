@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -134,5 +135,26 @@ def test_no_modules_need_each_other_in_a_circle() -> None:
         needs.add_edges_from(
             (module, other) for other in graph.find_modules_directly_imported_by(module)
         )
+    circles = [c for c in networkx.strongly_connected_components(needs) if len(c) > 1]
+    assert circles == []
+
+
+def test_modules_named_in_strings_point_downward() -> None:
+    """As imports do: a module whose text names another one, as "linker.x:Class", needs it."""
+    grimp, networkx = pytest.importorskip("grimp"), pytest.importorskip("networkx")
+    graph = grimp.build_graph("linker", exclude_type_checking_imports=True, cache_dir=None)
+    needs = networkx.DiGraph()
+    for module in graph.modules - {"linker"}:
+        needs.add_edges_from((module, o) for o in graph.find_modules_directly_imported_by(module))
+    root = Path(linker.__file__).parent
+    named = set()
+    for path in root.rglob("*.py"):
+        module = ".".join(("linker", *path.relative_to(root).with_suffix("").parts))
+        module = module.removesuffix(".__init__")
+        places = re.findall(r'"(linker(?:\.\w+)+):\w+"', path.read_text("utf-8"))
+        # the entry point by which a distribution is recognised is imported by nobody
+        named |= {(module, other) for other in places if module != "linker.version"}
+    assert ("linker.registry", "linker.encoders.dan") in named
+    needs.add_edges_from(named)
     circles = [c for c in networkx.strongly_connected_components(needs) if len(c) > 1]
     assert circles == []

@@ -17,10 +17,9 @@ from scipy.sparse import csr_matrix
 
 from linker import persistence
 from linker.candidates.ann import IvfIndex
-from linker.candidates.base import Generator
-from linker.candidates.concepts import distinct
+from linker.candidates.concepts import Generator, distinct
 from linker.candidates.index import Floats, Hits, Integers, VectorIndex, is_finite
-from linker.candidates.sparse import SparseGenerator
+from linker.candidates.sparse import SparseGenerator, pair_products
 from linker.dictionary import Dictionary
 from linker.encoders.base import Encoder, SparseEncoder
 from linker.errors import LinkerError, needing
@@ -64,15 +63,10 @@ class HybridGenerator(Generator):
         self.dense = vectors if isinstance(vectors, VectorIndex) else VectorIndex(vectors)
         self.bias = np.zeros(count, np.float32) if bias is None else np.asarray(bias)
         shape = len(self.dense) if rows is None else len(rows), self.dense.vectors.shape[1]
-        if shape != (count, encoder.dim):
-            dtype = self.dense.vectors.dtype
-            raise ValueError(f"they are {dtype} {shape}, expected: {(count, encoder.dim)}")
-        if self.bias.dtype != np.float32 or self.bias.shape != (count,):
-            raise ValueError(f"they are {self.bias.dtype} {self.bias.shape}, expected: {(count,)}")
-        if not is_finite(self.bias):
-            raise ValueError("they are not finite")
-        if not abs(sparse_weight) < _LARGEST:
-            raise ValueError(f"sparse_weight is {sparse_weight}, expected: a finite number")
+        fits = shape == (count, encoder.dim) and self.bias.shape == (count,)
+        is_number = self.bias.dtype == np.float32 and is_finite(self.bias)
+        if not (fits and is_number and abs(sparse_weight) < _LARGEST):
+            raise ValueError("the vectors, their biases or λ do not fit the names and the encoder")
         self.sparse, self.encoder, self.rows = sparse, encoder, rows
         self.sparse_weight = float(sparse_weight)
 
@@ -119,7 +113,7 @@ class HybridGenerator(Generator):
         own = np.einsum("ij,ij->i", vectors, vectors)
         query, rows = self._found(queries, vectors, own, weights, k)
         dense = self.products(vectors, query, rows)
-        sparse = self.sparse.products(weights, query, rows)
+        sparse = pair_products(weights, query, self.sparse.by_name, rows)
         scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
         hits, order = Hits.chosen(len(queries), k, query, rows, scores)
         return replace(hits, sparse=sparse[order], dense=dense[order], own=own)

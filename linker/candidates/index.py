@@ -193,14 +193,16 @@ class VectorIndex:
             return Hits.equally_many(rows, scores)
         every = np.arange(len(self)) if among is None else among
         step = max(k, _COMPONENTS // max(1, self.vectors.shape[1]))
-        rows, scores = (np.empty((len(queries), 0), kind) for kind in (np.int64, np.float32))
+        rows = np.empty((len(queries), 0), np.int64)
+        scores = np.empty((len(queries), 0), np.float32)
         for start in range(0, len(every), step):
             part = every[start : start + step]
             more, places = faiss.knn(queries, self._floats(part), min(k, len(part)), metric)
             rows = np.concatenate([rows, part[places]], axis=1)
             scores = np.concatenate([scores, more], axis=1)
             order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-            rows, scores = (np.take_along_axis(a, order, axis=1) for a in (rows, scores))
+            rows = np.take_along_axis(rows, order, axis=1)
+            scores = np.take_along_axis(scores, order, axis=1)
         return Hits.equally_many(rows, scores)
 
     def search_batch(

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix, vstack
 from sparse_dot_topn import sp_matmul_topn, zip_sp_matmul_topn
 
 from linker import persistence
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.index import (
     AUTO,
     LARGE,
@@ -175,7 +175,6 @@ class SparseGenerator(Generator):
         dictionary: Dictionary,
         encoder: SparseEncoder,
         options: IndexOptions = AUTO,
-        vectors: csr_matrix | None = None,
     ) -> SparseGenerator:
         """Index the vectors of the names of a dictionary.
 
@@ -184,11 +183,11 @@ class SparseGenerator(Generator):
             dictionary: the dictionary.
             encoder: fitted to the names.
             options: whether the search may miss names.
-            vectors: csr_matrix (names, terms); made by the encoder where None.
         """
-        if vectors is None:
-            vectors = encoded(encoder, table.texts)
+        starts = range(0, max(1, len(table)), _NAMES)
+        blocks = [encoder.encode(table.texts[start : start + _NAMES]) for start in starts]
         is_exact = options.kind == "exact" or len(table) < LARGE
+        vectors = blocks[0] if len(blocks) == 1 else vstack(blocks, format="csr")
         names = Postings.of(vectors, is_exact)
         return cls(table, dictionary.id_rank, dictionary.entry_rank, encoder, names)
 
@@ -204,7 +203,6 @@ class SparseGenerator(Generator):
         return self._of(self.table.without(pairs), self.names)
 
     def _of(self, table: NameTable, names: Postings) -> SparseGenerator:
-        """The same encoder and order of ties with other names."""
         return SparseGenerator(table, self._id_rank, self._entry_rank, self.encoder, names)
 
     @property
@@ -224,16 +222,9 @@ class SparseGenerator(Generator):
         """
         scores = np.zeros(rows.shape, np.float32)
         query, place = np.nonzero(rows >= 0)
-        scores[query, place] = self.products(
-            self.encoder.encode(queries), query, rows[query, place]
-        )
+        vectors, wanted = self.encoder.encode(queries), rows[query, place]
+        scores[query, place] = pair_products(vectors, query, self.by_name, wanted)
         return scores
-
-    def products(
-        self, vectors: csr_matrix, query: NDArray[np.integer[Any]], rows: Integers
-    ) -> Floats:
-        """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
-        return pair_products(vectors, query, self.by_name, rows)
 
     def save(self, folder: Path) -> None:
         """Write the names, their vectors and the encoder into a folder that is being saved."""
@@ -275,13 +266,6 @@ def pair_products(
         products = left[rows_of_left[pairs]].multiply(right[rows_of_right[pairs]])
         scores[pairs] = products.sum(axis=1).A1
     return scores
-
-
-def encoded(encoder: SparseEncoder, names: Sequence[str]) -> csr_matrix:
-    """Encode many names, some at a time; csr_matrix (names, terms)."""
-    starts = range(0, max(1, len(names)), _NAMES)
-    blocks = [encoder.encode(names[start : start + _NAMES]) for start in starts]
-    return blocks[0] if len(blocks) == 1 else vstack(blocks, format="csr")
 
 
 def _save_matrix(folder: Path, matrix: csr_matrix) -> None:

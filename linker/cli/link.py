@@ -131,7 +131,7 @@ def _of_list(path: Pathlike, settings: LinkSettings, items: Iterator[Item]) -> I
     read: list[Item] = []
     lines: list[str] | None = None
     if str(path) == "-" or Path(path).is_fifo():
-        read = list(itertools.islice(items, columns.FIRST * (settings.batch_size > 1)))
+        read = list(itertools.islice(items, FIRST * (settings.batch_size > 1)))
         lines = [item.text for item in read if isinstance(item, Mention)]
     try:
         readers.check_list(path, settings.input_format, lines)

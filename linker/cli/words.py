@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 
 import click
@@ -19,7 +18,6 @@ from linker.encoders.words import (
     tokens,
 )
 from linker.encoders.words import train as train_words
-from linker.types import Activity
 
 
 @click.group()
@@ -59,16 +57,11 @@ def train(options: SimpleNamespace) -> None:
     persistence.check_replaceable(options.output)
     dictionary = reading.read(dicts, options) if dicts else None
     reporter = progress.TrainingReporter()
-    sentences = [
-        words
-        for path in options.texts
-        for words in _counted(read_texts([path], options.on_error), f"reading {path}", reporter)
-    ]
+    sentences = list(read_texts(options.texts, options.on_error))
     if dictionary is not None:
         names = dictionary_names(dictionary)
         if chosen.tokens != "words":
-            counted = _counted(sentences, "finding names of the dictionary in the texts", reporter)
-            sentences = list(marked(counted, names))
+            sentences = list(marked(sentences, names))
         sentences += map(tokens, names)
     common.say(f"training word vectors on {len(sentences):,} lines")
     _save(train_words(sentences, chosen, reporter.on_activity), options.output)
@@ -100,14 +93,3 @@ def convert(options: SimpleNamespace) -> None:
 def _save(vectors: WordVectors, folder: str) -> None:
     vectors.save(folder)
     common.say(f"words: {folder} ({len(vectors.words):,} words, {vectors.dim} components)")
-
-
-def _counted(
-    sentences: Iterable[list[str]], what: str, reporter: progress.TrainingReporter
-) -> Iterator[list[str]]:
-    """Pass sentences on; say what is done with them, and each minute how many there were."""
-    common.say(what)
-    for number, words in enumerate(sentences, 1):
-        if number % 1000 == 0:
-            reporter.on_activity(Activity(what, None, f"{number:,} lines"))
-        yield words

@@ -7,7 +7,6 @@ holds.
 from __future__ import annotations
 
 import logging
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +35,6 @@ from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
 logger = logging.getLogger(__name__)
 
 _KIND = {kind: number for number, kind in enumerate(NAME_KINDS)}
-_JOINING = re.compile(r"[|+,;\\\s]")  # in an id: what stands between ids in files
 _STATUS = {"obsolete": OBSOLETE, "merged": MERGED}
 
 
@@ -102,13 +100,6 @@ class Builder:
             prefixes[concept.namespace] += 1
             self._add(concept, str(path))
         self._sources.append(source_of(path, kind, release, prefixes, len(seen)))
-        if joining := sorted(filter(_JOINING.search, seen)):
-            text = (
-                "%s: %s ids hold white space, a backslash or a sign that joins ids (| + , ;), such "
-                "as %s; write a backslash before the sign where such an id is one of several, and "
-                "note that other programs may split it in PubTator, BioC and tables"
-            )
-            logger.warning(text, path, f"{len(joining):,}", joining[0])
         if not seen and not self._waiting:
             logger.warning("%s: holds no concept that the filters keep", path)
 
@@ -151,9 +142,9 @@ class Builder:
                 self._add_name(row, name, name.kind)
         else:
             self._merged += [(row, name) for name in concept.names]
-        for label in concept.types:
+        for label in map(self._label, concept.types):
             self._type_rows.append(row)
-            self._type_labels.append(self._label(label))
+            self._type_labels.append(label)
         self._parents += [(row, parent, path, concept.line) for parent in concept.parents]
         for alternative in concept.alt_ids:
             self._old.setdefault(alternative, (ALTERNATIVE, []))[1].append(concept.id)
@@ -214,7 +205,7 @@ class Builder:
             preferred=np.array(self._preferred, np.int32),
             definitions=self._definitions.build(),
             xrefs=self._xrefs.build(),
-            types=self._types_by_row(),
+            types=RaggedArray.grouped(len(self._row), self._type_rows, self._type_labels),
             parents=parent_lists(len(self._row), self._edges()),
             names=NameColumns(
                 self._texts.build(),
@@ -225,16 +216,6 @@ class Builder:
             old_concepts=RaggedArray.of(list(map(self._current_rows, status_of))),
         )
         return columns, list(self._labels), self._sources
-
-    def _types_by_row(self) -> RaggedArray:
-        """The types of each concept, each once, in the order of the sources."""
-        rows, labels = np.array(self._type_rows, np.int64), np.array(self._type_labels, np.int32)
-        _, first = np.unique(rows * len(self._labels) + labels, return_index=True)
-        first.sort()
-        order = first[np.argsort(rows[first], kind="stable")]
-        return RaggedArray(
-            np.searchsorted(rows[order], np.arange(len(self._row) + 1)), labels[order]
-        )
 
     def _current_rows(
         self, identifier: str, instead: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -264,10 +245,7 @@ class Builder:
     def _edges(self) -> Iterator[tuple[int, int]]:
         """The (child row, parent row) pairs; a parent that is an old id is what replaced it."""
         for row, parent, path, line in self._parents:
-            if self._row.get(parent) == row:
-                place = path if line is None else f"{path}, line {line}"
-                logger.warning("%s: %s is its own parent; the edge is dropped", place, parent)
-            elif above := self._current_rows(parent, self._nameless):
+            if above := self._current_rows(parent, self._nameless):
                 yield from ((row, parent_row) for parent_row in above)
             elif parent not in self._left_out:
                 self._on_error(

@@ -185,13 +185,7 @@ def of_level(
         LinkerError: fewer than two concepts of the level have names below them.
     """
     names = of_groups(table, hierarchy.levels(level, root)[-1], ids)
-    if names.count < 2:
-        raise LinkerError(
-            f"the hierarchy has {_counted(names.count, 'concept')} on level {level} with names "
-            "below; expected: two or more; take a lower ground.level, another ground.root, or a "
-            "dictionary with more of a hierarchy (--hierarchy)"
-        )
-    return names
+    return _several(names, f"concept(s) on level {level}", "ground.level")
 
 
 def of_parts(
@@ -229,17 +223,18 @@ def of_parts(
     if len(names):
         is_single = np.bincount(names.spelling)[names.spelling] == 1
         names = names.relabelled(np.flatnonzero(is_single))
-    if names.count < 2:
-        raise LinkerError(
-            f"the hierarchy has {_counted(names.count, 'part')} below its root with names of "
-            "their own; expected: two or more; give a dictionary with a hierarchy (--hierarchy), "
-            "or another ground.root"
-        )
-    return names
+    return _several(names, "part(s) below its root", "ground.parts")
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+def _several(names: Classes, what: str, option: str) -> Classes:
+    """Names, unless they are of one class, or none."""
+    if names.count > 1:
+        return names
+    raise LinkerError(
+        f"the hierarchy has {names.count} {what} with names of their own; expected: two or more; "
+        f"take another {option} or ground.root, or a dictionary with more of a hierarchy "
+        "(--hierarchy)"
+    )
 
 
 def retrieval(queries: Classes, ranked: Classes) -> tuple[list[str], list[str], list[Rows]]:

@@ -50,6 +50,17 @@ class RaggedArray:
             np.array([number for numbers in lists for number in numbers], np.int32),
         )
 
+    @classmethod
+    def grouped(cls, rows: int, owners: ArrayLike, numbers: ArrayLike) -> RaggedArray:
+        """The distinct numbers of each owner, a row, in the order in which they first stand."""
+        owner, number = np.asarray(owners, np.int64), np.asarray(numbers, np.int64)
+        _, first = np.unique(owner * (number.max(initial=0) + 1) + number, return_index=True)
+        first.sort()
+        owner, number = owner[first], number[first]
+        order = np.argsort(owner, kind="stable")
+        starts = np.searchsorted(owner[order], np.arange(rows + 1))
+        return cls(starts, number[order].astype(np.int32))
+
     def __getitem__(self, row: int) -> NDArray[np.int32]:
         return self.indices[self.indptr[row] : self.indptr[row + 1]]
 
@@ -131,18 +142,17 @@ class NameColumns:
     def check(self, concepts: int, labels: int) -> None:
         """Raise ValueError where columns do not fit together, or name rows that are not there."""
         self.texts.check()
-        rows = len(self.texts)
         limits = {
             "concept": concepts,
-            "kind": len(NAME_KINDS),
             "source": labels,
             "language": labels,
+            "kind": len(NAME_KINDS),
         }
         types = {"case": "b", "annotated": "i", "lent": "b"}
         for name, column in self._columns().items():
             if name in limits:
-                _check_numbers(column, rows, limits[name])
-            elif column.shape != (rows,) or column.dtype.kind != types[name]:
+                _check_numbers(column, len(self.texts), limits[name])
+            elif column.shape != (len(self.texts),) or column.dtype.kind != types[name]:
                 raise ValueError(f"name.{name} does not fit the names")
 
     def arrays(self) -> dict[str, NDArray[Any]]:

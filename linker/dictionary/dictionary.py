@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from linker.dictionary.hierarchy import Hierarchy, borrowed_parents
 from linker.dictionary.lending import ALTERNATIVE_ID, XREF, Lending, key, vocabulary
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
-from linker.ids import counted, curie, namespace, normalized
+from linker.ids import curie, namespace, normalized
 from linker.outputs import ObjectSource
 from linker.persistence import Strings
 from linker.readers import dictionaries
@@ -72,17 +72,13 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def facts(self) -> dict[str, str]:
-        """What it holds, in a few words."""
-        files = [
-            f"{source.file} ({', '.join(filter(None, (source.format, source.release)))})"
-            for source in self.sources
-        ]
-        counts = {"concepts": f"{len(self):,}", "names": f"{len(self.names):,}"}
-        return counts | {"files": ", ".join(files)}
+    def _with(self, **columns: Any) -> Dictionary:
+        """The dictionary with other arrays in the place of some columns."""
+        return Dictionary(dataclasses.replace(self.columns, **columns), self.labels, self.sources)
 
     def __repr__(self) -> str:
-        return "<Dictionary: {concepts} concepts, {names} names, of {files}>".format(**self.facts())
+        files = ", ".join(f"{source.file} ({source.format})" for source in self.sources)
+        return f"<Dictionary: {len(self):,} concepts, {len(self.names):,} names, of {files}>"
 
     @classmethod
     def read(
@@ -332,17 +328,6 @@ class Dictionary:
         ]
         return np.array(pairs, np.int64).reshape(-1, 2)
 
-    def _also_of_all(self, lent: Mapping[int, Sequence[Reference]]) -> Strings:
-        """The column `also`, with references that are lent behind those of earlier lenders."""
-        earlier = self.columns.also
-
-        def cell(row: int) -> str:
-            before = earlier[row] if earlier is not None else ""
-            said = itertools.chain(*map(dataclasses.astuple, lent.get(row, ())))
-            return XREF_SEPARATOR.join([*filter(None, [before]), *said])
-
-        return Strings.of(map(cell, range(len(self))))
-
     def check_also(self, vocabularies: Sequence[str]) -> None:
         """Check that there are references to each of some vocabularies.
 
@@ -350,23 +335,18 @@ class Dictionary:
             LinkerError: no concept has one.
         """
         missing = [v for v in vocabularies if vocabulary(f"{v}:") not in self._referred]
-        if not missing:
-            return
-        there = counted(self._referred) or "no vocabulary"
-        raise LinkerError(
-            f"no concept has a reference to {missing[0]!r}, but to {there}; name one of these, "
-            "or train with --lend and a file of mappings (SSSOM) to it"
-        )
+        if missing:
+            there = ", ".join(sorted(self._referred)) or "no vocabulary"
+            raise LinkerError(
+                f"no concept has a reference to {missing[0]!r}, but to {there}; name one of these, "
+                "or train with --lend and a file of mappings (SSSOM) to it"
+            )
 
     @cached_property
-    def _referred(self) -> Counter[str]:
-        """How many references there are to each vocabulary."""
-        columns = self.columns
-        lists = (text.split(XREF_SEPARATOR) for text in columns.xrefs if text)
-        lent = (text.split(XREF_SEPARATOR)[::3] for text in columns.also or () if text)
-        alternatives = itertools.compress(columns.old_ids, columns.old_status == ALTERNATIVE)
-        ids = itertools.chain(itertools.chain.from_iterable((*lists, *lent)), alternatives)
-        return Counter(filter(None, map(vocabulary, ids)))
+    def _referred(self) -> frozenset[str]:
+        """The vocabularies that there are references to."""
+        every = itertools.chain.from_iterable(map(self.references, range(len(self))))
+        return frozenset(filter(None, {vocabulary(reference.id) for reference in every}))
 
     def concept(self, row: int) -> Concept:
         """One concept as a record."""
@@ -453,9 +433,12 @@ class Dictionary:
             )
             columns, labels = dataclasses.replace(columns, names=names), list(place)
         sources = [report.source for report in lending.lenders]
-        if sources:
-            also = self._also_of_all(lending.references)
-            columns = dataclasses.replace(columns, also=also)
+        if sources:  # what these say stands behind what earlier lenders said
+            cells = list(columns.also) if columns.also is not None else [""] * len(self)
+            for row, references in lending.references.items():
+                said = itertools.chain(*map(dataclasses.astuple, references))
+                cells[row] = XREF_SEPARATOR.join([*filter(None, [cells[row]]), *said])
+            columns = dataclasses.replace(columns, also=Strings.of(cells))
         return Dictionary(columns, labels, (*self.sources, *sources))
 
     def add(
@@ -475,9 +458,7 @@ class Dictionary:
         )
         if not annotated:
             return self
-        added = add_annotations(self.columns.names, annotated, form)
-        columns = dataclasses.replace(self.columns, names=added)
-        return Dictionary(columns, self.labels, self.sources)
+        return self._with(names=add_annotations(self.columns.names, annotated, form))
 
     def without(self, names: NDArray[np.int64]) -> Dictionary:
         """A dictionary without some names, given by their rows.
@@ -489,12 +470,8 @@ class Dictionary:
         kept[names] = False
         if not kept[self.preferred].all():
             raise ValueError("a preferred name cannot be left out")
-        columns = dataclasses.replace(
-            self.columns,
-            names=self.columns.names.keep(kept),
-            preferred=(np.cumsum(kept) - 1)[self.preferred].astype(np.int32),
-        )
-        return Dictionary(columns, self.labels, self.sources)
+        preferred = (np.cumsum(kept) - 1)[self.preferred].astype(np.int32)
+        return self._with(names=self.columns.names.keep(kept), preferred=preferred)
 
     def table(self, normalize: Callable[[str], str]) -> NameTable:
         """The distinct normalised names, each with its concepts."""

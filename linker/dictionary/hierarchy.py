@@ -1,19 +1,31 @@
-"""The hierarchy of concepts: parents, ancestors, depth and levels.
+"""The hierarchy of concepts: parents, ancestors, depth and levels, and selections by it.
 
 Concepts are known by their rows. A hierarchy may have cycles.
 """
 
 from __future__ import annotations
 
+import itertools
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from linker.dictionary.columns import RaggedArray
+from linker.errors import LinkerError, shorten
+from linker.ids import namespace, prefixes
+from linker.types import Selection
+
+if TYPE_CHECKING:
+    from linker.dictionary.dictionary import Dictionary
+
+logger = logging.getLogger(__name__)
+
+_LABELS = 300  # characters of the types or prefixes that a message lists
 
 Rows = NDArray[np.int32]
 
@@ -94,35 +106,25 @@ class Hierarchy:
 
     def ancestors(self, rows: Sequence[int] | Rows) -> list[Rows]:
         """All ancestors of each row, without the row itself, in row order."""
-        return [self._above(int(row)) for row in rows]
-
-    def _above(self, row: int) -> Rows:
-        indptr, indices = self._up.indptr, self._up.indices
-        above, waiting = {row}, [row]
-        while waiting:
-            child = waiting.pop()
-            new = [p for p in indices[indptr[child] : indptr[child + 1]].tolist() if p not in above]
-            above.update(new)
-            waiting += new
-        return np.array(sorted(above - {row}), np.int32)
+        result = []
+        for row in (int(row) for row in rows):
+            above, waiting = {row}, [row]
+            while waiting:
+                new = {*self.parents([waiting.pop()])[0].tolist()} - above
+                above |= new
+                waiting += new
+            result.append(np.array(sorted(above - {row}), np.int32))
+        return result
 
     def way_up(self, row: int) -> list[int]:
-        """The rows on a shortest way from a row to a concept without parents, both included.
+        """The rows on the way from a row by first parents to a concept without parents, with both.
 
-        From a concept that is below no such concept, but on or below a cycle, it is the row alone.
+        On a cycle it ends where it would begin again.
         """
-        child_of, waiting = {row: row}, [row]
-        for place in waiting:  # grows while it is read: nearest rows first
-            parents = self.parents([place])[0].tolist()
-            if not parents:
-                way = [place]
-                while way[-1] != row:
-                    way.append(child_of[way[-1]])
-                return way[::-1]
-            new = [parent for parent in parents if parent not in child_of]
-            child_of |= dict.fromkeys(new, place)
-            waiting += new
-        return [row]
+        way = [row]
+        while (above := self.parents(way[-1:])[0].tolist()) and above[0] not in way:
+            way.append(above[0])
+        return way
 
     def under(self, rows: Sequence[int]) -> csr_matrix:
         """Group concepts by those of some concepts that they are, or stand below.
@@ -238,3 +240,71 @@ def _under(up: csr_matrix, rows: Sequence[int] | NDArray[Any]) -> csr_matrix:
 def _neighbours(matrix: csr_matrix, rows: Sequence[int] | Rows) -> list[Rows]:
     """The column indices of some rows, without making a matrix of them."""
     return [matrix.indices[matrix.indptr[r] : matrix.indptr[r + 1]] for r in rows]
+
+
+Mask = NDArray[np.bool_]
+"""Whether each concept of a dictionary belongs to a part of it, (concepts,)."""
+
+
+def selected(dictionary: Dictionary, selections: Sequence[Selection], linkable: Mask) -> Mask:
+    """Find the concepts that fit all selections.
+
+    An alternative, obsolete or merged id stands for the concepts that have its place now, and a
+    warning says so. A hierarchy with a cycle has all concepts of the cycle under each of them.
+    Types are compared as they are written, prefixes without case and colon, as
+    `Dictionary.read` does.
+
+    Args:
+        dictionary: the dictionary.
+        selections: what is asked for.
+        linkable: the concepts to choose from.
+
+    Raises:
+        LinkerError: an id, type or prefix is not there, an id stands for no current concept, or no
+            concept fits all selections.
+    """
+    fitting = linkable.copy()
+    for selection in selections:
+        if selection.under:
+            fitting &= _below(dictionary, selection.under)
+        if selection.not_under:
+            fitting &= ~_below(dictionary, selection.not_under)
+        if selection.types:
+            column = dictionary.columns.types
+            has = [{dictionary.labels[label] for label in labels} for labels in column.tolist()]
+            fitting &= _having(selection.types, has, linkable, "of type")
+        if selection.namespaces:
+            has = [{namespace(identifier).upper()} for identifier in dictionary.ids]
+            wanted = sorted(prefixes(selection.namespaces))
+            fitting &= _having(wanted, has, linkable, "with the prefix")
+    if not fitting.any():
+        raise LinkerError("the selection is empty: no concept fits all of it; select more")
+    return fitting
+
+
+def _below(dictionary: Dictionary, identifiers: Sequence[str]) -> Mask:
+    """The concepts that ids stand for, and those below them."""
+    rows: set[int] = set()
+    for text in identifiers:
+        identifier = dictionary.identify(text) or text
+        if not (current := dictionary.rows(identifier)):
+            known = identifier in dictionary.old_ids
+            state = "is obsolete, and nothing replaces it" if known else "is not in the dictionary"
+            raise LinkerError(f"{shorten(identifier)} {state}; select by the id of a concept")
+        ids = ", ".join(dictionary.ids[row] for row in current)
+        if ids != identifier:
+            logger.warning("%s is an alternative or old id; it stands for %s", identifier, ids)
+        rows.update(current)
+    below: Mask = np.diff(dictionary.hierarchy.under(sorted(rows)).indptr) > 0
+    return below
+
+
+def _having(wanted: Sequence[str], has: Sequence[set[str]], linkable: Mask, what: str) -> Mask:
+    """The concepts that have one of some labels; one that no linkable concept has is refused."""
+    there = set().union(*itertools.compress(has, linkable))
+    if unknown := sorted({*wanted} - there):
+        raise LinkerError(
+            f"the model has no concept {what} {', '.join(label or 'none' for label in unknown)}; "
+            f"it has: {shorten(', '.join(sorted(there)), _LABELS) or 'none'}"
+        )
+    return np.fromiter((not labels.isdisjoint(wanted) for labels in has), bool, len(has))

@@ -13,33 +13,26 @@ from linker import ids
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS
 
 
 def stats(dictionary: Dictionary) -> dict[str, Any]:
     """Count what a dictionary holds; names are compared once normalised."""
     table, hierarchy = dictionary.table(normalize), dictionary.hierarchy
-    parents, concepts = dictionary.columns.parents.sizes, np.diff(table.indptr)
-    columns = dictionary.columns
-    statuses = Counter(columns.old_status.tolist())
-    shared = (columns.old_concepts.sizes > 1) & (columns.old_status == ALTERNATIVE)
+    concepts = np.diff(table.indptr)
+    statuses = Counter(dictionary.columns.old_status.tolist())
     lent = Counter(dictionary.lender(row) for row in dictionary.lent_rows.tolist())
-    kinds = Counter(NAME_KINDS[kind] for kind in dictionary.name_kind.tolist())
     return {
         "sources": [asdict(source) for source in dictionary.sources],
         "concepts": len(dictionary),
         "namespaces": dict(Counter(map(ids.namespace, dictionary.ids)).most_common()),
         "names": len(dictionary.names),
-        "names_by_kind": dict(kinds.most_common()),
         **({"lent_names": dict(lent.most_common())} if lent else {}),
         "distinct_names": int((concepts > 0).sum()),
         "ambiguous_names": int((concepts > 1).sum()),
         "alternative_ids": statuses[ALTERNATIVE],
-        "alternative_ids_shared_by_concepts": int(shared.sum()),
         "obsolete_ids": statuses[OBSOLETE],
         "merged_ids": statuses[MERGED],
         "parent_edges": hierarchy.edges,
-        "concepts_with_several_parents": int((parents > 1).sum()),
         "roots": [dictionary.ids[r] for r in hierarchy.roots[:10]],
         "depth": int(hierarchy.depth.max()),
         "cycles": [[dictionary.ids[r] for r in cycle] for cycle in hierarchy.cycles()],

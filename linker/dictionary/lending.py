@@ -8,12 +8,12 @@ several.
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 from linker import files
@@ -39,8 +39,8 @@ Outcome = Literal[
     "concept joins none",
     "concept is obsolete",
 ]
-_Joined = Sequence[tuple[Concept, tuple[int, ...]]]
-"""The concepts of a lender, each with the rows of the dictionary's concepts that it joins."""
+Joined = tuple[Concept, tuple[int, ...]]
+"""A concept of a lender, and the rows of the dictionary's concepts that it joins."""
 
 PREDICATES = frozenset(("skos:exactMatch", "owl:equivalentClass"))
 """The predicates whose two ids mean the same."""
@@ -50,10 +50,8 @@ _INVERSE = {  # what the object of a mapping is to its subject; of other predica
     "skos:broadMatch": "skos:narrowMatch",
     "skos:narrowMatch": "skos:broadMatch",
 }
-
 _STEPS = 2  # from id to id between two concepts, at most
 _OBSOLETE = "obsolete "  # how the label of an obsolete term begins in OBO ontologies
-
 
 KINDS: Sequence[NameKind] = ("preferred", "exact")
 """The kinds of names, in their own vocabulary, that were best to lend on development data."""
@@ -72,15 +70,49 @@ class Lender:
     mappings: Sequence[IdMapping] = ()
     is_mappings: bool = False  # whether it is a file of mappings
 
-    @property
-    def joining(self) -> list[IdMapping]:
-        """The mappings with a predicate that joins."""
-        return [mapping for mapping in self.mappings if mapping.predicate_id in PREDICATES]
 
-    @property
-    def unused(self) -> int:
-        """How many mappings have another predicate."""
-        return len(self.mappings) - len(self.joining)
+@dataclass(frozen=True, slots=True)
+class ConsideredName:
+    """A name of a lender, and what became of it."""
+
+    name: Name  # as the lender has it, with the lender's id
+    file: str  # of the lender
+    concepts: tuple[str, ...]  # ids of our concepts that the lender's concept joins
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class LenderReport:
+    """How many concepts and names of a lender were used."""
+
+    source: Source
+    joined: int  # concepts that join exactly one of ours
+    contradicted: int  # of these, as their names are those of another one
+    ambiguous: int  # that join several
+    not_joined: int
+    unused_mappings: int  # mappings whose predicate does not say that two ids mean the same
+    names: Mapping[Outcome, int]  # how many names had each outcome
+
+    def summary(self) -> str:
+        """The counts in words, the names by what became of them: the lent ones first."""
+        counts = {"lent": 0, **self.names}
+        names = ", ".join(f"{outcome} {count:,}" for outcome, count in counts.items())
+        text = f"concepts: joined {self.joined:,}"
+        if self.contradicted:
+            text += f" ({self.contradicted:,} whose names are of another concept)"
+        text += f", ambiguous {self.ambiguous:,}, not joined {self.not_joined:,}; names: {names}"
+        if self.unused_mappings:
+            text += f"; {self.unused_mappings:,} mappings with other predicates not used"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Lending:
+    """The account of all names that were considered; `Dictionary.with_lent_names` adds the lent."""
+
+    names: Sequence[ConsideredName] = ()
+    lenders: Sequence[LenderReport] = ()
+    references: Mapping[int, Sequence[Reference]] = field(default_factory=dict)  # of the rows
 
 
 def read(path: files.Pathlike, *, on_error: OnError = stop) -> Lender:
@@ -151,9 +183,6 @@ class Joins:
     Args:
         columns: the arrays of the dictionary.
         mappings: between ids of any vocabularies that mean the same, used in both directions.
-
-    Attributes:
-        prefixes: how many ids and cross-references of each vocabulary the dictionary has.
     """
 
     def __init__(self, columns: Columns, mappings: Iterable[IdMapping]) -> None:
@@ -173,71 +202,15 @@ class Joins:
     def rows(self, concept: Concept) -> tuple[int, ...]:
         """The rows of the dictionary's concepts that are the same as a concept, in order."""
         ids = {key(identifier) for identifier in (concept.id, *concept.alt_ids)}
-        seen: set[str] = set()
-        reached, rows = ids, _rows(ids, self._own)
-        for step in range(_STEPS):
-            if rows:
+        reached, seen, known = ids, set[str](), self._own
+        xrefs = set(map(key, concept.xrefs))
+        for _ in range(_STEPS + 1):
+            if rows := {row for i in reached for row in known.get(i, ())}:
                 break
             seen |= reached
-            xrefs = map(key, concept.xrefs) if step == 0 else ()
-            reached = set(xrefs).union(*(self._next.get(i, ()) for i in reached)) - seen
-            rows = _rows(reached, self._any)
-        return tuple(sorted(rows or _rows(ids, self._any)))
-
-
-def _rows(identifiers: Iterable[str], rows_of: Mapping[str, Sequence[int]]) -> set[int]:
-    return {row for identifier in identifiers for row in rows_of.get(identifier, ())}
-
-
-@dataclass(frozen=True, slots=True)
-class ConsideredName:
-    """A name of a lender, and what became of it."""
-
-    name: Name  # as the lender has it, with the lender's id
-    file: str  # of the lender
-    concepts: tuple[str, ...]  # ids of our concepts that the lender's concept joins
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class LenderReport:
-    """How many concepts and names of a lender were used."""
-
-    source: Source
-    joined: int  # concepts that join exactly one of ours
-    contradicted: int  # of these, as their names are those of another one
-    ambiguous: int  # that join several
-    not_joined: int
-    unused_mappings: int  # mappings whose predicate does not say that two ids mean the same
-    names: Mapping[Outcome, int]  # how many names had each outcome
-
-    def summary(self) -> str:
-        """The counts in words, the names by what became of them: the lent ones first."""
-        counts = {"lent": 0, **self.names}
-        names = ", ".join(f"{outcome} {count:,}" for outcome, count in counts.items())
-        unused = (
-            f"; {self.unused_mappings:,} mappings with other predicates not used"
-            if self.unused_mappings
-            else ""
-        )
-        contradicted = (
-            f" ({self.contradicted:,} whose names are of another concept)"
-            if self.contradicted
-            else ""
-        )
-        return (
-            f"concepts: joined {self.joined:,}{contradicted}, ambiguous {self.ambiguous:,}, "
-            f"not joined {self.not_joined:,}; names: {names}{unused}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Lending:
-    """The account of all names that were considered; `Dictionary.with_lent_names` adds the lent."""
-
-    names: Sequence[ConsideredName] = ()
-    lenders: Sequence[LenderReport] = ()
-    references: Mapping[int, Sequence[Reference]] = field(default_factory=dict)  # of the rows
+            reached = xrefs.union(*(self._next.get(i, ()) for i in reached)) - seen
+            xrefs, known = set(), self._any
+        return tuple(sorted(rows or {row for i in ids for row in self._any.get(i, ())}))
 
 
 def consider(
@@ -258,14 +231,33 @@ def consider(
         LinkerError: no concept of a dictionary that lends joins one of ours, or no id in any file
             of mappings, where nothing else lends.
     """
-    mappings = itertools.chain.from_iterable(lender.joining for lender in lenders)
-    joins = Joins(columns, mappings)
+    same = [m for lender in lenders for m in lender.mappings if m.predicate_id in PREDICATES]
+    joins = Joins(columns, same)
     joined = [[(c, joins.rows(c)) for c in lender.concepts] for lender in lenders]
     names = _considered(columns, lenders, joined, form)
     reports = [_report(*of_lender) for of_lender in zip(lenders, joined, names, strict=True)]
-    _check(joins, sources, lenders, reports)
-    considered = tuple(itertools.chain.from_iterable(names))
-    return Lending(considered, tuple(reports), references(columns, lenders))
+    join_any = any(report.joined + report.ambiguous for report in reports)
+    for lender, report in zip(lenders, reports, strict=True):
+        problem = ""
+        if not report.joined + report.ambiguous:
+            ids = (i for concept in lender.concepts for i in (concept.id, *concept.xrefs))
+            problem = (
+                f"{lender.path}: joins no concept of the dictionary; it has ids and references of "
+                f"{counted(Counter(map(vocabulary, ids)))}, and "
+                f"{counted(joins.prefixes)} are wanted; give another file with --lend, "
+                "or also a file of mappings (SSSOM) between the two"
+            )
+            if not (lender.is_mappings and join_any):
+                raise LinkerError(problem)
+        # a file of mappings without labels joins the concepts of other files, and lends nothing
+        elif not report.source.concepts and any(concept.names for concept in lender.concepts):
+            is_own = any(source.sha256 == report.source.sha256 for source in sources)
+            why = "it is a file of the dictionary itself" if is_own else report.summary()
+            problem = f"{lender.path}: lends no name ({why})"
+        if problem:
+            logger.warning("%s", problem)
+    considered = [name for of_lender in names for name in of_lender]
+    return Lending(considered, reports, references(columns, lenders))
 
 
 def references(columns: Columns, lenders: Iterable[Lender]) -> dict[int, list[Reference]]:
@@ -296,43 +288,49 @@ def references(columns: Columns, lenders: Iterable[Lender]) -> dict[int, list[Re
 def _considered(
     columns: Columns,
     lenders: Sequence[Lender],
-    joined: Sequence[_Joined],
+    joined: Sequence[Sequence[Joined]],
     form: Callable[[str], str],
 ) -> list[list[ConsideredName]]:
     """The names of each lender, in their order, with what becomes of each."""
-    concepts = [concept for of_one in joined for concept, _ in of_one]
-    forms = {text: form(text) for text in {name.text for c in concepts for name in c.names}}
+    every = [one for of_lender in joined for one in of_lender]
+    forms = {text: form(text) for text in {name.text for c, _ in every for name in c.names}}
     wanted, owners = {*forms.values()}, defaultdict[str, set[int]](set)
     for text, row in zip(columns.names.texts, columns.names.concept.tolist(), strict=True):
         if (text := form(text)) in wanted:
             owners[text].add(row)
-    judged = [[(c, rows, _refusal(c, rows, owners, forms)) for c, rows in one] for one in joined]
-    rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where the names of a form come to
-    for concept, rows, refusal in itertools.chain.from_iterable(judged):
+    refusals = [[_refusal(c, rows, owners, forms) for c, rows in one] for one in joined]
+    rows_of: dict[str, set[tuple[int, ...]]] = defaultdict(set)  # where names of a form come to
+    for (concept, rows), refusal in zip(every, chain.from_iterable(refusals), strict=True):
         for name in concept.names:
             if refusal is None and name.kind in KINDS:
                 rows_of[forms[name.text]].add(rows)
     lent: set[str] = set()
-    considered: list[list[ConsideredName]] = []
-    for lender, of_lender in zip(lenders, judged, strict=True):
-        considered.append([])
-        for concept, rows, refusal in of_lender:
-            ids = tuple(columns.ids[row] for row in rows)
-            for name in concept.names:
-                outcome: Outcome = refusal or "lent"
-                if refusal is None and name.kind not in KINDS:
-                    outcome = "kind not lent"
-                elif refusal is None:
-                    text = forms[name.text]
-                    if not text or text in owners:  # what has no form cannot be found
-                        outcome = "known already"
-                    elif len(rows_of[text]) > 1:
-                        outcome = "comes to several concepts"
-                    elif text in lent:
-                        outcome = "lent already"
-                    lent.add(text)
-                considered[-1].append(ConsideredName(name, lender.source.file, ids, outcome))
-    return considered
+
+    def outcome(name: Name, refusal: Outcome | None) -> Outcome:
+        text = forms[name.text]
+        if refusal or name.kind not in KINDS:
+            return refusal or "kind not lent"
+        if not text or text in owners:  # what has no form cannot be found
+            return "known already"
+        if len(rows_of[text]) > 1:
+            return "comes to several concepts"
+        is_lent = text in lent
+        lent.add(text)
+        return "lent already" if is_lent else "lent"
+
+    return [
+        [
+            ConsideredName(
+                name,
+                lender.source.file,
+                tuple(columns.ids[row] for row in rows),
+                outcome(name, refusal),
+            )
+            for (concept, rows), refusal in zip(of_lender, its_refusals, strict=True)
+            for name in concept.names
+        ]
+        for lender, of_lender, its_refusals in zip(lenders, joined, refusals, strict=True)
+    ]
 
 
 def _refusal(
@@ -351,10 +349,8 @@ def _refusal(
     """
     if concept.status != "current":
         return "concept is obsolete"
-    if not rows:
-        return "concept joins none"
-    if len(rows) > 1:
-        return "concept joins several"
+    if len(rows) != 1:
+        return "concept joins several" if rows else "concept joins none"
     return "names are of another concept" if is_another(concept, rows[0], owners, forms) else None
 
 
@@ -373,53 +369,19 @@ def is_another(
     return not preferred.isdisjoint(others) and 2 * len(others) >= len(known)
 
 
-def _report(lender: Lender, joined: _Joined, names: Sequence[ConsideredName]) -> LenderReport:
-    lending = {considered.name.concept_id for considered in names if considered.outcome == "lent"}
+def _report(
+    lender: Lender, joined: Sequence[Joined], names: Sequence[ConsideredName]
+) -> LenderReport:
+    ids: dict[Outcome, set[str]] = defaultdict(set)
+    for considered in names:
+        ids[considered.outcome].add(considered.name.concept_id)
     sizes = [len(rows) for concept, rows in joined if concept.status == "current"]
     return LenderReport(
-        replace(lender.source, concepts=len(lending)),
+        replace(lender.source, concepts=len(ids["lent"])),
         sizes.count(1),
-        len({n.name.concept_id for n in names if n.outcome == "names are of another concept"}),
+        len(ids["names are of another concept"]),
         sum(size > 1 for size in sizes),
         sizes.count(0),
-        lender.unused,
+        sum(mapping.predicate_id not in PREDICATES for mapping in lender.mappings),
         dict(Counter(considered.outcome for considered in names).most_common()),
-    )
-
-
-def _check(
-    joins: Joins,
-    sources: Sequence[Source],
-    lenders: Sequence[Lender],
-    reports: Sequence[LenderReport],
-) -> None:
-    """Warn of lenders that lend nothing, and raise LinkerError for those that join nothing."""
-    join = [report.joined + report.ambiguous > 0 for report in reports]
-    for lender, report, joins_some in zip(lenders, reports, join, strict=True):
-        # a file of mappings without labels joins the concepts of other files, and lends nothing
-        only_maps = lender.is_mappings and not any(concept.names for concept in lender.concepts)
-        if not joins_some:
-            problem = _why_not_joined(joins, lender)
-            if not lender.is_mappings or not any(join):
-                raise LinkerError(problem)
-            logger.warning("%s", problem)
-        elif not report.source.concepts and not only_maps:
-            same = any(source.sha256 == report.source.sha256 for source in sources)
-            why = "it is a file of the dictionary itself" if same else report.summary()
-            logger.warning("%s: lends no name (%s)", lender.path, why)
-
-
-def _why_not_joined(joins: Joins, lender: Lender) -> str:
-    ids = Counter(concept.namespace for concept in lender.concepts)
-    xrefs = Counter(namespace(key(x)) for concept in lender.concepts for x in concept.xrefs)
-    kind, has = "ids", f"{counted(ids)} ids"
-    if not lender.is_mappings:
-        references = f"references to {counted(xrefs)}" if xrefs else "no cross-references"
-        kind, has = "concepts", f"{has} and {references}"
-    elif not lender.concepts:
-        has = f"no mapping with {' or '.join(sorted(PREDICATES))}, but {lender.unused:,} others"
-    return (
-        f"{lender.path}: none of its {kind} joins a concept of the dictionary; it has {has}, "
-        f"and {counted(joins.prefixes)} are wanted; give another file with --lend, "
-        "or also a file of mappings (SSSOM) between the two"
     )

@@ -110,10 +110,6 @@ class SparseEncoder(ABC):
     def encode(self, names: Sequence[str]) -> csr_matrix:
         """Encode names to float32 (len(names), terms)."""
 
-    def unknown_terms(self, names: Sequence[str]) -> int:
-        """Count the distinct terms of names that it did not learn; 0 where it cannot tell."""
-        return 0
-
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write what `load` needs into a folder that is being saved."""

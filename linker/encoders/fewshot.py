@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -98,7 +97,7 @@ class FewShotEncoder(NumpyEncoder):
             base = DanEncoder.fitted(of_concepts(context.table), means, context.words)
             provenance = ""  # word vectors have a fingerprint already
         elif Path(name).is_dir():
-            base, provenance = persistence.load(name, "model", partial(_of_model, name))
+            base, provenance = persistence.load(name, "model", _of_model)
             # the saved options hold no path of this machine
             options = dataclasses.replace(options, base=Path(name).resolve().name)
         else:
@@ -134,22 +133,22 @@ class FewShotEncoder(NumpyEncoder):
     @classmethod
     def load(cls, folder: Path) -> FewShotEncoder:
         saved = read_options(folder)
-        base = _kind(saved["base"], folder).load(folder / _BASE)
+        base = _below(saved["base"], folder / _BASE)
         return cls(base, FewShotOptions(**saved["options"])).with_weights(folder)
 
 
-def _kind(name: object, folder: object) -> type[NumpyEncoder]:
-    """The class of an encoder that may stand below, by its name in the registry."""
-    kinds = {"dan": DanEncoder, "dan-higher": DanEncoder, "fewshot": FewShotEncoder}
-    if name not in kinds:
-        raise LinkerError(
-            f"{folder}: is of the encoder {name}, and fewshot stands on dan or fewshot; "
-            "train a model of one of these"
-        )
-    return kinds[str(name)]
+def _below(name: object, folder: Path) -> NumpyEncoder:
+    """Load an encoder that may stand below, given its name in the registry."""
+    if name in ("dan", "dan-higher"):
+        return DanEncoder.load(folder)
+    if name == "fewshot":
+        return FewShotEncoder.load(folder)
+    raise LinkerError(
+        f"{folder}: is of the encoder {name}, and fewshot stands on dan or fewshot; "
+        "train a model of one of these"
+    )
 
 
-def _of_model(name: str, folder: Path, config: Mapping[str, Any]) -> tuple[NumpyEncoder, str]:
+def _of_model(folder: Path, config: Mapping[str, Any]) -> tuple[NumpyEncoder, str]:
     """The encoder of a model, and a fingerprint of its weights."""
-    encoder = _kind(config["encoder"], name).load(folder / "dense")
-    return encoder, files.sha256(folder / persistence.MANIFEST)
+    return _below(config["encoder"], folder / "dense"), files.sha256(folder / persistence.MANIFEST)

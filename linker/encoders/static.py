@@ -77,14 +77,9 @@ class WordPieces:
     """
 
     def __init__(self, pieces: Sequence[str], vectors: NDArray[np.int8], scales: Floats) -> None:
-        if vectors.dtype != np.int8 or vectors.shape[:-1] != (len(pieces),):
-            raise ValueError(
-                f"they are {vectors.dtype} {vectors.shape}, expected: int8 ({len(pieces)}, dim)"
-            )
-        if scales.dtype != np.float32 or scales.shape != (len(pieces),):
-            raise ValueError(f"the scales are {scales.dtype} {scales.shape}")
-        if not np.isfinite(scales).all():
-            raise ValueError("the scales are not finite")
+        fits = vectors.dtype == np.int8 and vectors.shape[:-1] == scales.shape == (len(pieces),)
+        if not (fits and scales.dtype == np.float32 and np.isfinite(scales).all()):
+            raise ValueError("the vectors and their scales do not fit the sub-words")
         self.pieces, self.vectors, self.scales = pieces, np.asarray(vectors), scales
         self._row = {piece: row for row, piece in enumerate(pieces)}
 
@@ -164,10 +159,6 @@ class WordPieces:
         counts, used = self.counts(names)
         return np.asarray(counts @ self.floats(used), np.float32)
 
-    def projected(self, weights: Floats) -> WordPieces:
-        """The table with each vector multiplied by weights (dim, new dim)."""
-        return WordPieces.of(self.pieces, self.floats() @ weights)
-
     def write(self, folder: Path) -> None:
         """Write what `open` needs into a folder that is being saved."""
         columns = Strings.of(self.pieces).arrays("piece")
@@ -246,7 +237,8 @@ class StaticEncoder(Encoder):
             LinkerError: the table is missing or damaged.
         """
         options, table = context.options, WordPieces.shipped()
-        return cls(table.projected(_fit(table, context.table, options.dim)), options)
+        vectors = table.floats() @ _fit(table, context.table, options.dim)
+        return cls(WordPieces.of(table.pieces, vectors), options)
 
     @classmethod
     def check(cls, options: StaticOptions) -> None:

@@ -91,18 +91,10 @@ class TfidfEncoder(SparseEncoder):
         if self.options.sublinear:
             weights.data = 1 + np.log(weights.data)
         weights.data *= self._idf[weights.indices]
-        norms = np.sqrt(
-            np.bincount(
-                np.repeat(np.arange(len(names)), np.diff(weights.indptr)),
-                weights.data**2,
-                len(names),
-            )
-        )
-        weights.data /= np.repeat(norms, np.diff(weights.indptr))
+        rows = np.repeat(np.arange(len(names)), np.diff(weights.indptr))
+        norms = np.sqrt(np.bincount(rows, weights.data**2, len(names)))
+        weights.data /= norms[rows]
         return weights.astype(np.float32)
-
-    def unknown_terms(self, names: Sequence[str]) -> int:
-        return len(np.setdiff1d(self._grams(names)[1], self._terms))
 
     def _counts(self, names: Sequence[str]) -> csr_matrix:
         """How often each known term stands in each name, float64 (len(names), terms)."""
@@ -170,17 +162,9 @@ class TfidfEncoder(SparseEncoder):
     def load(cls, folder: Path) -> TfidfEncoder:
         encoder = cls(TfidfOptions(**persistence.load_json(folder / "options.json")))
         arrays = persistence.load_arrays(folder)
-        if (
-            arrays["characters"].ndim != 1
-            or arrays["terms"].ndim != 1
-            or arrays["idf"].shape != arrays["terms"].shape
-        ):
-            raise ValueError("the terms and their weights differ in number")
-        if not np.isfinite(arrays["idf"]).all():
-            raise ValueError("a weight of a term is not finite")
-        encoder._characters, encoder._terms, encoder._idf = (
-            arrays["characters"],
-            arrays["terms"],
-            arrays["idf"],
-        )
+        characters, terms, idf = (arrays[name] for name in ("characters", "terms", "idf"))
+        is_flat = characters.ndim == terms.ndim == 1 and idf.shape == terms.shape
+        if not (is_flat and np.isfinite(idf).all()):
+            raise ValueError("the terms and their weights do not fit together")
+        encoder._characters, encoder._terms, encoder._idf = characters, terms, idf
         return encoder

@@ -17,7 +17,6 @@ import huggingface_hub
 import numpy as np
 import torch
 import transformers.utils.logging
-from huggingface_hub.errors import LocalEntryNotFoundError
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 from safetensors.torch import load_file
@@ -218,16 +217,10 @@ def _fetched(model: str) -> Path:
     """
     start = f"{model}: there is no such folder, and"
     with fetching.asking_hub(model, start, "give --model-name DIR here"):
-        try:
-            return Path(
-                huggingface_hub.snapshot_download(
-                    model, allow_patterns=_FILES, ignore_patterns=["*/*"]
-                )
-            )
-        except LocalEntryNotFoundError as error:
-            if partial := getattr(error, "snapshot_path", None):
-                return Path(partial)  # what is missing may not be needed; `load` says what is
-            raise
+        folder = huggingface_hub.snapshot_download(
+            model, allow_patterns=_FILES, ignore_patterns=["*/*"]
+        )
+    return Path(folder)
 
 
 def load(folder: Path, name: str) -> tuple[Any, Any]:

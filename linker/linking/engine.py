@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linker import cancelling
 from linker.candidates.concepts import Candidates
 from linker.candidates.respelling import Respelling
-from linker.dictionary.finding import Doubt, doubt
+from linker.dictionary.lookup import Doubt, doubt
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
 from linker.ranker.matches import Matches

@@ -19,9 +19,9 @@ from tabulate import tabulate
 
 from linker.candidates.concepts import Candidates
 from linker.candidates.hybrid import HybridGenerator
-from linker.dictionary import selection
+from linker.dictionary import hierarchy
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
-from linker.dictionary.finding import Doubt
+from linker.dictionary.lookup import Doubt
 from linker.errors import LinkerError, shorten, shown
 from linker.linking.engine import FLOOR, LIMITS, Engine
 from linker.linking.ranking import Ranking
@@ -394,7 +394,7 @@ def _excluded(engine: Engine, row: int) -> Iterator[str]:
         for name in SELECTION:
             if texts := getattr(within, name):
                 alone = Selection(**{name: texts})
-                if not selection.selected(engine.dictionary, [alone], every)[row]:
+                if not hierarchy.selected(engine.dictionary, [alone], every)[row]:
                     is_allowed = False
                     yield _EXCLUDED[name].format(" or ".join(texts))
     if is_allowed and row not in engine.linkable:

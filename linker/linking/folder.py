@@ -14,7 +14,7 @@ import numpy as np
 
 from linker import persistence, registry
 from linker.candidates import ann, hybrid
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import IndexOptions
 from linker.candidates.sparse import SparseGenerator

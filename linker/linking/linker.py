@@ -13,11 +13,10 @@ from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
 from linker import files, persistence
-from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates
+from linker.candidates.concepts import Candidates, Generator
 from linker.candidates.hybrid import HybridGenerator
-from linker.dictionary import Dictionary, selection
-from linker.dictionary.finding import DictionaryNames
+from linker.dictionary import Dictionary, hierarchy
+from linker.dictionary.lookup import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
 from linker.linking import folder as model_folder
@@ -320,7 +319,7 @@ class Linker:
     def _made(self, restrictions: Restrictions) -> Linker:
         linkable = np.zeros(len(self.dictionary), bool)
         linkable[self.linkable] = True
-        concepts = selection.selected(self.dictionary, restrictions, linkable)
+        concepts = hierarchy.selected(self.dictionary, restrictions, linkable)
         generator = self.generator.among(concepts)
         part = dataclasses.replace(self, generator=generator, restrictions=restrictions)
         part.whole = self

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates, ends, looked_up, ranges
+from linker.candidates.concepts import Candidates, Generator, ends, looked_up, ranges
 from linker.linking.requests import Answer
 from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
 from linker.ranker.ranker import MatchLists, Probabilities, Rows, owners

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt, TypeAdapter
 from scipy.special import expit
 
-from linker.dictionary.finding import DictionaryNames, Facts, Findings
+from linker.dictionary.lookup import DictionaryNames, Facts, Findings
 from linker.text import find
 from linker.text.find import Match, is_short_form, longest, running_text
 from linker.types import Document, Mention, Span

@@ -17,8 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic import Json as FromJson
 
 from linker.dictionary.columns import XREF_SEPARATOR
-from linker.dictionary.finding import doubt
-from linker.dictionary.lookup import reference
+from linker.dictionary.lookup import doubt, reference
 from linker.errors import shorten
 from linker.ids import curie, normalized
 from linker.linking.linker import Linker

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from linker import metrics
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders import words as word_vectors

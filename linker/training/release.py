@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linker import persistence
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.hybrid import HybridGenerator
 from linker.candidates.index import Floats, IndexOptions
 from linker.candidates.sparse import SparseGenerator

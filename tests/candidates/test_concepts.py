@@ -48,12 +48,6 @@ def test_each_concept_stands_at_the_place_of_its_best_name() -> None:
     assert found.dense is None
 
 
-def test_the_best_of_each_query() -> None:
-    found = grouped(HITS, 1)
-    assert (found.indptr.tolist(), found.concepts.tolist()) == ([0, 1, 1, 2], [0, 0])
-    assert (found.matches.tolist(), found.second.tolist()) == ([3, 2], [9, 4])
-
-
 def test_batches_are_put_in_the_order_of_their_queries() -> None:
     whole = grouped(dataclasses.replace(HITS, own=np.array([4, 5, 6], np.float32)), 2)
     parts = [whole.take(np.array([1, 2])), whole.take(np.array([0]))]

@@ -112,16 +112,6 @@ def test_names_that_may_not_be_found_are_not(cells: int) -> None:
     assert list(found) == [(0, 0, -1), (0, 2, -3), (1, 2, 15)]
 
 
-def test_products_of_pairs() -> None:
-    queries, names = (
-        np.array([[1, 2], [3, 4]], np.float32),
-        np.array([[5, 6], [7, 8], [9, 1]], np.float32),
-    )
-    with mock.patch.multiple(index, _PAIRS=2):
-        found = VectorIndex(names).products(queries, np.array([0, 1, 1]), np.array([2, 0, 1]))
-    assert found.tolist() == [1 * 9 + 2 * 1, 3 * 5 + 4 * 6, 3 * 7 + 4 * 8]
-
-
 @given(st.data())
 def test_ranks_of_given_names_are_their_places_in_a_full_sort(data: st.DataObject) -> None:
     dim = data.draw(st.integers(1, 3))

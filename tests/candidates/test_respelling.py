@@ -93,10 +93,6 @@ def test_the_most_frequent_ones_come_first() -> None:
     assert made("form", "from", "from a", "fort").near("forn") == ["form", "fort"]
 
 
-def test_a_word_of_two_names_is_found_once() -> None:
-    assert made("type one", "type two", "mellitus type").near("tpye") == ["type"]
-
-
 def texts(text: str, *names: str) -> list[str]:
     """What a text may be."""
     known = {word for name in names for word in name.split()}
@@ -126,13 +122,3 @@ def test_british_words_that_stand_in_other_names() -> None:
         ("leukemia", []),
     ):
         assert made(*names).respelt(text, words.__contains__, names.__contains__) == expected
-
-
-def test_texts_that_are_names_come_first() -> None:
-    names = ("bold", "bold x", "bold y", "cold sore", "gold")
-    # "bold" is the most frequent, "cold sore" is a name
-    assert texts("qold sore", *names) == ["cold sore", "bold sore", "gold sore"]
-
-
-def test_a_dictionary_without_long_words() -> None:
-    assert made("a", "b12").near("gout") == []

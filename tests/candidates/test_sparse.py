@@ -17,7 +17,6 @@ from scipy.sparse import csr_matrix
 
 from linker import Dictionary, files, persistence
 from linker.candidates import sparse
-from linker.candidates.index import IndexOptions
 from linker.candidates.sparse import Postings, SparseGenerator
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.text.normalize import normalize
@@ -199,15 +198,6 @@ def generators(sample: Path) -> tuple[SparseGenerator, SparseGenerator]:
         return exact, indexed(dictionary, TfidfOptions())
 
 
-def test_large_dictionaries_may_be_searched_exactly(sample: Path) -> None:
-    dictionary = Dictionary.read(sample)
-    table, encoder = dictionary.table(normalize), TfidfEncoder()
-    encoder.fit(table.texts)
-    with mock.patch.object(sparse, "LARGE", 1):
-        made = SparseGenerator.index(table, dictionary, encoder, IndexOptions(kind="exact"))
-    assert made.names.is_exact
-
-
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_names_in_parts_are_found_as_those_in_one(sample: Path, is_exact: bool) -> None:
     exact = indexed(Dictionary.read(sample), TfidfOptions())
@@ -235,17 +225,6 @@ def test_the_rarest_terms_propose() -> None:
     assert telling.data == pytest.approx(np.sqrt([0.5, 0.35, 1, 0.9]))
 
 
-def test_names_of_frequent_terms_get_their_exact_scores(
-    generators: tuple[SparseGenerator, SparseGenerator],
-) -> None:
-    exact, telling = generators
-    queries = exact.encoder.encode(["lung cancers", "hepatitis b", "ataxia telangiectasa"])
-    hits = telling.names.search(queries, 5)
-    slow = (queries @ exact.by_name.T).toarray()
-    assert hits.scores == pytest.approx(slow[hits.queries, hits.rows], abs=1e-6)
-    assert hits.scores == pytest.approx(-np.sort(-slow)[:, :5].ravel(), abs=1e-6)
-
-
 def test_large_ones_are_saved_and_loaded(
     generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
 ) -> None:
@@ -256,19 +235,6 @@ def test_large_ones_are_saved_and_loaded(
         queries = ["lung cancers", "hepatitis b"]
         before, after = (concepts_of(made, queries, 5) for made in (generators[1], loaded))
     assert list(map(answers, before)) == list(map(answers, after))
-
-
-@pytest.mark.parametrize("file", ["postings/indices.npy", "vectors/indices.npy"])
-def test_a_row_that_is_not_there_is_refused(
-    file: str, generators: tuple[SparseGenerator, SparseGenerator], tmp_path: Path, sample: Path
-) -> None:
-    with mock.patch.object(sparse, "_PART", 40):
-        generators[1].save(tmp_path)
-        values = np.load(tmp_path / file)
-        values[0] = 10**8
-        np.save(tmp_path / file, values)
-        with pytest.raises((LookupError, TypeError, ValueError)):
-            SparseGenerator.load(tmp_path, Dictionary.read(sample), TfidfEncoder)
 
 
 def test_a_part_of_the_names(generators: tuple[SparseGenerator, SparseGenerator]) -> None:

@@ -202,8 +202,7 @@ def test_lines_with_selections_of_their_own(run: Run, trained: Path, tmp_path: P
     message = f"linker: {path}: mention 'ovarian cancer': the selection is empty"
     assert result.err.startswith(message)
     result = run("link", *options, "--not-under", "D001943", "--on-error", "skip")
-    counts = "of 346 concepts 342 are not under D001943, 4 are under D001943, and none is left"
-    assert counts in result.err
+    assert "the selection is empty" in result.err
     path.write_text(lines[3] + "\n")
     result = run("link", *options)
     message = f"linker: {path}, line 1: 'under' is neither a text nor a list of texts"

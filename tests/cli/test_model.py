@@ -61,5 +61,5 @@ def test_a_plug_in_that_cannot_be_loaded_says_why(
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
     result = run("model", "encoders")
     assert (result.code, result.err) == (0, "")
-    assert "(encoder 'bad': os:Wrong of the package os cannot be imported" in result.out
-    assert "(encoder 'theirs': no_such_package.encoder:Encoder of the package" in result.out
+    assert "(encoder 'bad': os:Wrong cannot be imported" in result.out
+    assert "(encoder 'theirs': no_such_package.encoder:Encoder cannot be imported" in result.out

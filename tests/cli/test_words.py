@@ -53,8 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def test_training_on_text(run: Run, folder: Path) -> None:
     done = run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w")
     assert (done.code, done.out) == (0, "")
-    said = f"reading {folder / 'text.txt'}\ntraining word vectors on 10 lines\nwords: {folder / 'w'} (7 words, 8 components)\n"
-    assert done.err == said
+    assert done.err.endswith(f"words: {folder / 'w'} (7 words, 8 components)\n")
     quiet = run("words", "train", folder / "text.txt", *SMALL, "-o", folder / "w", "-q")
     assert quiet == (0, "", "")
     assert {*WordVectors.read(folder / "w").words} == {*typed("a high fever breast cancer and no")}

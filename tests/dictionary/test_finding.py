@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.finding import DictionaryNames, doubt
+from linker.dictionary.lookup import DictionaryNames, doubt
 from linker.text.mentions import TextOptions
 
 ROWS = (
@@ -86,20 +85,6 @@ def test_the_spelling_of_the_dictionary(names: DictionaryNames) -> None:
     assert spelled(names, "oedemas") == ["Edema"]
     assert spelled(names, "EDEMA") == [""]  # its normal form is a name
     assert spelled(names, "Crohn disease (CD)")[-1] == ""  # a short form of the document
-
-
-def test_an_annotated_short_form_is_a_name_by_case(dictionary: Dictionary) -> None:
-    names = DictionaryNames(dictionary.add([("SWLG", ["E:1"])]), TextOptions())
-    assert plausible(names, "SWLG and swlg") == ["SWLG"]
-
-
-def test_names_of_some_concepts(dictionary: Dictionary) -> None:
-    row = dictionary.rows("E:1")[0]
-    names = DictionaryNames(dictionary, TextOptions(), np.array([row], np.int32))
-    findings = names.find("edema in Crohn disease")
-    assert [findings.written(match) for match in findings.matches] == ["edema"]
-    without = DictionaryNames(dictionary, TextOptions(abbreviations=False))
-    assert {match.kind for match in without.find("Crohn disease (XD), XD").matches} == {"name"}
 
 
 SHORT = (
@@ -182,9 +167,3 @@ def test_a_short_form_beside_words(
     rows = (*BESIDE, "D:6\tMyocardial Infarction\t")
     dictionary = read(tmp_path / "beside.tsv", *rows).add([("MI", ["D:6"]), ("MI", ["D:6"])])
     assert doubt(dictionary, text, dictionary.rows(concept)[0]) == expected
-
-
-def test_case_tells_nothing_in_a_dictionary_in_capitals(tmp_path: Path) -> None:
-    dictionary = read(tmp_path / "capitals.tsv", "D:1\tFEVER\tHIGH TEMPERATURE")
-    assert [doubt(dictionary, text, 0) for text in ("fever", "Fever", "FEVER")] == [None] * 3
-    assert doubt(dictionary, "HT", 0) == "short form"

@@ -15,7 +15,6 @@ from linker.dictionary.classes import Classes  # noqa: E402
 from linker.encoders.base import EncoderContext  # noqa: E402
 from linker.encoders.bne import BneEncoder, BneOptions  # noqa: E402
 from linker.encoders.words import CONCEPT, NAME, WordVectors  # noqa: E402
-from linker.errors import LinkerError  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "skin", f"{NAME}skin cancer", f"{CONCEPT}D:2"]
 SMALL = BneOptions(hidden=4, normalize=False)
@@ -102,9 +101,3 @@ def test_what_it_is_held_to(words: WordVectors) -> None:
     np.testing.assert_allclose(
         tokens.prototypes(names, True), [words.vectors[4], means[2:].mean(0)], atol=1e-6
     )
-
-
-def test_networks_that_also_read_characters_are_no_wider_than_memory_is() -> None:
-    with pytest.raises(LinkerError, match=r"bne.hidden is 2001; expected: 1 to 2000, or bne.char"):
-        BneOptions(hidden=2001)
-    BneOptions(hidden=2001, characters=False)

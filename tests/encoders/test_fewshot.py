@@ -113,16 +113,6 @@ def test_another_model_below_is_another_thing_to_train_on(model: Path) -> None:
     assert make(str(model), None).linking.provenance != before
 
 
-def test_a_stack_whose_parts_have_other_dimensions(words: WordVectors, tmp_path: Path) -> None:
-    make("words", words).save(tmp_path / "e")
-    np.save(
-        tmp_path / "e" / "base" / "words" / "vectors.npy",
-        np.zeros((len(VOCABULARY), 4), np.float32),
-    )
-    with pytest.raises(LinkerError):
-        FewShotEncoder.load(tmp_path / "e")
-
-
 def test_a_base_of_a_stranger_is_named_and_not_run(words: WordVectors, tmp_path: Path) -> None:
     make("words", words).save(tmp_path / "e")
     saved = json.loads((tmp_path / "e" / "options.json").read_text())

@@ -126,7 +126,7 @@ def test_its_options_and_presets_are_listed_and_checked(installed: Path, tmp_pat
         (("--encoder", "toy", "--set", "toy.x=1"), "there is no option toy.x; toy has: scale"),
         (
             ("--preset", "paper-toy", "--encoder", "tfidf"),
-            "--preset paper-toy is for --encoder toy",
+            "the preset paper-toy is for the encoder toy",
         ),
     ]:
         refused = linker(installed, *train, *arguments)

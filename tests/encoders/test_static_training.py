@@ -96,13 +96,6 @@ def test_the_finished_encoder_has_the_trained_vectors_in_8_bits(static: StaticEn
     np.testing.assert_allclose(finished.encode(NAMES), encoder.encode(NAMES), atol=0.01)
 
 
-def test_the_vectors_of_names_are_those_of_the_finished_encoder(model: Linker) -> None:
-    """What links is what was saved: none is of the vectors before they were rounded."""
-    generator: Any = model.generator
-    vectors = generator.encoder.encode(list(generator.table.texts))
-    np.testing.assert_array_equal(generator.vectors, vectors.astype(np.float16))
-
-
 def test_both_phases_train(dictionary: Dictionary, options: LinkerOptions, model: Linker) -> None:
     records = [(record["phase"], record["epoch"]) for record in model.history]
     assert records == [("align", 1), ("align", 2), ("rank", 1)]

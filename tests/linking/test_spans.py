@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linker import Dictionary
-from linker.dictionary.finding import DictionaryNames
+from linker.dictionary.lookup import DictionaryNames
 from linker.linking import spans
 from linker.linking.spans import FEATURES, TABLES, Logistic, SpanModel
 from linker.text.mentions import TextOptions

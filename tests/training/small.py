@@ -16,7 +16,7 @@ from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
 from linker import Dictionary, registry  # noqa: E402
-from linker.candidates.base import Floats  # noqa: E402
+from linker.candidates.concepts import Floats  # noqa: E402
 from linker.candidates.hybrid import HybridGenerator  # noqa: E402
 from linker.encoders.base import Encoder, Recipe  # noqa: E402
 from linker.encoders.tfidf import TfidfOptions  # noqa: E402

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.candidates.base import Generator
+from linker.candidates.concepts import Generator
 from linker.candidates.index import Floats, Hits, Integers
 from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
