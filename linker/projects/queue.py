@@ -25,7 +25,7 @@ import numpy as np
 
 from linker import matching
 from linker.decisions.store import DecisionStore
-from linker.dictionary import selection
+from linker.dictionary.hierarchy import selected
 from linker.ids import join_ids, part_ids, split_ids
 from linker.linking.decided import Decided
 from linker.linking.decisions import Place, Ruling, predicate_in, ruled
@@ -385,7 +385,7 @@ class Queue:
         if wanted.under:
             dictionary = self._linker.dictionary
             every = np.ones(len(dictionary), bool)
-            under = selection.selected(dictionary, [Selection(under=(wanted.under,))], every)
+            under = selected(dictionary, [Selection(under=(wanted.under,))], every)
 
             @functools.cache
             def is_under(ids: str) -> bool:
