@@ -11,39 +11,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from linker.decisions.store import DecisionStore as DecisionStore
+    from linker.desk.decisions.store import DecisionStore as DecisionStore
     from linker.dictionary import Dictionary as Dictionary
     from linker.errors import InputError as InputError
     from linker.errors import LinkerError as LinkerError
     from linker.evaluation.run import evaluate as evaluate
-    from linker.files import OpenFile as OpenFile
     from linker.integrations import load as load
     from linker.integrations.frames import link_column as link_column
     from linker.integrations.hub import push_to_hub as push_to_hub
     from linker.integrations.scikit import LinkTransformer as LinkTransformer
+    from linker.io import mentions
+    from linker.io.files import OpenFile as OpenFile
     from linker.linking.decided import Decided as Decided
     from linker.linking.documents import Annotator as Annotator
     from linker.linking.explain import Explanation as Explanation
     from linker.linking.linker import Linker as Linker
+    from linker.linking.options import LinkerOptions as LinkerOptions
+    from linker.linking.options import changed as changed
+    from linker.linking.options import preset as preset
     from linker.linking.predictions import Predictions as Predictions
     from linker.linking.requests import Request as Request
-    from linker.options import LinkerOptions as LinkerOptions
-    from linker.options import changed as changed
-    from linker.options import preset as preset
-    from linker.readers import mentions
+    from linker.records import Candidate as Candidate
+    from linker.records import Concept as Concept
+    from linker.records import Decision as Decision
+    from linker.records import Document as Document
+    from linker.records import Mention as Mention
+    from linker.records import Name as Name
+    from linker.records import Part as Part
+    from linker.records import Passage as Passage
+    from linker.records import Prediction as Prediction
+    from linker.records import Selection as Selection
     from linker.training.pipeline import train as train
     from linker.training.plan import RunSettings as RunSettings
     from linker.training.release import update as update
-    from linker.types import Candidate as Candidate
-    from linker.types import Concept as Concept
-    from linker.types import Decision as Decision
-    from linker.types import Document as Document
-    from linker.types import Mention as Mention
-    from linker.types import Name as Name
-    from linker.types import Part as Part
-    from linker.types import Passage as Passage
-    from linker.types import Prediction as Prediction
-    from linker.types import Selection as Selection
 
     read_mentions = mentions.read
 
@@ -60,18 +60,18 @@ _PUBLIC = {  # each name with its module, and what it is called there
     "Predictions": "linker.linking.predictions",
     "Annotator": "linker.linking.documents",
     "LinkTransformer": "linker.integrations.scikit",
-    "read_mentions": "linker.readers.mentions:read",
+    "read_mentions": "linker.io.mentions:read",
     "evaluate": "linker.evaluation.run",
     "Decided": "linker.linking.decided",
-    "DecisionStore": "linker.decisions.store",
-    **dict.fromkeys(("LinkerOptions", "changed", "preset"), "linker.options"),
+    "DecisionStore": "linker.desk.decisions.store",
+    **dict.fromkeys(("LinkerOptions", "changed", "preset"), "linker.linking.options"),
     "RunSettings": "linker.training.plan",
     "Request": "linker.linking.requests",
-    "OpenFile": "linker.files",
+    "OpenFile": "linker.io.files",
     "Explanation": "linker.linking.explain",
-    **dict.fromkeys(("Candidate", "Part", "Prediction"), "linker.types"),
-    **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.types"),
-    **dict.fromkeys(("Concept", "Decision", "Name"), "linker.types"),
+    **dict.fromkeys(("Candidate", "Part", "Prediction"), "linker.records"),
+    **dict.fromkeys(("Document", "Mention", "Passage", "Selection"), "linker.records"),
+    **dict.fromkeys(("Concept", "Decision", "Name"), "linker.records"),
     **dict.fromkeys(("InputError", "LinkerError"), "linker.errors"),
 }
 

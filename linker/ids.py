@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from linker.types import Gold, GoldGroup
+from linker.records import Gold, GoldGroup
 from linker.vocabularies import VOCABULARIES
 
 NO_CONCEPT = frozenset(

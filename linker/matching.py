@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from scipy.sparse import csr_matrix
 
-from linker.types import Gold, GoldGroup
+from linker.records import Gold, GoldGroup
 
 Resolve = Callable[[str], frozenset[str]]  # the current ids that an id stands for
 SYNONYM, HYPERNYM = 2, 1  # relevance of a name; 0 for neither

@@ -26,13 +26,13 @@ import torch
 from scipy.sparse import identity
 from scipy.sparse.linalg import splu
 
-from linker import Dictionary, files
+from linker import Dictionary
 from linker.dictionary.classes import Floats
 from linker.encoders import transformer as transformers
 from linker.encoders.static import CONTINUED, WordPieces, words
 from linker.encoders.trainable import pick_device
 from linker.errors import LinkerError
-from linker.readers import sssom
+from linker.io import files, sssom
 
 DIM = 256  # components that are kept, those with the largest variance
 _ALPHABET = re.compile(r"[a-z0-9]+|[α-ω]")  # of the sub-words that are kept

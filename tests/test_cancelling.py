@@ -10,9 +10,9 @@ import pytest
 
 from linker import Dictionary, cancelling
 from linker.linking.requests import Request
+from linker.records import Document, Mention, Passage
 from linker.text import abbreviations
 from linker.training.pipeline import train
-from linker.types import Document, Mention, Passage
 
 TEXT = "long form (LF) " * 100
 MARKED = Document(

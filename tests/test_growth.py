@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from linker import ids
-from linker.readers import rdf
+from linker.io import rdf
 from linker.text import abbreviations
 
 Make = Callable[[int], str]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker.ids import curie, format_gold, join_ids, namespace, normalized, parse_gold, split_ids
-from linker.types import Gold, GoldGroup
+from linker.records import Gold, GoldGroup
 
 CURIES = {
     "MESH:D001260": ["D001260", " D001260\n", "MeSH:D001260", "mesh: D001260", "MSH:D001260"],

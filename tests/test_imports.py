@@ -56,7 +56,7 @@ def dense_models(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     code = f"""
 from linker.training.pipeline import train
 from linker import Dictionary, Linker
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
 small = {{"encoder": {{"hidden": 8}}, "words": {{"dim": 8, "epochs": 1}}, "ground": {{"epochs": 1}}}}
 small["training"] = {{"epochs": 0}}
 for name in ("dan", "fewshot"):
@@ -154,7 +154,7 @@ def test_modules_named_in_strings_point_downward() -> None:
         places = re.findall(r'"(linker(?:\.\w+)+):\w+"', path.read_text("utf-8"))
         # the entry point by which a distribution is recognised is imported by nobody
         named |= {(module, other) for other in places if module != "linker.version"}
-    assert ("linker.registry", "linker.encoders.dan") in named
+    assert ("linker.encoders.registry", "linker.encoders.dan") in named
     needs.add_edges_from(named)
     circles = [c for c in networkx.strongly_connected_components(needs) if len(c) > 1]
     assert circles == []

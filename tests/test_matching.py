@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker.matching import accepted, biosyn_rank, relevance, right_ids, strict_rank
-from linker.types import Gold, GoldGroup
+from linker.records import Gold, GoldGroup
 
 # x is now a; y stands on b and on c
 OLD = {"x": frozenset("a"), "y": frozenset("bc"), "gone": frozenset()}

@@ -28,8 +28,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from linker import Dictionary, registry
+from linker import Dictionary
 from linker.cli.commands import cli
+from linker.encoders import registry
 from linker.training.pipeline import train
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary
-from linker.readers import medic, mentions
+from linker.io import medic, mentions
+from linker.records import Concept
 from linker.text import spelling
-from linker.types import Concept
 
 Concepts = dict[str, Concept]
 

@@ -27,10 +27,10 @@ from linker import Candidate, Dictionary, Mention, Part, Prediction
 from linker.evaluation.documents import counts, summary
 from linker.linking import spans
 from linker.linking.documents import Annotator
-from linker.options import LinkerOptions
+from linker.linking.options import LinkerOptions
+from linker.records import Document
 from linker.text.normalize import normalize
 from linker.training.data import collect
-from linker.types import Document
 
 RELEASES = {"ncbi": "2017", "bc5cdr": "2026"}
 SPLITS = {"dictionary": (), "annotated": ("train",)}  # what there is to learn from

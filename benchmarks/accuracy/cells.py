@@ -30,9 +30,9 @@ from benchmarks.lib import results
 from benchmarks.lib.data import DATA, TITLES, documents
 from benchmarks.lib.linkers import LENT, with_lent
 from linker import Linker, Prediction, matching
+from linker.records import Gold, GoldGroup
 from linker.training import fit_ranker
 from linker.training.pipeline import train
-from linker.types import Gold, GoldGroup
 
 SEED = 0
 SURE, LIKELY = 0.8, 0.5

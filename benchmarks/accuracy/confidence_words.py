@@ -5,7 +5,7 @@ python benchmarks/accuracy/confidence_words.py
 Writes results/confidence_words.json. The MEDIC of 2017 with static vectors, with the mentions of
 the training documents and without, by a ranker that starts from the other corpus; all development
 mentions in their documents (protocol strict, everything answered). The words are those of
-linker/service/page/predictions.js.
+linker/desk/page/predictions.js.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from linker.evaluation import run
 
 def scale() -> list[tuple[float, str]]:
     """The least confidence of each of the words, the surest first."""
-    text = (results.ROOT / "linker/service/page/predictions.js").read_text("utf-8")
+    text = (results.ROOT / "linker/desk/page/predictions.js").read_text("utf-8")
     unsure = re.findall(r"UNSURE = ([\d.]+);", text)[0]
     found = re.findall(r'\[([\d.]+|UNSURE), "([^"]+)"\]', text)
     return [(float(least.replace("UNSURE", unsure)), words) for least, words in found]

@@ -9,9 +9,9 @@ from typing import Any
 from benchmarks.lib import results
 from benchmarks.lib.dense import Configuration
 from linker import LinkerOptions
-from linker import options as records
 from linker.encoders.tfidf import TfidfOptions
-from linker.options import preset
+from linker.linking import options as records
+from linker.linking.options import preset
 
 Change = Mapping[str, Mapping[str, Any]]  # options, and fields of the recipe
 

@@ -30,7 +30,7 @@ from benchmarks.lib.linkers import ONTOLOGIES
 from linker import Dictionary
 from linker.dictionary import NameTable
 from linker.dictionary.classes import bags
-from linker.readers import table
+from linker.io import table
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
 

@@ -34,13 +34,13 @@ from benchmarks.lib import results
 from benchmarks.lib.linkers import by_score
 from linker import Dictionary, Linker
 from linker.evaluation import protocols
+from linker.evaluation.metrics import hits, mean_interval, paired_difference
 from linker.ids import parse_gold
-from linker.metrics import hits, mean_interval, paired_difference
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
+from linker.records import Mention
 from linker.text import abbreviations
 from linker.text.languages import named
 from linker.training.pipeline import train
-from linker.types import Mention
 
 SAMPLE, SEED = 1000, 1
 ENCODERS = "tfidf", "static"

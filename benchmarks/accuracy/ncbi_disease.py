@@ -36,7 +36,7 @@ from benchmarks.lib.linkers import by_score
 from linker import LinkerOptions
 from linker.encoders.tfidf import TfidfOptions
 from linker.evaluation import predictions, protocols, report
-from linker.readers import mentions
+from linker.io import mentions
 
 KS = (1, 5, 10, 20)
 GRID = [

@@ -32,10 +32,10 @@ from benchmarks.lib.data import MEDIC, TITLES, locate
 from benchmarks.lib.dense import Task
 from benchmarks.lib.linkers import LENDERS, LENT, by_score, lending, with_lent
 from benchmarks.lib.results import WORK
-from linker import Dictionary, Linker, metrics
-from linker.evaluation import report, run
-from linker.ranker.ranker import Ranker
-from linker.types import Document
+from linker import Dictionary, Linker
+from linker.evaluation import metrics, report, run
+from linker.linking.ranker import Ranker
+from linker.records import Document
 
 KS = (1, 5, 20)
 MISSING = 0.1  # share of the concepts that are left out

@@ -1,6 +1,6 @@
 """The weights of the ranker that are shipped, and those of tables on a corpus, made without it.
 
-python benchmarks/accuracy/ranker_weights.py              writes linker/ranker/weights/
+python benchmarks/accuracy/ranker_weights.py              writes linker/linking/weights/
 python benchmarks/accuracy/ranker_weights.py --without ncbi -o FOLDER
 
 Fitted to the training and development mentions of NCBI Disease and BC5CDR, linked with the MEDIC of
@@ -34,13 +34,13 @@ from benchmarks.lib.data import CORPORA, TITLES, documents, locate
 from benchmarks.lib.linkers import by_score, with_lent
 from benchmarks.lib.results import WORK
 from linker import Dictionary, Linker, LinkerOptions
-from linker.options import changed, preset
-from linker.ranker import ranker as rankers
-from linker.ranker.ranker import Judged, Ranker
-from linker.readers import mentions as corpora
+from linker.io import mentions as corpora
+from linker.linking import ranker as rankers
+from linker.linking.options import changed, preset
+from linker.linking.ranker import Judged, Ranker
+from linker.records import Document, GoldGroup, Mention
 from linker.training import fit_ranker, release
 from linker.training.plan import RunSettings
-from linker.types import Document, GoldGroup, Mention
 
 ENCODERS = ("static", "tfidf", "transformer")
 NOT_TRAINED = {"align": {"epochs": 0}, "training": {"epochs": 0}}

@@ -8,7 +8,7 @@ Each case runs with limits of time and memory in a process of its own. It fails 
 comes out than an answer or a refusal (`LinkerError`): a traceback, a signal, more than a gigabyte,
 code that was run, or no model where one was before. A case is repeated by its kind, seed and
 number. The test suite runs the first cases of each kind. What attacks the service is
-tests/service/test_openapi.py, by schemathesis; decisions under kills: curation/writers.py.
+tests/desk/service/test_openapi.py, by schemathesis; decisions under kills: curation/writers.py.
 """
 
 from __future__ import annotations

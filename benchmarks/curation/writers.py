@@ -24,8 +24,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
-from linker.decisions.store import DecisionStore
-from linker.types import Decision
+from linker.desk.decisions.store import DecisionStore
+from linker.records import Decision
 
 SEED, WRITERS, DECISIONS = 1, 16, 10_000
 PAUSE = 0.25  # seconds between kills, on average

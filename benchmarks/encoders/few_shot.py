@@ -32,7 +32,7 @@ from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder, DanOptions, NumpyEncoder
 from linker.encoders.fewshot import FewShotEncoder
 from linker.encoders.trainable import TrainableFewShot
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground
 from linker.training.loop import run as run_phase

@@ -36,7 +36,7 @@ from linker.dictionary import classes
 from linker.dictionary.classes import Classes
 from linker.encoders.dan import DanEncoder
 from linker.encoders.trainable import TrainableDan
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
 from linker.text.normalize import normalize
 from linker.training import ground
 from linker.training.loop import run as run_phase

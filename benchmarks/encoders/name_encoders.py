@@ -32,7 +32,7 @@ from linker.encoders.base import EncoderContext
 from linker.encoders.bne import BneEncoder, BneOptions
 from linker.encoders.dan import DanEncoder, DanOptions
 from linker.encoders.trainable import GroundedEncoder, TrainableDan
-from linker.options import preset
+from linker.linking.options import preset
 from linker.text.mentions import expanded, grouped
 from linker.text.normalize import normalize
 from linker.training import ground

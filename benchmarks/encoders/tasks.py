@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from benchmarks.lib.vectors import Encode
-from linker import Dictionary, metrics
-from linker.candidates.index import ranks
+from linker import Dictionary
 from linker.dictionary import NameTable, classes
 from linker.dictionary.classes import Classes, Rows
 from linker.encoders.words import tokens, unit
+from linker.evaluation import metrics
+from linker.search.index import ranks
 from linker.text.normalize import normalize
 
 MOST_WORDS = 6  # of a name that is retrieved; longer ones are left out

@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.lib.results import ROOT
 from linker import Dictionary
-from linker.files import read_lines
-from linker.readers import mentions
+from linker.io import mentions
+from linker.io.files import read_lines
 
 DATA = Path(os.environ.get("LINKER_DATA", ROOT.parent / "shared" / "data"))
 MEDIC = {

@@ -27,9 +27,9 @@ from benchmarks.lib.data import CORPORA, documents, medic
 from benchmarks.lib.linkers import by_score
 from benchmarks.lib.results import WORK, record, save
 from benchmarks.lib.vectors import vectors
-from linker import Linker, LinkerOptions, metrics
-from linker.evaluation import protocols, report
-from linker.options import changed
+from linker import Linker, LinkerOptions
+from linker.evaluation import metrics, protocols, report
+from linker.linking.options import changed
 from linker.training import listwise
 from linker.training.plan import RunSettings
 

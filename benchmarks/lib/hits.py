@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lib.measure import rounded
-from linker import metrics
+from linker.evaluation import metrics
 
 Hits = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from unittest import mock
 from benchmarks.lib.data import locate, medic
 from linker import Dictionary, Linker, LinkerOptions
 from linker.dictionary.lending import KINDS, Lending, consider, read
+from linker.records import NameKind
 from linker.training.pipeline import Validate, without_ranker
 from linker.training.plan import RunSettings, make
-from linker.types import NameKind
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors

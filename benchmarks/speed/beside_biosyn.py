@@ -26,8 +26,8 @@ from benchmarks.lib.data import MEDIC, documents, locate, medmentions
 from benchmarks.lib.measure import Figures, apart, memory, peak, ratio, rounded, timed
 from linker import Dictionary, Linker
 from linker.evaluation.protocols import biosyn_queries
-from linker.files import read_lines
-from linker.options import preset
+from linker.io.files import read_lines
+from linker.linking.options import preset
 from linker.text.mentions import grouped
 from linker.training.pipeline import train
 

@@ -15,10 +15,10 @@ from benchmarks.lib import runs
 from benchmarks.lib.data import documents, medic
 from benchmarks.lib.measure import Figures, apart, megabytes, peak, ratio, timed
 from benchmarks.lib.vectors import YEAR, vectors
-from linker import registry
+from linker.encoders import registry
 from linker.encoders.base import EncoderContext
 from linker.encoders.trainable import in_training
-from linker.options import preset
+from linker.linking.options import preset
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings

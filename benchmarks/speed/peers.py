@@ -31,9 +31,9 @@ from benchmarks.lib.data import CORPORA, MEDIC, documents, locate, medic
 from benchmarks.lib.measure import Figures, child, megabytes, timed
 from benchmarks.speed.peer_systems import SYSTEMS
 from linker import Candidate, Dictionary, Mention, Part, Prediction
+from linker.evaluation.metrics import mean_interval
 from linker.evaluation.protocols import outcome_of
-from linker.metrics import mean_interval
-from linker.options import LinkerOptions
+from linker.linking.options import LinkerOptions
 from linker.text.normalize import normalize
 from linker.training.data import collect
 

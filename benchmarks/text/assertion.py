@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.lib import results
 from benchmarks.lib.data import locate
-from linker.files import read_lines
+from linker.io.files import read_lines
+from linker.records import ASSERTIONS
 from linker.text import assertion
-from linker.types import ASSERTIONS
 
 ANNOTATED = Path(__file__).with_suffix(".tsv")
 

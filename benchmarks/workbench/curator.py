@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Literal
 
 from linker import Linker, matching
+from linker.records import Document, Gold, Mention, Prediction
 from linker.text.mentions import definitions_of, expanded
-from linker.types import Document, Gold, Mention, Prediction
 
 SHOWN, LISTED = 5, 8  # candidates of an answer, concepts of a search
 Kind = Literal["accepted", "chosen", "no concept", "searched"]

@@ -34,9 +34,9 @@ from benchmarks.lib import results
 from benchmarks.lib.data import TITLES, documents, medic
 from benchmarks.lib.measure import timed
 from benchmarks.workbench.curator import first_of_forms, places
-from linker import Linker, metrics
-from linker.evaluation import protocols
-from linker.projects.learning import Learner, Lesson, learn
+from linker import Linker
+from linker.desk.projects.learning import Learner, Lesson, learn
+from linker.evaluation import metrics, protocols
 from linker.training.release import update
 
 NUMBERS = range(100, 601, 100)

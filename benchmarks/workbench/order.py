@@ -33,8 +33,8 @@ from benchmarks.lib import results
 from benchmarks.lib.data import documents, medic
 from benchmarks.workbench.curator import Curator, Place, places
 from linker import Linker
-from linker.projects.learning import Learner, Lesson
-from linker.types import Document, Gold, Prediction
+from linker.desk.projects.learning import Learner, Lesson
+from linker.records import Document, Gold, Prediction
 
 DOCUMENTS, EACH, SURE, BULK_KEYS = 200, 100, 0.98, 2
 STEP = 100  # keys between two points of the curve in the results

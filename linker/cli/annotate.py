@@ -8,14 +8,21 @@ from types import SimpleNamespace
 
 import click
 
-from linker import files, formats
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import InputError, shorten
-from linker.files import as_utf8
+from linker.io import (
+    bioc,
+    files,
+    formats,
+    jsonl,
+    mentions,
+    pubtator,
+    text,
+)
+from linker.io.files import as_utf8
 from linker.jobs import linking
-from linker.readers import bioc, jsonl, mentions, pubtator, text
-from linker.types import Document, Selection
+from linker.records import Document, Selection
 
 _DOCUMENTS = 100  # that are annotated together; abstracts have some ten mentions each
 

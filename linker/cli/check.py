@@ -11,8 +11,8 @@ import click
 from linker.cli import common
 from linker.cli import options as o
 from linker.evaluation.pairs import COLUMNS, Checked, PairChecker
-from linker.files import tables
-from linker.files.tables import TableRow
+from linker.io import rows as tables
+from linker.io.rows import TableRow
 from linker.jobs import tables as linking
 from linker.linking.linker import Linker
 

@@ -15,15 +15,15 @@ from typing import Any, TextIO
 import click
 from tqdm import tqdm
 
-from linker import files
+from linker.desk.service.settings import is_loopback
 from linker.errors import LinkerError, Skip, UsageError, shown
-from linker.files.tables import Added, Table, free_names
 from linker.integrations import HUB, fetched
+from linker.io import files
+from linker.io.outputs import ASSERTED, OUTCOMES, Outcome
+from linker.io.parsing import MENTION_LIMIT
+from linker.io.rows import Added, Table, free_names
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
-from linker.outputs import ASSERTED, OUTCOMES, Outcome
-from linker.readers.records import MENTION_LIMIT
-from linker.service.settings import is_loopback
 
 
 def model_folder(model: str) -> str:
@@ -91,7 +91,7 @@ def were(count: int, what: str) -> str:
 
 
 def say_outcomes(what: str, outcomes: Counter[Outcome]) -> None:
-    """Report how many were linked; see `linker.outputs.outcome`.
+    """Report how many were linked; see `linker.io.outputs.outcome`.
 
     Args:
         what: that is counted, in the singular.

@@ -15,12 +15,12 @@ import click
 from linker.cli import common, reading
 from linker.cli import options as o
 from linker.dictionary import inspection, lookup
-from linker.outputs import row_writer
-from linker.readers import dictionaries as readers
-from linker.readers import table
-from linker.readers.mesh import Part
+from linker.io import dictionaries as readers
+from linker.io import table
+from linker.io.mesh import Part
+from linker.io.outputs import row_writer
+from linker.records import Concept
 from linker.text.normalize import normalize
-from linker.types import Concept
 
 
 @click.group()

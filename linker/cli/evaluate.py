@@ -9,17 +9,22 @@ from typing import Any
 
 import click
 
-from linker import files
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError, shown
-from linker.evaluation import compare, documents, report, run
+from linker.evaluation import (
+    compare,
+    documents,
+    report,
+    run,
+)
+from linker.io import files
+from linker.io import mentions as readers
 from linker.jobs import linking
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.options import as_saved
-from linker.readers import mentions as readers
-from linker.types import SELECTION, Document, Mention, Selection
+from linker.linking.options import as_saved
+from linker.records import SELECTION, Document, Mention, Selection
 
 
 def _ks(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:

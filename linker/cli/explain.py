@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import InputError
+from linker.io import mentions as readers
+from linker.io import text
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.readers import mentions as readers
-from linker.readers import text
-from linker.types import Document, Selection
+from linker.records import Document, Selection
 
 
 @o.command(

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 from tabulate import tabulate
 
-from linker import files
 from linker.cli import common
 from linker.cli import options as o
 from linker.errors import LinkerError
-from linker.files.fetching import Fetched
-from linker.readers import dictionaries as known
+from linker.io import dictionaries as known
+from linker.io import files
+from linker.io.fetching import Fetched
 
 
 @o.command(

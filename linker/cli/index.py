@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import click
 
-from linker import persistence
 from linker.cli import common, reading, settings
 from linker.cli import options as o
+from linker.io import persistence
 from linker.linking.linker import Linker
 from linker.training.release import update
 

@@ -16,18 +16,19 @@ from types import SimpleNamespace
 
 import click
 
-from linker import formats, outputs
 from linker.cli import common, machines
 from linker.cli import options as o
 from linker.errors import UsageError
-from linker.files import OpenFile, Pathlike, as_utf8, tables
-from linker.files.tables import FIRST, ColumnNeeded, Table, TableRow
+from linker.io import formats, outputs
+from linker.io import mentions as readers
+from linker.io import rows as tables
+from linker.io.files import OpenFile, Pathlike, as_utf8
+from linker.io.rows import FIRST, ColumnNeeded, Table, TableRow
 from linker.jobs import linking
 from linker.jobs import tables as linked
 from linker.jobs.linking import Item, LinkSettings, link_files
 from linker.linking.decided import Decided
-from linker.readers import mentions as readers
-from linker.types import Mention, Prediction, Selection
+from linker.records import Mention, Prediction, Selection
 
 
 @o.command(

@@ -13,16 +13,16 @@ from types import SimpleNamespace
 
 from tqdm import tqdm
 
-from linker import outputs
 from linker.cli import common
 from linker.errors import OnError, Skip, UsageError
+from linker.io import outputs
+from linker.io.mentions import no_mentions
+from linker.io.outputs import Outcome
 from linker.jobs.linking import Item, LinkSettings, has_documents
 from linker.jobs.machines import Machines, cores
 from linker.jobs.parts import Job, Summary, Work
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.outputs import Outcome
-from linker.readers.mentions import no_mentions
 
 _MAGIC = set("*?[")  # of patterns of file names
 

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 
 import click
 
-from linker import files, persistence, registry
 from linker.cli import common
 from linker.cli import options as o
+from linker.encoders import registry
 from linker.errors import LinkerError
+from linker.io import files, mentions, persistence
 from linker.jobs import encoding
 from linker.linking.folder import described_index
 from linker.linking.linker import Linker
-from linker.options import as_saved
-from linker.readers import mentions
+from linker.linking.options import as_saved
 
 
 @click.group()

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from linker import formats
 from linker.cli import common
 from linker.errors import Skip, UsageError, stop
 from linker.integrations import DEFAULT_MODEL, default_model
+from linker.io import formats
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from linker.cli import common
-from linker.types import Activity
+from linker.records import Activity
 
 _EVERY = 60  # seconds after which something is said of what goes on, without a terminal
 

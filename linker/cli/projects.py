@@ -7,20 +7,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from linker import files
 from linker.cli import common
-from linker.decisions.store import DecisionStore, releases
+from linker.desk.decisions.store import DecisionStore, releases
+from linker.desk.projects import (
+    intake,
+    linking,
+    sources,
+    store,
+)
+from linker.desk.projects.exporting import Exporter
+from linker.desk.projects.queue import decided_mentions
+from linker.desk.projects.sources import Content
+from linker.desk.projects.store import Origin
+from linker.io import files, text
+from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
 from linker.linking.decisions import in_force
 from linker.linking.linker import Linker
-from linker.outputs import row_writer
-from linker.projects import intake, linking, sources, store
-from linker.projects.exporting import Exporter
-from linker.projects.queue import decided_mentions
-from linker.projects.sources import Content
-from linker.projects.store import Origin
-from linker.readers import text
 
 FORMS = ("own", "tsv", "jsonl", "pubtator", "bioc", "sssom", "decisions", "log")
 _LONGEST = 2**40  # bytes of a file

@@ -9,14 +9,13 @@ from typing import Any
 
 import click
 
-from linker import formats, persistence
 from linker.cli import common
 from linker.cli import options as o
 from linker.dictionary import Dictionary, lending
 from linker.dictionary.lending import Lending
 from linker.errors import LinkerError, OnError, stop
-from linker.readers import dictionaries, mentions
-from linker.types import Document, Mention
+from linker.io import dictionaries, formats, mentions, persistence
+from linker.records import Document, Mention
 
 
 def given(options: SimpleNamespace) -> dict[str, Any]:

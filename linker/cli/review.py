@@ -12,23 +12,23 @@ from typing import Any, TextIO
 
 import click
 
-from linker import persistence
 from linker.cli import common, projects, reading
 from linker.cli import options as o
 from linker.cli.check import check
-from linker.decisions import exchange
-from linker.decisions.store import identified, releases, replaced
+from linker.desk.decisions import exchange
+from linker.desk.decisions.store import identified, releases, replaced
+from linker.desk.projects import learning
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shown
-from linker.files import as_utf8
+from linker.io import persistence
+from linker.io.files import as_utf8
+from linker.io.outputs import row_writer
 from linker.jobs.linking import model_hash
 from linker.linking.decided import Decided
 from linker.linking.decisions import conflicts, fate, form_of, in_force, parts_of
 from linker.linking.linker import Linker
-from linker.outputs import row_writer
-from linker.projects import learning
+from linker.records import Activity, Decision
 from linker.text.people import person
-from linker.types import Activity, Decision
 
 
 @click.group()

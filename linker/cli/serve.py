@@ -12,9 +12,9 @@ import click
 
 from linker.cli import common, settings
 from linker.cli import options as o
+from linker.desk.service.settings import Limits, Settings, own_names, read_keys
 from linker.errors import LinkerError, needing
-from linker.fields import replaced
-from linker.service.settings import Limits, Settings, own_names, read_keys
+from linker.io.fields import replaced
 
 
 class _Json(logging.Formatter):
@@ -62,9 +62,9 @@ def serve(options: SimpleNamespace) -> None:
         logger.setLevel(logging.ERROR if common.is_quiet() else logging.INFO)
         say = partial(logger.info, "%s")
     with needing("linker serve", "serve"):
+        from linker.desk.service import serving
+        from linker.desk.service.state import Service
         from linker.integrations import label_studio
-        from linker.service import serving
-        from linker.service.state import Service
     host, port = options.host, options.port
     changes = settings.of_group(options.set, "limits")
     try:

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from linker import options as records
-from linker import registry
 from linker.cli import options as o
+from linker.encoders import registry
 from linker.errors import LinkerError
-from linker.files import read_text
-from linker.options import LinkerOptions, changed
+from linker.io.files import read_text
+from linker.linking import options as records
+from linker.linking.options import LinkerOptions, changed
 
 Values = Mapping[str, Mapping[str, Any]]
 """Group -> field -> value."""

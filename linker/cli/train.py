@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
-from linker import persistence
 from linker.cli import common, reading, settings
 from linker.cli import options as o
 from linker.cli.progress import TrainingReporter
@@ -15,7 +14,9 @@ from linker.encoders.words import WordVectors
 from linker.errors import UsageError
 from linker.evaluation import protocols, report
 from linker.integrations import DEFAULT_MODEL
+from linker.io import persistence
 from linker.linking.linker import Linker
+from linker.records import Document, Mention
 from linker.text.spelling import read as read_spelling
 from linker.training import pipeline, plan
 from linker.training.plan import (
@@ -24,7 +25,6 @@ from linker.training.plan import (
     check_folder,
     remove_checkpoints,
 )
-from linker.types import Document, Mention
 
 
 @o.command(

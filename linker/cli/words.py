@@ -6,8 +6,12 @@ from types import SimpleNamespace
 
 import click
 
-from linker import persistence
-from linker.cli import common, progress, reading, settings
+from linker.cli import (
+    common,
+    progress,
+    reading,
+    settings,
+)
 from linker.cli import options as o
 from linker.encoders.words import (
     FREQUENT,
@@ -18,6 +22,7 @@ from linker.encoders.words import (
     tokens,
 )
 from linker.encoders.words import train as train_words
+from linker.io import persistence
 
 
 @click.group()

@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from linker import files
 from linker.dictionary.columns import (
     ALTERNATIVE,
     MERGED,
@@ -29,8 +28,9 @@ from linker.dictionary.columns import (
 from linker.dictionary.hierarchy import parent_lists
 from linker.errors import InputError, LinkerError, OnError, shown
 from linker.ids import counted, prefixes
-from linker.persistence import Strings, StringsBuilder
-from linker.types import NAME_KINDS, Concept, Name, NameKind, Source
+from linker.io import files
+from linker.io.persistence import Strings, StringsBuilder
+from linker.records import NAME_KINDS, Concept, Name, NameKind, Source
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linker import persistence
-from linker.persistence import Strings
-from linker.types import NAME_KINDS
+from linker.io import persistence
+from linker.io.persistence import Strings
+from linker.records import NAME_KINDS
 
 ALTERNATIVE, OBSOLETE, MERGED = range(3)  # what an old id is
 XREF_SEPARATOR = "\x1f"  # a reference may hold any visible sign

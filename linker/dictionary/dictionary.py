@@ -13,7 +13,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import files, persistence
 from linker.dictionary import lending
 from linker.dictionary.building import Builder, refuse_pipes
 from linker.dictionary.columns import (
@@ -28,13 +27,13 @@ from linker.dictionary.lending import ALTERNATIVE_ID, XREF, Lending, key, vocabu
 from linker.dictionary.names import NameTable
 from linker.errors import LinkerError, OnError, stop
 from linker.ids import curie, namespace, normalized
-from linker.outputs import ObjectSource
-from linker.persistence import Strings
-from linker.readers import dictionaries
-from linker.readers.languages import ENGLISH, Languages
-from linker.readers.mesh import Part
+from linker.io import dictionaries, files, persistence
+from linker.io.languages import ENGLISH, Languages
+from linker.io.mesh import Part
+from linker.io.outputs import ObjectSource
+from linker.io.persistence import Strings
+from linker.records import NAME_KINDS, Concept, Name, Reference, Source
 from linker.text.normalize import normalize
-from linker.types import NAME_KINDS, Concept, Name, Reference, Source
 
 Rule = Literal["probability", "score", "annotations", "lent", "kind", "id"]
 """What puts a candidate before another one, in the order in which it counts.
@@ -97,9 +96,9 @@ class Dictionary:
         """Read one or more dictionary files into one dictionary.
 
         Args:
-            paths: files, UMLS folders, or names of `linker.readers.dictionaries.KNOWN`, which are
+            paths: files, UMLS folders, or names of `linker.io.dictionaries.KNOWN`, which are
                 fetched; the format is recognised from the content.
-            format: a name of `linker.formats.DICTIONARIES`, for all paths, where they are not
+            format: a name of `linker.io.formats.DICTIONARIES`, for all paths, where they are not
                 recognised.
             hierarchy: another dictionary file that lends its parents, joined by id or alternative
                 id.

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 from linker.dictionary.columns import RaggedArray
 from linker.errors import LinkerError, shorten
 from linker.ids import namespace, prefixes
-from linker.types import Selection
+from linker.records import Selection
 
 if TYPE_CHECKING:
     from linker.dictionary.dictionary import Dictionary

@@ -16,14 +16,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from linker import files
 from linker.dictionary.building import refuse_pipes, source_of
 from linker.dictionary.columns import XREF_SEPARATOR, Columns
 from linker.errors import LinkerError, OnError, ignore, stop
 from linker.ids import counted, namespace, normalized
-from linker.readers import dictionaries, sssom
+from linker.io import dictionaries, files, sssom
+from linker.records import Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.text.normalize import normalize
-from linker.types import Concept, IdMapping, Name, NameKind, Reference, Source
 from linker.vocabularies import of_prefix
 
 logger = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import persistence
 from linker.dictionary.columns import RaggedArray
-from linker.persistence import Strings
+from linker.io import persistence
+from linker.io.persistence import Strings
 
 Floats: TypeAlias = NDArray[np.float32]
 Ints: TypeAlias = NDArray[np.int64]

@@ -19,12 +19,12 @@ from pydantic.dataclasses import dataclass
 from safetensors.numpy import load, save_file
 from scipy.sparse import csr_matrix
 
-from linker import persistence
 from linker.dictionary.classes import Classes, Floats, concept_means, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import WordVectors, joined, unit
 from linker.errors import LinkerError
-from linker.fields import OptionGroup
+from linker.io import persistence
+from linker.io.fields import OptionGroup
 
 if TYPE_CHECKING:
     from typing_extensions import Self

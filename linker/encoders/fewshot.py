@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from pydantic.dataclasses import dataclass
 
-from linker import files, persistence
 from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, EncoderContext, Preset, merged
 from linker.encoders.dan import (
@@ -27,7 +26,8 @@ from linker.encoders.dan import (
 )
 from linker.encoders.words import unit
 from linker.errors import LinkerError
-from linker.fields import OptionGroup, Units
+from linker.io import files, persistence
+from linker.io.fields import OptionGroup, Units
 
 _BASE = "base"
 _OF_WORD_VECTORS = ("cca", "words")

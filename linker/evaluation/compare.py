@@ -9,13 +9,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linker import files, metrics
 from linker.errors import InputError, LinkerError
+from linker.evaluation import metrics
 from linker.evaluation.protocols import Outcome
 from linker.evaluation.report import aligned, rounded
 from linker.evaluation.run import Row, row
 from linker.ids import curie, format_gold, parse_gold
-from linker.outputs import decimals
+from linker.io import files
+from linker.io.outputs import decimals
 
 _MENTION = ("document_id", "mention", "gold")  # columns that tell mentions apart
 

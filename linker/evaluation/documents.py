@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import metrics
 from linker.errors import LinkerError
+from linker.evaluation import metrics
 from linker.evaluation.protocols import outcome_of
 from linker.evaluation.report import aligned
 from linker.evaluation.run import Row
+from linker.io.outputs import decimals
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
 from linker.matching import Resolve
-from linker.outputs import decimals
-from linker.types import Document, Mention, Prediction
+from linker.records import Document, Mention, Prediction
 
 MEASURES = {
     "span": "mentions with exactly the annotated spans",

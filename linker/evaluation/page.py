@@ -14,11 +14,10 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from linker import metrics
 from linker.errors import shorten, shown
-from linker.evaluation import report
+from linker.evaluation import metrics, report
 from linker.evaluation.protocols import ERRORS
-from linker.outputs import decimals
+from linker.io.outputs import decimals
 
 
 def render(record: Mapping[str, Any]) -> str:

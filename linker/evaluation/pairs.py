@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 from linker import matching
 from linker.dictionary.columns import ALTERNATIVE
 from linker.ids import parse_gold
+from linker.io.outputs import decimals, joined_ids
 from linker.linking.linker import Linker
-from linker.outputs import decimals, joined_ids
-from linker.types import Prediction
+from linker.records import Prediction
 
 Verdict = Literal["right", "obsolete", "mismatched", "unsure", "unknown", ""]
 

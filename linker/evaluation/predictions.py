@@ -6,14 +6,14 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from linker import files, matching
+from linker import matching
 from linker.errors import InputError, LinkerError
 from linker.evaluation.protocols import Outcome, outcome_of, with_error
 from linker.ids import curie, not_known, parse_gold
+from linker.io import files, jsonl
 from linker.linking.linker import Linker
 from linker.matching import Resolve
-from linker.readers import jsonl
-from linker.types import Candidate, Gold, Mention
+from linker.records import Candidate, Gold, Mention
 
 logger = logging.getLogger(__name__)
 

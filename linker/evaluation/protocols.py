@@ -12,9 +12,9 @@ from linker.dictionary import Dictionary
 from linker.errors import LinkerError
 from linker.linking.linker import Linker
 from linker.matching import Resolve
+from linker.records import Candidate, Document, Gold, Mention, Prediction, ReadingKind
 from linker.text.biosyn import biosyn_parts
 from linker.text.mentions import Definitions, grouped
-from linker.types import Candidate, Document, Gold, Mention, Prediction, ReadingKind
 
 PROTOCOLS = ("strict", "biosyn")
 ERRORS = {

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from linker import metrics
+from linker.evaluation import metrics
 from linker.evaluation.protocols import ERRORS, Outcome
+from linker.io.outputs import decimals
 from linker.linking.linker import Linker
-from linker.outputs import decimals
 
 TIES = {  # by protocol
     "strict": (

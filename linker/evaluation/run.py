@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from linker import files
 from linker.errors import LinkerError
 from linker.evaluation import predictions, protocols, report
 from linker.evaluation.protocols import Outcome
 from linker.ids import counted, format_gold, namespace
+from linker.io import files
+from linker.io.mentions import flatten
+from linker.io.outputs import decimals, row_writer
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
-from linker.outputs import decimals, row_writer
-from linker.readers.mentions import flatten
-from linker.types import Document, Mention
+from linker.records import Document, Mention
 
 MRR_DEPTH = 20  # candidates that MRR looks at, whatever the k that are shown
 Row = Mapping[str, str]

@@ -6,9 +6,9 @@ import functools
 import os
 from pathlib import Path
 
-from linker import persistence
 from linker.errors import LinkerError
-from linker.files import Pathlike
+from linker.io import persistence
+from linker.io.files import Pathlike
 from linker.linking.linker import Linker
 
 DEFAULT_MODEL = "linker-model"

@@ -10,12 +10,12 @@ import narwhals as nw
 
 from linker.errors import LinkerError, shorten
 from linker.integrations import Model, linker_of
+from linker.io.parsing import MENTION_LIMIT
 from linker.jobs import tables
 from linker.jobs.linking import lends
 from linker.linking.linker import Linker
 from linker.linking.requests import Limits
-from linker.readers.records import MENTION_LIMIT
-from linker.types import Prediction
+from linker.records import Prediction
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linker import persistence
 from linker.errors import LinkerError, needing, shown
-from linker.files import Pathlike
-from linker.files.fetching import asking_hub, quiet_hub, reason
+from linker.io import persistence
+from linker.io.fetching import asking_hub, quiet_hub, reason
+from linker.io.files import Pathlike
+from linker.io.persistence import MANIFEST
 from linker.linking.folder import CARD, card, check_licences
 from linker.linking.linker import Linker
-from linker.persistence import MANIFEST
 from linker.version import VERSION
 
 with needing("a model that is no folder, but one of the Hugging Face hub,", "hub"):

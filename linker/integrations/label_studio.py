@@ -19,19 +19,19 @@ from fastapi.exceptions import RequestValidationError
 from lxml import etree  # type: ignore[import-untyped]
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
-from linker.decisions.store import DecisionStore, identified, releases
+from linker.desk.decisions.store import DecisionStore, identified, releases
+from linker.desk.service.callers import checked_name
+from linker.desk.service.decisions import store_of
+from linker.desk.service.errors import ERRORS
+from linker.desk.service.schemas import TextDocument, to_documents
+from linker.desk.service.state import Service
 from linker.dictionary import Dictionary
 from linker.errors import LinkerError, shorten
 from linker.ids import escaped, part_ids
+from linker.io.outputs import ASSERTED, ids_of
 from linker.linking.decisions import Place, concepts_of, disagree, place_of
 from linker.linking.requests import Request
-from linker.outputs import ASSERTED, ids_of
-from linker.service.callers import checked_name
-from linker.service.decisions import store_of
-from linker.service.errors import ERRORS
-from linker.service.schemas import TextDocument, to_documents
-from linker.service.state import Service
-from linker.types import Decision, Prediction
+from linker.records import Decision, Prediction
 
 logger = logging.getLogger(__name__)
 

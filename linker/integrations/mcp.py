@@ -16,11 +16,11 @@ from pydantic import BaseModel, Field
 from linker.dictionary import lookup
 from linker.errors import LinkerError, needing
 from linker.evaluation.pairs import PairChecker
+from linker.io.parsing import MENTION_LIMIT
 from linker.linking.decided import Decided
 from linker.linking.documents import Annotator
 from linker.linking.linker import Linker
-from linker.readers.records import MENTION_LIMIT
-from linker.types import Document, Part, Passage, Prediction
+from linker.records import Document, Part, Passage, Prediction
 from linker.version import VERSION
 
 with needing("the Model Context Protocol", "mcp"):

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from linker.errors import needing
 from linker.integrations import linker_of
-from linker.outputs import joined_ids
-from linker.readers import jsonl
-from linker.types import Document, Mention, Passage, Prediction, Selection
+from linker.io import jsonl
+from linker.io.outputs import joined_ids
+from linker.records import Document, Mention, Passage, Prediction, Selection
 
 with needing("the component linker", "spacy"):
     from spacy.language import Language

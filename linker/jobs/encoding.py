@@ -8,11 +8,11 @@ from typing import BinaryIO
 
 from numpy.lib import format as npy
 
-from linker.candidates.hybrid import HybridGenerator, encode_names
 from linker.errors import LinkerError
+from linker.io import mentions as readers
 from linker.linking.linker import Linker
-from linker.readers import mentions as readers
-from linker.types import Document, Mention
+from linker.records import Document, Mention
+from linker.search.hybrid import HybridGenerator, encode_names
 
 _NAMES = 10_000  # that are encoded together
 

@@ -11,22 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from linker import files, outputs, persistence
 from linker.encoders.base import Device
 from linker.errors import InputError, LinkerError, OnError, shorten
-from linker.files import pyarrow_for
-from linker.formats import FORMATS
+from linker.io import files, outputs, persistence
+from linker.io import mentions as readers
+from linker.io.files import pyarrow_for
+from linker.io.formats import FORMATS
+from linker.io.mentions import NoMentions
+from linker.io.outputs import Layout
 from linker.jobs.parts import JobFile, Work
 from linker.linking.decided import Decided
 from linker.linking.decisions_file import DecisionsFile
 from linker.linking.documents import Annotator, recognizer
 from linker.linking.linker import Linker
 from linker.linking.requests import Linked, Request
-from linker.outputs import Layout
-from linker.readers import mentions as readers
-from linker.readers.mentions import NoMentions
+from linker.records import Document, Mention, Selection
 from linker.text import short_forms
-from linker.types import Document, Mention, Selection
 
 Item = Document | Mention
 
@@ -105,7 +105,7 @@ class LinkSettings:
         """What links chunks of items, and writes them into texts.
 
         Args:
-            documents: whether the mentions are of documents, see `linker.outputs.Layout`.
+            documents: whether the mentions are of documents, see `linker.io.outputs.Layout`.
             linker: the one that the settings ask for, if it is there.
         """
         linker = linker or self.load()
@@ -123,7 +123,7 @@ class Written:
     text: str  # its items
     items: int
     mentions: int  # that were linked
-    outcomes: Counter[outputs.Outcome]  # of them, see `linker.outputs.outcome`
+    outcomes: Counter[outputs.Outcome]  # of them, see `linker.io.outputs.outcome`
     types: frozenset[str]  # of all mentions in its documents, wanted or not
 
 
@@ -269,7 +269,7 @@ def _link_file(
     link = settings.link(linker, decisions)
     linked = link(selectable(items(), linker, file.path, on_error=on_error))
     if settings.form == "parquet":
-        from linker.readers import tsv
+        from linker.io import tsv
 
         with files.write_binary_aside(file.output) as raw:
             count = tsv.write_parquet(linked, raw, also)

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from linker import files
 from linker.errors import LinkerError, OnError, shown, stop
-from linker.files import replacing
+from linker.io import files, replacing
 from linker.jobs.machines import Machines, plain_errors
 from linker.version import VERSION
 

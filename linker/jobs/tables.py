@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from linker.files.tables import Added, TableRow
+from linker.io.outputs import BESIDE, Layout
+from linker.io.parsing import MENTION_LIMIT
+from linker.io.rows import Added, TableRow
 from linker.linking.requests import Linked
-from linker.outputs import BESIDE, Layout
-from linker.readers.records import MENTION_LIMIT
-from linker.types import Mention, Prediction
+from linker.records import Mention, Prediction
 
 COLUMNS = tuple(field.name for field in BESIDE)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from linker.errors import LinkerError, shown
 from linker.ids import counted, namespace
+from linker.io.outputs import DECISION
 from linker.linking.decisions import (
     Place,
     Ruling,
@@ -22,9 +23,8 @@ from linker.linking.decisions import (
     ruled,
 )
 from linker.linking.decisions_file import DecisionsFile, Seen
-from linker.outputs import DECISION
+from linker.records import Candidate, Decision, Document, Mention, Part, Prediction, ReadingKind
 from linker.text.mentions import Definitions, expanded
-from linker.types import Candidate, Decision, Document, Mention, Part, Prediction, ReadingKind
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker

@@ -2,7 +2,7 @@
 
 The file is a log: a decision is never changed, and one that was withdrawn stays, with who withdrew
 it and when. The order of entry, which the ids give, says what is later; clocks may go backwards.
-`linker.decisions.store` writes it.
+`linker.desk.decisions.store` writes it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from linker.errors import LinkerError, shorten, shown
-from linker.files import Pathlike, parse_json
+from linker.io.files import Pathlike, parse_json
+from linker.io.outputs import settles_of
 from linker.linking.decisions import form_everywhere, form_of, in_force, place_of, standing
-from linker.outputs import settles_of
+from linker.records import Decision
 from linker.text.people import person
-from linker.types import Decision
 
 APPLICATION = 0x4C4E4B44  # "LNKD", by which SQLite files of this program are known
 PATIENCE = 60.0  # seconds to wait for other writers

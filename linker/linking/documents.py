@@ -14,8 +14,8 @@ from linker.errors import LinkerError, needing
 from linker.linking.decided import Decided
 from linker.linking.linker import Linker
 from linker.linking.requests import Found, FoundSpan, Linked, Request
+from linker.records import Document, Mention, Span
 from linker.text.find import Overlaps, longest, overlap, running_text
-from linker.types import Document, Mention, Span
 
 _LABELS = ("Disease",)  # what GLiNER looks for where nobody says
 _WINDOW = 1_000  # characters that GLiNER reads at once; it cuts off what is longer

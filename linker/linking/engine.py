@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import cancelling
-from linker.candidates.concepts import Candidates
-from linker.candidates.respelling import Respelling
 from linker.dictionary.lookup import Doubt, doubt
+from linker.linking.matches import Matches
 from linker.linking.ranking import DEPTH, Ranking, batch_of, by_probability, by_score
 from linker.linking.requests import Answer, Request, with_candidates
-from linker.ranker.matches import Matches
+from linker.records import Candidate, Mention, Part, Prediction, Reading
+from linker.search.concepts import Candidates
+from linker.search.respelling import Respelling
 from linker.text.assertion import stronger
 from linker.text.cells import CellPart
 from linker.text.mentions import Definitions
 from linker.text.readings import NameForms, PartWording, Reader, Wording
-from linker.types import Candidate, Mention, Part, Prediction, Reading
 
 if TYPE_CHECKING:
     from linker.linking.linker import Linker
@@ -61,7 +61,11 @@ class Engine:
     def __init__(self, linker: Linker) -> None:
         self.dictionary, self.generator = linker.dictionary, linker.generator
         self.ranker, self.restrictions = linker.ranker, linker.restrictions
-        self.options, self.normalize, self.seen = linker.options, linker.normalize, linker.seen
+        self.options, self.normalize, self.seen = (
+            linker.options,
+            linker.normalize,
+            linker.seen,
+        )
         self.whole = linker.whole.engine if linker.whole else None  # that this is a part of
         table, words = self.generator.table, linker.words if self.ranker else None
         self.matches = None

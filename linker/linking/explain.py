@@ -17,20 +17,20 @@ import numpy as np
 from scipy.special import logit
 from tabulate import tabulate
 
-from linker.candidates.concepts import Candidates
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import hierarchy
 from linker.dictionary.columns import ALTERNATIVE, MERGED, OBSOLETE
 from linker.dictionary.lookup import Doubt
 from linker.errors import LinkerError, shorten, shown
+from linker.io.outputs import decimals
 from linker.linking.engine import FLOOR, LIMITS, Engine
+from linker.linking.matches import COLUMNS
 from linker.linking.ranking import Ranking
 from linker.linking.requests import Answer
-from linker.outputs import decimals
-from linker.ranker.matches import COLUMNS
+from linker.records import SELECTION, Document, Mention, Prediction, Selection
+from linker.search.concepts import Candidates
+from linker.search.hybrid import HybridGenerator
 from linker.text.readings import PartWording
 from linker.text.spelling import normal_form
-from linker.types import SELECTION, Document, Mention, Prediction, Selection
 
 SCHEMA = 1  # of the objects that `Explanation.to_dict` makes
 _EFFECTS = 6  # columns that put the first candidate before another one

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linker import persistence, registry
-from linker.candidates import ann, hybrid
-from linker.candidates.concepts import Generator
-from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.index import IndexOptions
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
+from linker.encoders import registry
 from linker.encoders.base import SparseEncoder
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError
+from linker.io import persistence
+from linker.linking.options import restored
+from linker.linking.ranker import Ranker
 from linker.linking.spans import SpanModel
-from linker.options import restored
-from linker.ranker.ranker import Ranker
-from linker.ranker.words import Words
-from linker.types import Source
+from linker.linking.words import Words
+from linker.records import Source
+from linker.search import ann, hybrid
+from linker.search.concepts import Generator
+from linker.search.hybrid import HybridGenerator
+from linker.search.index import IndexOptions
+from linker.search.sparse import SparseGenerator
 from linker.version import VERSION
 from linker.vocabularies import KnownVocabulary, of_prefix
 

@@ -12,17 +12,17 @@ import numpy as np
 from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 
-from linker import files, persistence
-from linker.candidates.concepts import Candidates, Generator
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary, hierarchy
 from linker.dictionary.lookup import DictionaryNames
 from linker.encoders.base import Device, Precision
 from linker.errors import LinkerError
+from linker.io import files, persistence
 from linker.linking import folder as model_folder
 from linker.linking.engine import Engine
 from linker.linking.folder import Seen
+from linker.linking.options import LinkerOptions, as_saved
 from linker.linking.predictions import Predictions
+from linker.linking.ranker import Ranker
 from linker.linking.ranking import DescribedBatch, batch_of
 from linker.linking.requests import (
     Answer,
@@ -35,13 +35,13 @@ from linker.linking.requests import (
     linked,
 )
 from linker.linking.spans import SpanModel
-from linker.options import LinkerOptions, as_saved
-from linker.ranker.ranker import Ranker
-from linker.ranker.words import Words
+from linker.linking.words import Words
+from linker.records import Document, Mention, Selection
+from linker.search.concepts import Candidates, Generator
+from linker.search.hybrid import HybridGenerator
 from linker.text import short_forms, spelling
 from linker.text.mentions import Item, several
 from linker.text.short_forms import ShortForms
-from linker.types import Document, Mention, Selection
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

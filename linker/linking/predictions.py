@@ -9,8 +9,8 @@ from typing import Any
 from tabulate import tabulate
 
 from linker.errors import LinkerError, shown
-from linker.readers import tsv
-from linker.types import Prediction
+from linker.io import tsv
+from linker.records import Prediction
 
 _SHOWN = 20  # predictions that a notebook shows
 _AS_TEXT: dict[str, Any] = {"disable_numparse": True, "preserve_whitespace": True}

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker.candidates.concepts import Candidates, Generator, ends, looked_up, ranges
+from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
+from linker.linking.ranker import MatchLists, Probabilities, Rows, owners
 from linker.linking.requests import Answer
-from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches, largest
-from linker.ranker.ranker import MatchLists, Probabilities, Rows, owners
+from linker.search.concepts import Candidates, Generator, ends, looked_up, ranges
 from linker.text.readings import Wording
 
 DEPTH = 10  # candidates of each text that the ranker sees

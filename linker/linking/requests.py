@@ -7,6 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict
 
 from linker.errors import LinkerError
+from linker.records import (
+    Assertion,
+    Candidate,
+    Document,
+    Mention,
+    Part,
+    Prediction,
+    Selection,
+    Span,
+)
 from linker.text.cells import CellPart
 from linker.text.mentions import (
     Definitions,
@@ -17,7 +27,6 @@ from linker.text.mentions import (
     grouped,
 )
 from linker.text.readings import Wording
-from linker.types import Assertion, Candidate, Document, Mention, Part, Prediction, Selection, Span
 
 if TYPE_CHECKING:
     from linker.linking.decided import Decided

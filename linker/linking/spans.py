@@ -14,9 +14,9 @@ from pydantic import NonNegativeInt, TypeAdapter
 from scipy.special import expit
 
 from linker.dictionary.lookup import DictionaryNames, Facts, Findings
+from linker.records import Document, Mention, Span
 from linker.text import find
 from linker.text.find import Match, is_short_form, longest, running_text
-from linker.types import Document, Mention, Span
 
 TABLES = ("form", "before", "after", "first", "last")
 """What matches are counted by: their form, the words around them, their first and last word."""

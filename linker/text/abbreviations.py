@@ -14,10 +14,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from linker import cancelling
+from linker.records import Span
 from linker.text import letters
 from linker.text.languages import Language, without_accents
 from linker.text.letters import PIECE, QUOTES, STOP, is_balanced
-from linker.types import Span
 
 _REVERSED = 1.15  # factor of the limit for "SF (long form)": where the long form ends is certain
 _PERMUTED = 0.9  # cost of the initials in another order

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from importlib import resources
 from typing import cast
 
-from linker.types import Assertion, Span
+from linker.records import Assertion, Span
 
 _STRENGTH: dict[Assertion, int] = {  # of two cues the stronger one counts
     "present": 0,

@@ -14,11 +14,11 @@ from functools import lru_cache
 from importlib import resources
 from typing import Literal
 
+from linker.records import Assertion
 from linker.text import assertion
 from linker.text.assertion import stronger
 from linker.text.composites import IsName
 from linker.text.normalize import without_unseen
-from linker.types import Assertion
 
 LONGEST = 1_000  # characters of a cell that is read
 _MOST_ROUNDS = 10  # in which marks and cues are taken off

@@ -15,10 +15,10 @@ import numpy as np
 from ahocorasick_rs import AhoCorasick
 from ahocorasick_rs import MatchKind as Kind
 
+from linker.records import Document, Span
 from linker.text.abbreviations import Definition
 from linker.text.letters import is_balanced
 from linker.text.normalize import BROKEN, normalize
-from linker.types import Document, Span
 
 # letters and digits, with accents that are characters of their own
 _WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u036f])*")

@@ -7,14 +7,19 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
 
-from linker.text import abbreviations, cells, composites, languages
+from linker.records import Assertion, ReadingKind
+from linker.text import (
+    abbreviations,
+    cells,
+    composites,
+    languages,
+)
 from linker.text.assertion import stronger
 from linker.text.cells import Aside, CellPart
 from linker.text.composites import IsName
 from linker.text.mentions import Definitions, TextOptions
 from linker.text.normalize import BROKEN
 from linker.text.short_forms import ShortForms
-from linker.types import Assertion, ReadingKind
 
 _SHORTEST = 4  # characters of what is left of a shortened mention
 _MOST_DEFINITIONS = 3  # further ones of a short form that are tried

@@ -14,7 +14,7 @@ from importlib import resources
 from itertools import dropwhile
 
 from linker.errors import OnError, stop
-from linker.files import Pathlike
+from linker.io.files import Pathlike
 from linker.text.spelling import read_pairs
 
 _TOKEN = re.compile(r"[^\W_](?:[\w.'-]*[\w.])?(?:/[\w.]*)?|#")

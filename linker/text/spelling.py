@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from linker.errors import InputError, OnError, stop
-from linker.files import Pathlike, read_lines
+from linker.io.files import Pathlike, read_lines
 from linker.text import languages
 from linker.text.normalize import NormalizeOptions, normalize
 

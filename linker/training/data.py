@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linker import matching, persistence
-from linker.candidates.index import Floats
-from linker.candidates.sparse import SparseGenerator
+from linker import matching
 from linker.dictionary import Dictionary, NameTable
 from linker.encoders.base import Encoder, Recipe, SparseEncoder, is_unit
 from linker.encoders.tfidf import TfidfEncoder
 from linker.errors import LinkerError, shorten
+from linker.io import persistence
 from linker.linking.folder import Seen
-from linker.options import LinkerOptions
+from linker.linking.options import LinkerOptions
+from linker.records import Document, Gold, Mention
+from linker.search.index import Floats
+from linker.search.sparse import SparseGenerator
 from linker.text.biosyn import biosyn_parts
 from linker.text.find import is_short_form
 from linker.text.mentions import expanded, grouped
-from linker.types import Document, Gold, Mention
 
 if TYPE_CHECKING:
-    from linker.candidates.hybrid import HybridGenerator
+    from linker.search.hybrid import HybridGenerator
     from linker.training.plan import TrainingPlan
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,7 @@ class TrainingData:
             vectors: (indexed names, dim), in half precision; encoded here where None.
             frequency: of the concepts of the indexed names; None: that of the mentions here.
         """
-        from linker.candidates.hybrid import HybridGenerator, encode_names
+        from linker.search.hybrid import HybridGenerator, encode_names
 
         weight = np.float32(recipe.frequency_weight / recipe.scale(is_unit(encoder)))
         if vectors is None:

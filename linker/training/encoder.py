@@ -31,9 +31,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linker import persistence
-from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.index import Floats
 from linker.encoders.base import Encoder, Precision, is_unit
 from linker.encoders.trainable import (
     TrainableEncoder,
@@ -43,12 +40,15 @@ from linker.encoders.trainable import (
     resolve_precision,
 )
 from linker.errors import LinkerError
-from linker.options import LinkerOptions
+from linker.io import persistence
+from linker.linking.options import LinkerOptions
+from linker.records import Activity
+from linker.search.hybrid import HybridGenerator
+from linker.search.index import Floats
 from linker.training import align, ground, listwise
 from linker.training.data import TrainingData
 from linker.training.loop import run
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat, remove_checkpoints
-from linker.types import Activity
 
 logger = logging.getLogger(__name__)
 

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linker import matching
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
+from linker.io.mentions import flatten
+from linker.linking import ranker as rankers
 from linker.linking.linker import Linker
+from linker.linking.ranker import Judged, Ranker
 from linker.linking.ranking import DescribedBatch
-from linker.ranker import ranker as rankers
-from linker.ranker.ranker import Judged, Ranker
-from linker.readers.mentions import flatten
+from linker.records import Document, Mention
+from linker.search.hybrid import HybridGenerator
 from linker.text.composites import IsName
 from linker.text.find import is_short_form
 from linker.training.release import with_dictionary
 from linker.training.sampling import Stream, rng
-from linker.types import Document, Mention
 
 ERRORS = {"transposed": 0.5, "dropped": 0.2, "doubled": 0.1, "replaced": 0.2}
 """The shares of typing errors."""

@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linker import metrics
-from linker.candidates.index import QUERIES, Floats, VectorIndex, ranks
 from linker.dictionary.classes import Classes, Rows, retrieval
 from linker.encoders.base import Recipe
 from linker.encoders.trainable import GroundedEncoder
 from linker.encoders.words import unit
-from linker.options import LinkerOptions
+from linker.evaluation import metrics
+from linker.linking.options import LinkerOptions
+from linker.search.index import QUERIES, Floats, VectorIndex, ranks
 from linker.training import losses, sampling
 from linker.training.loop import Batch, Losses, Phase
 from linker.training.sampling import Stream, rng

@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from linker.candidates.index import Floats, Integers, VectorIndex
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary, NameTable
 from linker.errors import LinkerError
+from linker.linking.options import TrainingOptions
 from linker.matching import SYNONYM, relevance
-from linker.options import TrainingOptions
+from linker.search.index import Floats, Integers, VectorIndex
+from linker.search.sparse import SparseGenerator
 from linker.training import losses
 from linker.training.data import TrainingQuery, ids_of, name_of_each
 from linker.training.loop import Batch, Losses, Phase

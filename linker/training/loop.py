@@ -19,10 +19,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save_file
 from torch import Tensor, nn
 
-from linker import persistence
 from linker.errors import LinkerError
+from linker.io import persistence
+from linker.records import Activity
 from linker.training.plan import Record, RunSettings
-from linker.types import Activity
 
 _KIND, _SUFFIX = "checkpoint", ".safetensors"
 _FIELDS = ("history", "best", "waited")  # of the state of a phase, which its checkpoint has in JSON

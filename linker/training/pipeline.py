@@ -18,21 +18,21 @@ from functools import partial
 
 import numpy as np
 
-from linker import metrics
-from linker.candidates.concepts import Generator
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import Dictionary
 from linker.encoders import words as word_vectors
 from linker.encoders.base import Encoder, EncoderContext, is_unit
 from linker.errors import LinkerError
+from linker.evaluation import metrics
 from linker.linking import spans
 from linker.linking.linker import Linker
-from linker.options import LinkerOptions
+from linker.linking.options import LinkerOptions
+from linker.records import Document, Mention
+from linker.search.concepts import Generator
+from linker.search.hybrid import HybridGenerator
 from linker.training import fit_ranker
 from linker.training import plan as plans
 from linker.training.data import TrainingData, check_known, collect
 from linker.training.plan import Record, RunSettings, TrainingPlan, flat
-from linker.types import Document, Mention
 
 Items = Sequence[Mention | Document]
 Validate = Callable[[Linker], Mapping[str, float]]

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linker import registry
+from linker.encoders import registry
 from linker.encoders.base import SparseEncoder
 from linker.errors import LinkerError, UsageError, needing, shown
-from linker.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
+from linker.linking.options import LinkerOptions, for_encoder, preset, preset_encoder, reads
+from linker.records import Activity
 from linker.text.spelling import normal_form, normalized
-from linker.types import Activity
 
 if TYPE_CHECKING:
     from linker.encoders.words import WordVectors

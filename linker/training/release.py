@@ -14,17 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linker import persistence
-from linker.candidates.concepts import Generator
-from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.index import Floats, IndexOptions
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import Dictionary
 from linker.dictionary.columns import annotations_of
 from linker.encoders.base import is_unit
 from linker.errors import LinkerError
+from linker.io import persistence
 from linker.linking.folder import Seen
 from linker.linking.linker import Linker
+from linker.records import Document, Mention
+from linker.search.concepts import Generator
+from linker.search.hybrid import HybridGenerator
+from linker.search.index import Floats, IndexOptions
+from linker.search.sparse import SparseGenerator
 from linker.training.data import (
     TrainingData,
     check_known,
@@ -33,7 +34,6 @@ from linker.training.data import (
     name_of_each,
 )
 from linker.training.plan import TrainingPlan
-from linker.types import Document, Mention
 
 Items = Sequence[Mention | Document]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from linker.dictionary import Dictionary, NameTable, classes
 from linker.dictionary.classes import Classes, Floats, Rows
 from linker.errors import LinkerError
-from linker.options import LinkerOptions
+from linker.linking.options import LinkerOptions
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker.readers import bioc, pubtator
+from linker.io import bioc, pubtator
 
 from .conftest import rows
 

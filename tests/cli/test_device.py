@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, candidates
+from linker import Dictionary
+from linker import search as candidates
 from linker.training import pipeline
 
 from .conftest import Result
@@ -58,7 +59,7 @@ def test_without_torch_they_say_how_to_install_it(
     run: Run, vectors: Path, commands: list[list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(candidates, "torch_index", raising=False)
-    for name in ("linker.candidates.torch_index", "linker.encoders.trainable"):
+    for name in ("linker.search.torch_index", "linker.encoders.trainable"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "torch", None)
     for command in commands:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linker.readers import table
+from linker.io import table
 
 Run = Callable[..., Any]
 

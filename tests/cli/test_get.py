@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from linker.readers import dictionaries as known
+from linker.io import dictionaries as known
 
 from .conftest import Result
 

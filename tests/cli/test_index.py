@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Linker
-from linker.candidates import ann
-from linker.candidates.ann import IvfIndex
+from linker.search import ann
+from linker.search.ann import IvfIndex
 from linker.training import pipeline
 
 from .conftest import contents, write

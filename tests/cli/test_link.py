@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from linker.ids import parse_gold
-from linker.readers import bioc, pubtator
+from linker.io import bioc, pubtator
 
 from .conftest import rows, typed
 

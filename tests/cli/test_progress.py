@@ -9,7 +9,7 @@ import pytest
 
 from linker.cli import progress
 from linker.cli.progress import TrainingReporter
-from linker.types import Activity
+from linker.records import Activity
 
 
 class Clock:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.store import DecisionStore
+from linker.desk.decisions.store import DecisionStore
 
 from .conftest import rows
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from linker.decisions.store import DecisionStore
-from linker.types import Decision
+from linker.desk.decisions.store import DecisionStore
+from linker.records import Decision
 
 from .conftest import rows
 

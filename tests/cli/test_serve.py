@@ -1,4 +1,4 @@
-"""linker serve: what it starts with; tests/service has the service itself."""
+"""linker serve: what it starts with; tests/desk/service has the service itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import linker.service
+import linker.desk.service
 
 from .conftest import Result
 
@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The services that were started; none listens."""
     pytest.importorskip("fastapi", reason="the extra serve is not installed")
-    from linker.service import serving
+    from linker.desk.service import serving
 
     services: list[Any] = []
     monkeypatch.setattr(serving, "serve", lambda service, *_: services.append(service))
@@ -61,8 +61,8 @@ def test_a_port_in_use_is_told_before_the_model_is_loaded(run: Run, started: lis
 
 
 def test_the_extra_is_named(run: Run, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(linker.service, "serving", raising=False)
-    for name in [name for name in sys.modules if name.startswith("linker.service.")]:
+    monkeypatch.delattr(linker.desk.service, "serving", raising=False)
+    for name in [name for name in sys.modules if name.startswith("linker.desk.service.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
     result = run("serve", "--port", 0, "--model", trained, "--decisions", "none")

@@ -20,7 +20,7 @@ from linker import Linker
 from linker.cli.commands import cli
 from linker.cli.progress import TrainingReporter
 from linker.errors import LinkerError
-from linker.types import Activity
+from linker.records import Activity
 
 from .conftest import contents, rows, typed
 

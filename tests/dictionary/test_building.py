@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from linker.dictionary import Dictionary
 from linker.dictionary.building import Builder
 from linker.errors import InputError, LinkerError, OnError, Skip, stop
-from linker.types import Concept, Name, Source
+from linker.records import Concept, Name, Source
 
 
 def concept(

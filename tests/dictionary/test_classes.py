@@ -11,7 +11,7 @@ from linker.dictionary import NameTable, classes
 from linker.dictionary.classes import Classes
 from linker.dictionary.hierarchy import Hierarchy, parent_lists
 from linker.errors import LinkerError
-from linker.persistence import Strings
+from linker.io.persistence import Strings
 
 IDS = [f"D:{row}" for row in range(9)]
 

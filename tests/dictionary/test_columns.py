@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linker import Dictionary
 from linker.dictionary.columns import Columns, annotations_of
-from linker.persistence import Strings
+from linker.io.persistence import Strings
 from linker.text.normalize import normalize
 
 ARRAYS: dict[str, NDArray[np.generic]] = {

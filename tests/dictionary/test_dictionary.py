@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import Dictionary, persistence
+from linker import Dictionary
 from linker.dictionary.columns import Columns
 from linker.errors import LinkerError
-from linker.readers import medic
+from linker.io import medic, persistence
+from linker.records import Concept, Name
 from linker.text.normalize import normalize
-from linker.types import Concept, Name
 
 HEADER = "id\tname\tsynonyms\tparents\talt_ids\tdefinition\ttypes\tstatus\treplaced_by\txrefs"
 SMALL = """

@@ -12,9 +12,9 @@ from linker import Dictionary, LinkerError
 from linker.dictionary import inspection, lending
 from linker.dictionary.lending import Joins, Lending
 from linker.errors import InputError
+from linker.records import Concept, IdMapping, Name
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
-from linker.types import Concept, IdMapping, Name
 
 OURS = (
     "id\tname\tsynonyms\talt_ids\nM:1\tfever\theat|Hot-head\t\n"

@@ -9,8 +9,8 @@ import pytest
 
 from linker import Dictionary
 from linker.dictionary.lookup import search
+from linker.records import Candidate, Mention, Part, Prediction
 from linker.text.normalize import normalize
-from linker.types import Candidate, Mention, Part, Prediction
 
 from .test_inspection import OLD, read
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from linker.dictionary import NameTable, names
 from linker.dictionary.names import Places
-from linker.persistence import Strings
+from linker.io.persistence import Strings
 
 TEXTS = st.lists(st.text(max_size=6), unique=True, max_size=30)
 

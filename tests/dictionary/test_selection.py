@@ -14,7 +14,7 @@ from linker import Dictionary, LinkerError, Selection
 from linker.dictionary.building import Builder
 from linker.dictionary.hierarchy import selected
 from linker.errors import stop
-from linker.types import Concept, Name
+from linker.records import Concept, Name
 
 
 def concept(identifier: str, parents: str = "", types: str = "", **others: object) -> Concept:

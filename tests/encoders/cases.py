@@ -14,13 +14,13 @@ torch = pytest.importorskip("torch")
 from safetensors import SafetensorError  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
-from linker import registry  # noqa: E402
 from linker.dictionary import Dictionary  # noqa: E402
+from linker.encoders import registry  # noqa: E402
 from linker.encoders.base import Encoder, EncoderContext  # noqa: E402
 from linker.encoders.trainable import GroundedEncoder, TrainableEncoder, in_training  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import changed, preset  # noqa: E402
+from linker.linking.options import changed, preset  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 
 NAMES = [

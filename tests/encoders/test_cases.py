@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from linker import registry
+from linker.encoders import registry
 from linker.encoders.base import SparseEncoder
 
 from .cases import EncoderCase, GroundedCase

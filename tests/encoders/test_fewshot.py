@@ -18,8 +18,8 @@ from linker.encoders.fewshot import FewShotEncoder, FewShotOptions  # noqa: E402
 from linker.encoders.trainable import TrainableFewShot, in_training  # noqa: E402
 from linker.encoders.words import WordVectors, unit  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import changed, preset  # noqa: E402
-from linker.persistence import Strings  # noqa: E402
+from linker.io.persistence import Strings  # noqa: E402
+from linker.linking.options import changed, preset  # noqa: E402
 from linker.training.pipeline import train  # noqa: E402
 
 VOCABULARY = ["breast", "cancer", "tumor", "skin", "heart", "attack"]

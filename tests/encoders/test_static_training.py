@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from linker import Dictionary, Linker, LinkerOptions  # noqa: E402
 from linker.encoders.static import StaticEncoder, StaticOptions, WordPieces  # noqa: E402
 from linker.encoders.trainable import TrainableStatic  # noqa: E402
-from linker.options import changed, preset  # noqa: E402
+from linker.linking.options import changed, preset  # noqa: E402
 from linker.training.pipeline import train  # noqa: E402
 from linker.training.plan import RunSettings  # noqa: E402
 

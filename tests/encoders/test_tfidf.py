@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker import persistence
 from linker.encoders.tfidf import TfidfEncoder, TfidfOptions
 from linker.errors import LinkerError
+from linker.io import persistence
 
 OPTIONS = [
     TfidfOptions("char", 1, 2),

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linker import persistence
 from linker.errors import LinkerError
+from linker.io import persistence
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -23,7 +23,7 @@ from linker.encoders.words import (
     train,
 )
 from linker.errors import LinkerError, Skip
-from linker.types import Activity
+from linker.records import Activity
 
 gensim = pytest.importorskip("gensim")
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from linker import Linker, LinkerError
 from linker.evaluation import documents
-from linker.types import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
+from linker.records import Candidate, Document, GoldGroup, Mention, Part, Passage, Prediction
 
 RESOLVE = {"OLD:1": frozenset({"D:1", "D:9"})}
 

@@ -9,11 +9,18 @@ from typing import Any
 
 import pytest
 
-from linker import Candidate, Dictionary, Document, Linker, Mention, outputs
+from linker import (
+    Candidate,
+    Dictionary,
+    Document,
+    Linker,
+    Mention,
+)
 from linker.evaluation import page, protocols, run
 from linker.ids import parse_gold
+from linker.io import outputs
+from linker.records import Part, Passage, Prediction
 from linker.training.pipeline import train
-from linker.types import Part, Passage, Prediction
 
 EVIL = "<script>alert('x')</script>"
 VOID = {"meta", "br", "rect", "line", "circle"}

@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from linker import InputError, Linker, LinkerError, Mention, outputs
+from linker import (
+    InputError,
+    Linker,
+    LinkerError,
+    Mention,
+)
 from linker.evaluation import predictions, protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
+from linker.io import outputs
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:2")),

@@ -12,10 +12,10 @@ from linker import Dictionary, Linker, Mention
 from linker.evaluation import protocols
 from linker.evaluation.protocols import Outcome
 from linker.ids import parse_gold
-from linker.readers import mentions
+from linker.io import mentions
+from linker.records import Candidate, Document, Part, Passage, Prediction
 from linker.text.normalize import normalize
 from linker.training.pipeline import train
-from linker.types import Candidate, Document, Part, Passage, Prediction
 
 
 def annotated(text: str, gold: str) -> Mention:

@@ -8,8 +8,8 @@ from linker import Candidate, Dictionary, Linker, Mention
 from linker.evaluation import protocols, report
 from linker.evaluation.protocols import Outcome, outcome_of
 from linker.ids import parse_gold
+from linker.records import Part, Prediction
 from linker.training.pipeline import train
-from linker.types import Part, Prediction
 
 
 def of(*ranks: int) -> list[Outcome]:

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from linker import Candidate, Linker, LinkerError, Mention, outputs
+from linker import (
+    Candidate,
+    Linker,
+    LinkerError,
+    Mention,
+)
 from linker.evaluation import protocols, report, run
 from linker.ids import parse_gold
-from linker.ranker.ranker import Ranker
-from linker.types import Part, Prediction
+from linker.io import outputs
+from linker.linking.ranker import Ranker
+from linker.records import Part, Prediction
 
 GIVEN = [
     Mention("abcd", gold=parse_gold("D:1"), document_id="7"),

@@ -364,7 +364,9 @@ def test_commands(
         missing = CliRunner().invoke(cli, ["explain", "PKU", "--model", NAME])
     hint = f"there is no such folder; for a model of the Hugging Face hub give hf:{NAME}"
     assert str(missing.exception) == f"{NAME}: {hint}"
-    monkeypatch.setattr("linker.service.serving.serve", lambda service, *_: print(service.settings))
+    monkeypatch.setattr(
+        "linker.desk.service.serving.serve", lambda service, *_: print(service.settings)
+    )
     served = run("serve", "--port", "0")
     assert f"decisions are kept in {tmp_path}/ann--sample.decisions.sqlite\n" in served.stderr
     assert f"snapshots/{first}'" in served.stdout  # which a reload loads again

@@ -23,10 +23,10 @@ pytest.importorskip("httpx", reason="the extra test is not installed")
 
 from fastapi.testclient import TestClient
 
+from linker.desk.service.app import create
+from linker.desk.service.settings import Key, Settings
+from linker.desk.service.state import Service
 from linker.integrations import label_studio
-from linker.service.app import create
-from linker.service.settings import Key, Settings
-from linker.service.state import Service
 
 SENT = json.loads(Path(__file__).with_name("label_studio.json").read_bytes())
 CONFIG = SENT["setup"]["schema"]

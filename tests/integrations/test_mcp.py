@@ -14,8 +14,8 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.linking.decided import Decided
+from linker.records import Decision
 from linker.training.pipeline import train
-from linker.types import Decision
 
 mcp = pytest.importorskip("mcp")
 anyio = pytest.importorskip("anyio")

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from linker import Dictionary, Document, Linker, LinkerError
-from linker.outputs import joined_ids
-from linker.readers import mentions
+from linker.io import mentions
+from linker.io.outputs import joined_ids
 from linker.text.find import longest
 from linker.training.pipeline import train
 

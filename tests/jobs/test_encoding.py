@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker
-from linker.candidates.hybrid import HybridGenerator
 from linker.errors import LinkerError
 from linker.jobs import encoding
+from linker.records import Mention
+from linker.search.hybrid import HybridGenerator
 from linker.training.pipeline import train
-from linker.types import Mention
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from linker import Dictionary, Linker, outputs
+from linker import Dictionary, Linker
 from linker.errors import LinkerError
-from linker.formats import PREDICTIONS
+from linker.io import outputs, pubtator
+from linker.io.formats import PREDICTIONS
 from linker.jobs import linking
 from linker.jobs.linking import LinkSettings, link_files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job, Summary
-from linker.readers import pubtator
+from linker.records import Document, Mention
 from linker.training.pipeline import train
-from linker.types import Document, Mention
 
 
 def test_chunks_have_a_number_of_mentions() -> None:

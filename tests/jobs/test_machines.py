@@ -92,7 +92,7 @@ from functools import partial
 from linker import Linker
 from linker.jobs.linking import LinkSettings
 from linker.jobs.machines import Machines
-from linker.types import Mention
+from linker.records import Mention
 if __name__ == "__main__":
     multiprocessing.set_start_method(sys.argv[2])
     settings = LinkSettings(sys.argv[1])

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from linker import files
 from linker.errors import InputError, LinkerError, OnError
+from linker.io import files
 from linker.jobs.machines import Machines
 from linker.jobs.parts import Job, JobFile, Summary, Work
 

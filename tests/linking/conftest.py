@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from linker import Dictionary, Linker, Mention
-from linker.readers import mentions as readers
+from linker.io import mentions as readers
 from linker.training.pipeline import train
 
 

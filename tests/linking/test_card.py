@@ -9,7 +9,7 @@ import pytest
 
 from linker import Dictionary, Linker, LinkerError
 from linker.linking import folder
-from linker.types import Source
+from linker.records import Source
 
 DOID = Source("doid.obo", "obo", "DOID", "2025-01-01", "ab" * 32, 3)
 HP = Source("hp.obo", "obo, names only", "HP", "", "cd" * 32, 2)

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linker import Document, Linker, Mention, Selection
-from linker.decisions.store import DecisionStore
+from linker.desk.decisions.store import DecisionStore
 from linker.errors import LinkerError
+from linker.io.outputs import DECISION
 from linker.linking.decided import Decided
 from linker.linking.decisions import Ruling, conflicts, in_force
-from linker.outputs import DECISION
+from linker.records import Decision, Part, Passage, Prediction
 from linker.text.mentions import Definitions
-from linker.types import Decision, Part, Passage, Prediction
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from linker.linking.decisions import (
     parts_of,
     standing,
 )
-from linker.types import Decision
+from linker.records import Decision
 
 ANN = "ann"
 

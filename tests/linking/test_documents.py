@@ -11,8 +11,8 @@ import pytest
 from linker import Dictionary, Linker, LinkerError
 from linker.linking.documents import Annotator
 from linker.linking.requests import FoundSpan
+from linker.records import Document, GoldGroup, Mention, Passage, Prediction, Selection
 from linker.training.pipeline import train
-from linker.types import Document, GoldGroup, Mention, Passage, Prediction, Selection
 
 ATAXIA, LEUKEMIA = "MESH:D001260", "MESH:D054198"
 

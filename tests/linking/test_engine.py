@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Selection
-from linker.candidates.concepts import Candidates
+from linker.io import mentions as readers
+from linker.linking import ranker as rankers
+from linker.linking.matches import PLACE
+from linker.linking.ranker import MatchLists, Probabilities, Ranker
 from linker.linking.ranking import DEPTH, DescribedBatch, Ranking, by_probability
-from linker.ranker import ranker as rankers
-from linker.ranker.matches import PLACE
-from linker.ranker.ranker import MatchLists, Probabilities, Ranker
-from linker.readers import mentions as readers
+from linker.records import GoldGroup, Passage, Prediction
+from linker.search.concepts import Candidates
 from linker.training.pipeline import train
-from linker.types import GoldGroup, Passage, Prediction
 
 Text = list[tuple[int, float]]  # the candidates of a text: each concept with its share
 Reading = tuple[float, list[Text]]  # its probability, and the texts that are looked up

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Document, Linker, LinkerError, Mention, Prediction, Selection
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary.lending import ConsideredName, Lending
 from linker.ids import parse_gold
+from linker.io import mentions as readers
 from linker.linking.explain import Explanation, Record
-from linker.ranker.matches import COLUMNS, PLACE
-from linker.ranker.ranker import unfitted
-from linker.readers import mentions as readers
+from linker.linking.matches import COLUMNS, PLACE
+from linker.linking.ranker import unfitted
+from linker.records import Name, Passage
+from linker.search.hybrid import HybridGenerator
 from linker.training.pipeline import train
-from linker.types import Name, Passage
 
 CASES = (
     "Louis-Bar syndrome",

@@ -21,15 +21,13 @@ from linker import (
     Prediction,
     Request,
     Selection,
-    files,
-    persistence,
 )
 from linker.ids import parse_gold
+from linker.io import files, mentions, persistence
+from linker.linking.options import PRESETS, preset
 from linker.linking.predictions import Predictions
-from linker.options import PRESETS, preset
-from linker.readers import mentions
+from linker.records import Passage
 from linker.training.pipeline import train
-from linker.types import Passage
 
 
 @pytest.fixture

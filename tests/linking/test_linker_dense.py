@@ -23,14 +23,13 @@ from linker import (  # noqa: E402
     LinkerError,
     LinkerOptions,
     Mention,
-    files,
-    persistence,
 )
 from linker.evaluation import protocols  # noqa: E402
-from linker.options import changed, preset  # noqa: E402
+from linker.io import files, persistence  # noqa: E402
+from linker.linking.options import changed, preset  # noqa: E402
+from linker.records import Candidate, GoldGroup  # noqa: E402
 from linker.training import pipeline  # noqa: E402
 from linker.training.plan import RunSettings  # noqa: E402
-from linker.types import Candidate, GoldGroup  # noqa: E402
 
 QUERIES = [
     "breast cancers",

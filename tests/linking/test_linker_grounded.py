@@ -14,10 +14,10 @@ pytest.importorskip("gensim")
 
 from linker import Dictionary, Linker, LinkerError, LinkerOptions, Mention
 from linker.encoders.words import WordVectors
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
+from linker.records import GoldGroup
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings
-from linker.types import GoldGroup
 
 QUICK: dict[str, Any] = {
     "words": {"dim": 16, "min_count": 1, "epochs": 2, "buckets": 500},

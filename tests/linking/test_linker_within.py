@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linker import Dictionary, Linker, LinkerError, Mention, Request, Selection
-from linker.candidates.concepts import Generator
-from linker.candidates.hybrid import HybridGenerator
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary.building import Builder
 from linker.encoders.base import Encoder
 from linker.errors import stop
 from linker.linking.engine import Engine
+from linker.records import Concept, Document, Name, Passage
+from linker.search.concepts import Generator
+from linker.search.hybrid import HybridGenerator
+from linker.search.sparse import SparseGenerator
 from linker.training.pipeline import train
-from linker.types import Concept, Document, Name, Passage
 
 WORDS = (
     "heart disease",

@@ -17,9 +17,9 @@ from linker import (
     Part,
     Prediction,
 )
+from linker.io.outputs import FIELDS
+from linker.io.tsv import COLUMNS
 from linker.linking.predictions import Predictions
-from linker.outputs import FIELDS
-from linker.readers.tsv import COLUMNS
 from linker.training.pipeline import train
 
 GOUT = Candidate("A:1", "Gout", "podagra <b>", 0.5, 0.5, confidence=0.25)

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linker import Dictionary, Linker, Mention
-from linker.candidates.concepts import Candidates
 from linker.linking import ranking as module
+from linker.linking.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
+from linker.linking.ranker import MatchLists
 from linker.linking.ranking import DEPTH, DescribedBatch, batch_of
 from linker.linking.requests import Answer, Request
-from linker.ranker.matches import COLUMNS, PLACE, TEXT_COLUMNS, Matches
-from linker.ranker.ranker import MatchLists
+from linker.records import ReadingKind
+from linker.search.concepts import Candidates
 from linker.text.readings import PartWording, Wording
 from linker.training.pipeline import train
-from linker.types import ReadingKind
 
 ROWS = (
     "id\tname\tsynonyms",

@@ -14,8 +14,8 @@ from linker import Dictionary
 from linker.dictionary.lookup import DictionaryNames
 from linker.linking import spans
 from linker.linking.spans import FEATURES, TABLES, Logistic, SpanModel
+from linker.records import Document, GoldGroup, Mention, Passage
 from linker.text.mentions import TextOptions
-from linker.types import Document, GoldGroup, Mention, Passage
 
 ROWS = ("id\tname\tsynonyms", "D:1\tcold\t", "D:2\tfever\tpyrexia", "D:3\thay fever\t")
 COLD, FEVER = (GoldGroup(("D:1",)),), (GoldGroup(("D:2",)),)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linker.records import Document, Passage
 from linker.text.abbreviations import compounds, expand, expansion, find, table
 from linker.text.biosyn import expand_tokens
 from linker.text.mentions import TextOptions, definitions_of
-from linker.types import Document, Passage
 
 
 def pairs(text: str, *, permuted: bool = False) -> dict[str, str]:

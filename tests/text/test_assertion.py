@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linker.records import ASSERTIONS
 from linker.text.assertion import Cue, _rows, cue_of, in_text
-from linker.types import ASSERTIONS
 
 EN = ("en",)
 

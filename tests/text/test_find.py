@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linker.records import Document, Passage
 from linker.text import abbreviations
 from linker.text.find import (
     Finder,
@@ -16,7 +17,6 @@ from linker.text.find import (
     running_text,
 )
 from linker.text.letters import is_balanced
-from linker.types import Document, Passage
 
 NAMES = (
     "Breast Cancer",

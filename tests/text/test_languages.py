@@ -10,7 +10,7 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.errors import LinkerError
-from linker.options import changed, preset
+from linker.linking.options import changed, preset
 from linker.text import abbreviations
 from linker.text.composites import bold_split, split
 from linker.text.languages import named

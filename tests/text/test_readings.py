@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
+from linker.records import Document, Passage
 from linker.text.mentions import Definitions, TextOptions, definitions_of
 from linker.text.normalize import normalize
 from linker.text.readings import NameForms, PartWording, Reader, Wording
 from linker.text.short_forms import ShortForms
-from linker.types import Document, Passage
 
 FORMS = frozenset(
     [

@@ -15,19 +15,20 @@ torch = pytest.importorskip("torch")
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from linker import Dictionary, registry  # noqa: E402
-from linker.candidates.concepts import Floats  # noqa: E402
-from linker.candidates.hybrid import HybridGenerator  # noqa: E402
+from linker import Dictionary  # noqa: E402
+from linker.encoders import registry  # noqa: E402
 from linker.encoders.base import Encoder, Recipe  # noqa: E402
 from linker.encoders.tfidf import TfidfOptions  # noqa: E402
 from linker.encoders.trainable import Batch, Tokens, TrainableEncoder  # noqa: E402
-from linker.options import AlignOptions, LinkerOptions, TrainingOptions  # noqa: E402
+from linker.linking.options import AlignOptions, LinkerOptions, TrainingOptions  # noqa: E402
+from linker.records import GoldGroup, Mention  # noqa: E402
+from linker.search.concepts import Floats  # noqa: E402
+from linker.search.hybrid import HybridGenerator  # noqa: E402
 from linker.training import align as aligning  # noqa: E402
 from linker.training import listwise, pipeline  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
 from linker.training.plan import Record, RunSettings, TrainingPlan  # noqa: E402
-from linker.types import GoldGroup, Mention  # noqa: E402
 
 HEADER = "id\tname\tsynonyms\tparents"
 SMALL = """

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linker import Dictionary
-from linker.candidates.concepts import Generator
-from linker.candidates.index import Floats, Hits, Integers
-from linker.candidates.sparse import SparseGenerator
 from linker.dictionary import NameTable
-from linker.options import TrainingOptions
+from linker.linking.options import TrainingOptions
+from linker.search.concepts import Generator
+from linker.search.index import Floats, Hits, Integers
+from linker.search.sparse import SparseGenerator
 from linker.training.data import TrainingQuery
 from linker.training.listwise import ListMaker
 from linker.training.sampling import Stream, rng

@@ -8,8 +8,8 @@ import pytest
 
 from linker import Dictionary
 from linker.errors import LinkerError
+from linker.records import GoldGroup, Mention
 from linker.training.data import Annotated, TrainingQuery, queries
-from linker.types import GoldGroup, Mention
 
 MENTIONS = [
     ("flu", {"Z:1"}),

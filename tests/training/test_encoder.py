@@ -13,12 +13,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.hybrid import HybridGenerator  # noqa: E402
-from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
+from linker.records import Activity  # noqa: E402
+from linker.search.hybrid import HybridGenerator  # noqa: E402
+from linker.search.index import Floats  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.encoder import Validate  # noqa: E402
-from linker.types import Activity  # noqa: E402
 
 from .small import MENTIONS, Letters, Plain, Setup, a_setup, data_of, fit, read, trained  # noqa: E402
 

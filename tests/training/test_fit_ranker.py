@@ -9,14 +9,14 @@ import pytest
 
 from linker import Dictionary, Linker
 from linker.evaluation import run
+from linker.linking import ranker as rankers
+from linker.linking.matches import PLACE
+from linker.linking.ranker import Judged, Ranker
 from linker.linking.ranking import DEPTH
-from linker.ranker import ranker as rankers
-from linker.ranker.matches import PLACE
-from linker.ranker.ranker import Judged, Ranker
+from linker.records import Document, Gold, GoldGroup, Mention, Passage
 from linker.training import fit_ranker
 from linker.training.pipeline import train
 from linker.training.plan import RunSettings
-from linker.types import Document, Gold, GoldGroup, Mention, Passage
 
 ROWS = (
     "id\tname\tsynonyms\talt_ids",

@@ -18,7 +18,7 @@ from linker.encoders.base import EncoderContext, Recipe  # noqa: E402
 from linker.encoders.dan import DanEncoder, DanOptions, project  # noqa: E402
 from linker.encoders.trainable import TrainableDan  # noqa: E402
 from linker.encoders.words import WordVectors  # noqa: E402
-from linker.options import GroundOptions, LinkerOptions  # noqa: E402
+from linker.linking.options import GroundOptions, LinkerOptions  # noqa: E402
 from linker.text.normalize import normalize  # noqa: E402
 from linker.training import ground  # noqa: E402
 from linker.training.ground import Grounding  # noqa: E402

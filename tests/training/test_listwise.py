@@ -14,9 +14,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linker import Dictionary  # noqa: E402
-from linker.candidates.index import Floats  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
-from linker.options import TrainingOptions  # noqa: E402
+from linker.linking.options import TrainingOptions  # noqa: E402
+from linker.search.index import Floats  # noqa: E402
 from linker.training import encoder as in_training  # noqa: E402
 from linker.training.data import TrainingData  # noqa: E402
 from linker.training.listwise import CandidateLists, ListMaker  # noqa: E402

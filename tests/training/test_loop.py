@@ -25,8 +25,8 @@ torch = pytest.importorskip("torch")
 from torch import Tensor, nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from linker import persistence  # noqa: E402
 from linker.errors import LinkerError  # noqa: E402
+from linker.io import persistence  # noqa: E402
 from linker.training import loop as module  # noqa: E402
 from linker.training.loop import Batch, Losses, Phase, run  # noqa: E402
 from linker.training.plan import Record, RunSettings  # noqa: E402

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linker.candidates.respelling import is_one_error
+from linker.records import Document, GoldGroup, Mention, Passage
+from linker.search.respelling import is_one_error
 from linker.training import fit_ranker
 from linker.training.fit_ranker import holds_name, misspelt, no_disease, noisy, table
-from linker.types import Document, GoldGroup, Mention, Passage
 
 WRAPPED = table("wrapped.tsv")
 GOLD, OTHER = (GoldGroup(("D:1",)),), (GoldGroup(("D:2",)),)

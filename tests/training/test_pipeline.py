@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from linker import Dictionary
-from linker.options import preset
+from linker.linking.options import preset
+from linker.records import GoldGroup, Mention
 from linker.training import fit_ranker, pipeline
 from linker.training.plan import RunSettings, TrainingPlan
-from linker.types import GoldGroup, Mention
 
 TRAIN = [Mention(f"m{i}", gold=(GoldGroup(("X:1",)),)) for i in range(30)]
 DEV = [Mention("d", gold=(GoldGroup(("X:1",)),)), Mention("e")]

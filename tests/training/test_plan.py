@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from linker import registry
+from linker.encoders import registry
 from linker.errors import UsageError
 from linker.training.plan import make
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from linker import Dictionary, Linker, Mention
-from linker.candidates.hybrid import HybridGenerator
 from linker.dictionary import NameTable
 from linker.encoders.base import PROBE
 from linker.encoders.static import StaticEncoder
-from linker.options import changed
+from linker.linking.options import changed
+from linker.records import GoldGroup
+from linker.search.hybrid import HybridGenerator
 from linker.training.pipeline import train
 from linker.training.release import Changes, update
-from linker.types import GoldGroup
 
 OLD = [
     "D1\tbreast cancer\tbreast tumor|mammary carcinoma\t",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from linker.dictionary import Dictionary, NameTable
 from linker.dictionary.classes import Classes, Floats, Rows
-from linker.persistence import Strings
+from linker.io.persistence import Strings
 from linker.training import align, listwise, sampling
 from linker.training.sampling import Stream, rng
 

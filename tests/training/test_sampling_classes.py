@@ -14,7 +14,7 @@ from linker import Dictionary
 from linker.dictionary.classes import Classes
 from linker.encoders.base import Recipe
 from linker.errors import LinkerError
-from linker.options import GroundOptions, LinkerOptions
+from linker.linking.options import GroundOptions, LinkerOptions
 from linker.text.normalize import normalize
 from linker.training import sampling
 

@@ -1,1 +1,0 @@
-"""Candidate generators: from names to ranked concepts."""

@@ -1,0 +1,1 @@
+"""What people decide: decisions, projects, the service and its page."""

@@ -1,0 +1,362 @@
+"""Decisions in files: tables, mappings, mentions to train on, and the log of what was done.
+
+A table has a header and a row for each decision, quoted as all our tables are; see
+`linker.io.tsv`. A table without a header has the columns mention and concept id. Tables of
+answers, and mappings, that a person went through are read by `linker.desk.decisions.reviewed`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Literal, TextIO
+
+from linker.desk.decisions import reviewed
+from linker.desk.decisions.reviewed import Cells, Record, cells_of
+from linker.desk.decisions.store import DecisionStore, Step, checked
+from linker.dictionary import Dictionary
+from linker.errors import InputError, LinkerError, OnError, RecordError, stop
+from linker.io import rows as tables
+from linker.io import sssom, tsv
+from linker.io.files import Pathlike, parse_json
+from linker.io.outputs import row_writer, settles_of
+from linker.io.rows import TableRow
+from linker.linking.decisions import disagree, has_all_parts, in_force, place_of, standing, voice
+from linker.records import Decision
+
+Form = Literal["tsv", "sssom", "mentions"]
+"""A table for `read`, mappings, or annotated mentions to train on."""
+COLUMNS = (
+    *("decision", "mention", "concept_id", "accepted"),
+    *("scope", "reviewer", "time", "model", "release", "predicate", "bulk", "settles"),
+)
+FILL_IN = " (fill in)"
+"""How the titles of columns end in which people say what they decide."""
+_BEHIND = ("predicate", "flag", "note")
+"""Columns that linker writes behind that of the decisions; before it they are a user's own."""
+_REVIEW_TABLES = (
+    "a table with a row for each mention (linker link --column, linker review export --project)"
+)
+_YES, _NO = ("", "true", "yes", "1", "accepted"), ("false", "no", "0", "rejected")
+_EXPECTED = "mention<TAB>concept id, or a header that names the columns mention and concept_id"
+_DAY = len("2026-11-27")  # of a time
+
+
+def export(
+    decisions: Iterable[Decision], form: Form, file: TextIO, dictionary: Dictionary | None = None
+) -> int:
+    """Write decisions in a format; mappings and mentions leave out those that others settle.
+
+    Args:
+        decisions: those in force, in order of entry.
+        form: the format; `mentions`: what training learns (see `taught`), for `linker train`.
+        file: where to write.
+        dictionary: has the names of concepts for `sssom`; None: they have none.
+
+    Returns:
+        The number of decisions that were left out.
+    """
+
+    def name(identifier: str) -> str:
+        rows = dictionary.rows(identifier) if dictionary else ()
+        is_named = dictionary and rows and dictionary.ids[rows[0]] == identifier
+        return dictionary.preferred_name(rows[0]) if dictionary and is_named else ""
+
+    decisions = list(decisions)
+    places = in_force(decisions).values()
+    if form == "tsv":
+        write(decisions, file)
+        return 0
+    if form == "sssom":
+        counting = (decision for of_place in places for decision in standing(of_place))
+        kept = sorted(counting, key=lambda decision: decision.id or 0)
+        sssom.write_curated(kept, file, name=name)
+        return len(decisions) - len(kept)
+    write_row = row_writer(file)
+    write_row(("mention", "concept_id"))
+    for decision in taught(places):
+        write_row((decision.mention, decision.concept_id or "-1"))
+    return len(decisions) - sum(len(_teaching(of_place)) for of_place in places)
+
+
+def write(decisions: Iterable[Decision], file: TextIO) -> None:
+    """Write decisions as a table, which `read` reads."""
+    write_row = row_writer(file)
+    write_row(COLUMNS)
+    for decision in decisions:
+        write_row(cells(decision))
+
+
+def cells(d: Decision) -> tuple[str, ...]:
+    """The cells of `COLUMNS`."""
+    accepted = "true" if d.accepted else "false"
+    number = "" if d.id is None else str(d.id)
+    settles = json.dumps(d.settles) if d.settles else ""
+    texts = (d.scope, d.reviewer, d.time, d.model, d.release, d.predicate, "true" * d.bulk, settles)
+    return number, d.mention, d.concept_id or "-1", accepted, *texts
+
+
+def taught(places: Iterable[Sequence[Decision]]) -> list[Decision]:
+    """The decisions that training learns, one for each mention, of those in force on each.
+
+    Left out are those on which reviewers disagree, rejections, those that hold in one document
+    only, those that were accepted in bulk, which is what the model says itself, and
+    those that somebody calls broader, narrower or related, since training would take them for names
+    of the concept that hold everywhere; and those by which a part of a mention has no concept,
+    which an annotation cannot say.
+    """
+    return [decision for of_place in places for decision in _teaching(of_place)[:1]]
+
+
+def _teaching(of_place: Sequence[Decision]) -> Sequence[Decision]:
+    """The decisions on a mention that training may learn; all of them say the same."""
+    counting = standing(of_place)
+    if disagree(counting) or any(d.predicate for d in counting):
+        return []
+    return [d for d in counting if d.accepted and not (d.bulk or d.scope) and has_all_parts(d)]
+
+
+# reading
+
+
+def read(
+    path: Pathlike,
+    *,
+    on_error: OnError = stop,
+    check: Callable[[Decision], Decision] = checked,
+    column: str | None = None,
+    reviewer: str = "",
+) -> Iterator[Decision]:
+    """Yield the decisions of a file, without their numbers.
+
+    It is a table (tsv, csv, xlsx) of decisions or of answers that linker wrote, or mappings in
+    SSSOM; see `linker.desk.decisions.reviewed`.
+
+    Args:
+        path: the file.
+        on_error: what to do with a bad row; returns to skip it.
+        check: gives a decision as it is stored, and raises LinkerError for one that cannot be.
+        column: of a table, the one that holds the mentions; None: `mention`.
+        reviewer: who decided what names nobody.
+
+    Raises:
+        InputError: the header is not known, or a row is no decision and `on_error` raises.
+    """
+    wanted = [column] if column else ["mention", reviewed.MENTION]
+    for row, decisions in _records(tables.read(path, wanted, on_error=on_error), column, reviewer):
+        text = row.line or "\t".join(map(str.strip, row.cells))
+        try:
+            yield from [check(decision) for decision in decisions]
+        except (LinkerError, ValueError) as error:
+            known = error if isinstance(error, RecordError) else RecordError(str(error), text)
+            on_error(known.at(path, row.number))
+
+
+def _records(table: tables.Table, column: str | None, reviewer: str) -> Iterator[Record]:
+    """The rows of a table, with their decisions, which are not yet checked."""
+    rows: Iterable[TableRow] = (row for row in table.rows() if any(map(str.strip, row.cells)))
+    names = places_of(table.header)
+    if column is not None:
+        names["mention"] = tables.place_of(table, column)
+    elif reviewed.are_mappings(table.header):
+        yield from reviewed.of_mappings(table.path, rows, names, reviewer)
+        return
+    is_headed = {"mention", "object_id"} & {*names} or {"concept_id", "state"} <= names.keys()
+    if not is_headed:
+        rows = chain([TableRow(1, table.header, "\t".join(table.header))], rows)
+        names = {"mention": 0, "concept_id": 1}
+    elif problem := _lack_of(names):
+        first = ", ".join(table.header)
+        raise InputError(table.path, problem, line=1, value=first, expected=_EXPECTED)
+    elif _are_answers(names):
+        names = _columns_of_answers(names, column is None)
+        yield from ((row, reviewed.of_answer(cells_of(row, names), reviewer)) for row in rows)
+        return
+    yield from ((row, _decision(cells_of(row, names), reviewer)) for row in rows)
+
+
+def _decision(cells: Cells, reviewer: str) -> Iterator[Decision]:
+    """The decision in a row of a table of decisions.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if not {"mention", "concept_id"} <= cells.keys():
+        raise ValueError(f"the row has too few columns; expected {_EXPECTED}")
+    accepted = cells["accepted"].lower()
+    if accepted not in (*_YES, *_NO):
+        raise ValueError("the column accepted is neither true nor false")
+    who, when = cells["reviewer"] or reviewer, (cells["time"], cells["model"], cells["release"])
+    yield Decision(
+        *(cells["mention"], cells["concept_id"], accepted in _YES, cells["scope"], who, *when),
+        predicate=reviewed.predicate_of(cells["predicate"]),
+        bulk=cells["bulk"].lower() not in ("", *_NO),
+        settles=settles_of(parse_json(cells["settles"] or "[]")),
+    )
+
+
+# columns
+
+
+def places_of(header: Sequence[str]) -> dict[str, int]:
+    """The names of the columns in lower case, as linker writes them, with their places.
+
+    Of several columns of a name the last one counts: linker adds its own at the right.
+    """
+    names = (
+        title.strip().lower().removeprefix("linker_").removesuffix(FILL_IN) for title in header
+    )
+    places = {name: place for place, name in enumerate(names)}
+    for other, name in (("id", "concept_id"), ("document_id", "scope"), ("others", "bulk")):
+        if other in places and name not in places:
+            places[name] = places.pop(other)
+    return places
+
+
+def recognises(header: Sequence[str]) -> bool:
+    """Whether a table has the columns in which linker says what people decided, or is one of
+    decisions."""
+    names = places_of(header).keys()
+    is_of_decisions = {"decision", "mention", "concept_id", "accepted"} <= names
+    return is_of_decisions or {"concept_id", "state", "decisions"} <= names
+
+
+def _are_answers(names: Mapping[str, int]) -> bool:
+    """Whether a table has answers, by its columns."""
+    return "matched_name" in names or ("state" in names and "accepted" not in names)
+
+
+def _lack_of(names: Mapping[str, int]) -> str:
+    """Why no decisions can be read from a table of these columns; empty where they can be."""
+    if {*tsv.COLUMNS} <= names.keys():
+        return f"the rows are candidates of mentions; decisions are read from {_REVIEW_TABLES}"
+    needed = {"mention", "concept_id", *["state"] * _are_answers(names)}
+    needed |= {"decisions"} if lost_decisions([*names]) else set()
+    missing = ", ".join(sorted(needed - names.keys()))
+    return f"the header has no column {missing} (--column names that of mentions)" * bool(missing)
+
+
+def lost_decisions(header: Sequence[str]) -> bool:
+    """Whether a table has columns that linker wrote, but not that of the decisions."""
+    names = places_of(header).keys()
+    written = {"concept_id", "state", "source", "reviewer", "time"}
+    return written <= names and "decisions" not in names
+
+
+def behind_decisions(header: Sequence[str]) -> dict[str, int]:
+    """The places of the columns in which people say more of what they decided: `_BEHIND`."""
+    return _behind(places_of(header))
+
+
+def _behind(names: Mapping[str, int]) -> dict[str, int]:
+    first = names.get("decisions", -1)
+    return {name: names[name] for name in _BEHIND if names.get(name, -1) > first >= 0}
+
+
+def _columns_of_answers(names: Mapping[str, int], is_ours: bool) -> dict[str, int]:
+    """Those columns of a table of answers that linker wrote; other ones are the user's.
+
+    Args:
+        names: the places of all columns.
+        is_ours: whether linker wrote the whole table, and not columns beside a user's.
+    """
+    written = {"mention", "concept_id", "rejected", "state", *_behind(names)}
+    if is_ours and "spans" in names:
+        written |= {"scope", "spans", "expanded"}
+    if "decisions" in names:
+        written |= {"decisions", "reviewer"}
+    return {name: place for name, place in names.items() if name in written}
+
+
+def add_new(
+    store: DecisionStore, decisions: Iterable[Decision], step: Step | None = None
+) -> list[Decision]:
+    """Add the decisions that the store never had, so that an import may be repeated, and return
+    them.
+
+    One that was withdrawn stays so, unless it was taken anew, at another time; of a time that is a
+    day alone, as mappings (SSSOM) have it, on another day.
+
+    Args:
+        store: the file.
+        decisions: what was said.
+        step: see `DecisionStore.add`.
+    """
+    past = [entry.decision for entry in store.history()]
+    known = {_claim(d, length) for d in past for length in (None, _DAY)}
+    in_force_now = {_claim(d, 0) for d in store.list()}
+    new, last = list[Decision](), dict[tuple[object, ...], tuple[object, ...]]()
+    for decision in decisions:
+        place = (*place_of(decision.mention, decision.scope), *voice(decision))
+        claim = _claim(decision)
+        if decision.time:
+            is_said = claim in known
+        else:
+            is_said = last[place] == claim if place in last else claim in in_force_now
+        if not is_said:
+            new.append(decision)
+            known.add(claim)
+            last[place] = claim
+    return store.add(new, step) if new else []
+
+
+def _claim(d: Decision, length: int | None = None) -> tuple[object, ...]:
+    """What tells whether two decisions are one, with so many characters of their time."""
+    claim = d.concept_id, d.accepted, d.reviewer, d.time[:length], d.predicate
+    return *place_of(d.mention, d.scope), *claim, d.bulk, *d.settles
+
+
+# the log
+
+HISTORY = (
+    *("state", *COLUMNS[:2], "concept", *COLUMNS[3:]),
+    *("withdrawn", "withdrawn_by", "step", "project", "words"),
+)
+"""The columns of decisions. None is named concept_id, so that no reader takes decisions that hold
+no more."""
+_STEPS = (
+    "SELECT s.id, coalesce(p.name, ''), words FROM steps s LEFT JOIN projects p ON p.id = s.project"
+    " WHERE :project IS NULL OR s.project = :project"
+)
+_OTHERS = (  # marks, remarks, and steps that did nothing else
+    "SELECT iif(undone = '', 'done', 'undone') AS state, coalesce(mention, '') AS mention, "
+    "coalesce(scope, '') AS scope, s.reviewer, s.time, undone AS withdrawn, "
+    "undone_by AS withdrawn_by, s.id AS step, coalesce(p.name, '') AS project, words, "
+    "coalesce(action, '') AS action, "
+    "trim(coalesce(before || ' ' || spans || ' ' || type, '')) AS value "
+    "FROM steps s LEFT JOIN projects p ON p.id = s.project LEFT JOIN ("
+    "SELECT 1 AS kind, id, step, text AS mention, document AS scope, action, before, spans, type "
+    "FROM marks UNION ALL SELECT 2, id, step, form, '', kind, value, '', '' FROM remarks"
+    ") AS made ON made.step = s.id WHERE (:project IS NULL OR s.project = :project) AND "
+    "(action <> '' OR NOT EXISTS (SELECT 1 FROM details WHERE details.step = s.id)) "
+    "ORDER BY s.id, made.kind, made.id"
+)
+
+
+def write_log(store: DecisionStore, file: TextIO, project: int | None = None) -> None:
+    """Write all that was done, in order of time: decisions, marks and remarks.
+
+    Args:
+        store: has the decisions and the steps.
+        file: where to write.
+        project: only what was done in this one; None: all.
+    """
+    columns = (*HISTORY, "action", "value")
+    past = store.history()
+    with store.reading() as connection:
+        steps = {step[0]: step for step in connection.execute(_STEPS, {"project": project})}
+        cursor = connection.execute(_OTHERS, {"project": project})
+        names = [column[0] for column in cursor.description]
+        others = [dict(zip(names, row, strict=True)) for row in cursor]
+    rows: list[Mapping[str, object]] = []
+    for entry in past:
+        d = entry.decision
+        if project is None or d.step in steps:
+            step = steps.get(d.step, ("", "", ""))
+            known = (entry.state, *cells(d), entry.withdrawn, entry.withdrawn_by, *step)
+            rows.append(dict(zip(columns, (*known, "decision"), strict=False)))
+    write_row = row_writer(file)
+    write_row(columns)
+    for row in sorted([*rows, *others], key=lambda row: str(row["time"])):
+        write_row(tuple(str(row.get(name, "")) for name in columns))

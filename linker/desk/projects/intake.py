@@ -1,0 +1,295 @@
+"""What comes into a project: a file, or what people decided in one that linker wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from linker.desk.decisions import exchange
+from linker.desk.decisions.reviewed import OF_ANOTHER, are_mappings
+from linker.desk.decisions.store import DecisionStore, Step, identified
+from linker.desk.projects import changes, linking
+from linker.desk.projects import store as rows
+from linker.desk.projects.queue import Remark
+from linker.desk.projects.sources import Content
+from linker.desk.projects.store import RECORD, Origin, Taken
+from linker.errors import InputError, LinkerError, shorten
+from linker.io import rows as tables
+from linker.io.files import OpenFile, as_utf8
+from linker.linking.decisions import by_place, disagree, form_everywhere, place_of
+from linker.linking.linker import Linker
+from linker.records import Decision
+
+_NO = ("0", "no", "false")  # in the column of flags
+_LISTED = 3  # mentions that notes name
+_MANY = 3  # mentions with decisions on others, which nobody corrected by hand
+_WHY_STRANGE = "this is another project's file, or another column was named"
+_STORING = threading.Lock()  # held from when it is seen what is new until it is stored
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """The decisions in a file, and what was remarked on mentions beside them."""
+
+    decisions: Sequence[Decision]
+    remarks: Sequence[Remark]  # as the cells have them
+    problems: Sequence[str]  # of rows that are no decisions; each in a sentence
+    refused: int = 0  # decisions that whoever reads the file in may not bring
+    foreign: Sequence[str] = ()  # mentions that the project does not have
+
+    def limited(self, may_say: Callable[[Decision], bool]) -> Reviewed:
+        """Those that somebody may bring."""
+        kept = list(filter(may_say, self.decisions))
+        return replace(self, decisions=kept, refused=len(self.decisions) - len(kept))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a file."""
+
+    number: int  # of its project
+    notes: Sequence[str]  # each in a sentence
+    imported: int | None  # decisions that are new; None: it is no file that people reviewed
+    type: str | None = None  # of the mentions that a new project links
+
+
+def reviewed_in(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed | None:
+    """What is decided in a file that linker wrote; None for another one.
+
+    Args:
+        file: a table with what people decided, or mappings; or any other file.
+        linker: whose dictionary has their concepts.
+        reviewer: who decided what names nobody.
+        origin: of what names none.
+
+    Raises:
+        LinkerError: most of its decisions are not on the mentions beside which they stand; or it
+            is a table of linker from which the decisions were removed, or a log.
+    """
+    if file.kind == "table" and (exchange.recognises(file.header) or are_mappings(file.header)):
+        return _read(file, linker, reviewer, origin)
+    if {*exchange.HISTORY} <= {*file.header}:
+        raise LinkerError(
+            f"{file.name}: is the log of what was done, from which nothing is read; "
+            "export the decisions or the project, and give that"
+        )
+    if file.kind == "table" and exchange.lost_decisions(file.header):
+        raise LinkerError(
+            f"{file.name}: linker wrote it, and its column 'decisions' is gone, without which "
+            "nobody knows what was decided before; put it back, or export the project again"
+        )
+    return None
+
+
+def _read(file: Content, linker: Linker, reviewer: str, origin: Origin) -> Reviewed:
+    """Read decisions, as `linker review import` does, and flags and notes."""
+    problems: list[InputError] = []
+    upload = OpenFile(io.BytesIO(file.content), file.name or "upload")
+    text, _ = (upload, "") if file.format == "xlsx" else as_utf8(upload, file.encoding)
+    is_usual = file.column.lower() == "mention" or are_mappings(file.header)
+    said = exchange.read(
+        text,
+        on_error=problems.append,
+        check=partial(identified, dictionary=linker.dictionary),
+        column=None if is_usual else file.column,
+        reviewer=reviewer,
+    )
+    decisions = [
+        replace(d, model=d.model or origin.model, release=d.release or origin.release) for d in said
+    ]
+    strange = {problem.problem: problem for problem in problems if OF_ANOTHER in problem.problem}
+    if len(strange) >= _MANY and len(strange) > len(
+        {form_everywhere(d.mention) for d in decisions if d.time}
+    ):
+        raise LinkerError(f"{next(iter(strange.values()))}; {_WHY_STRANGE}; nothing was read")
+    # states that were set in the file, and contradict each other
+    odd = [said for said in by_place(d for d in decisions if not d.time).values() if disagree(said)]
+    left_out = {id(decision) for said in odd for decision in said}
+    kept = [decision for decision in decisions if id(decision) not in left_out]
+    told = [*map(str, problems)]
+    told += [f"rows of {said[0].mention!r} contradict each other" for said in odd]
+    return Reviewed(kept, list(_remarks(file)), told)
+
+
+def _remarks(file: Content) -> Iterator[Remark]:
+    """The flags and notes in a table, on the forms of its mentions."""
+    places = exchange.behind_decisions(file.header)
+    for row in file.rows:
+        for kind in ("flag", "note"):
+            place = places.get(kind, len(row.cells))
+            if not (cell := "".join(row.cells[place : place + 1]).strip()):
+                continue
+            if cell[:1] == "'" and tables.inert(cell[1:]) == cell:  # as a table has "-?"
+                cell = cell[1:]
+            if kind == "note" or cell.lower() not in _NO:
+                yield form_everywhere(row.text), kind, "1" if kind == "flag" else cell
+
+
+def create(
+    store: DecisionStore,
+    file: Content,
+    said: Reviewed | None,
+    *,
+    name: str,
+    kind: str | None,
+    linker: Linker,
+    reviewer: str,
+    origin: Origin,
+) -> Stored:
+    """Make a project of a file, with what is decided in it.
+
+    Args:
+        store: the file of decisions.
+        file: what was read.
+        said: see `reviewed_in`.
+        name: of the project.
+        kind: the type of the mentions to link; empty: all; None: see `linking.type_for`.
+        linker: the model.
+        reviewer: who does it.
+        origin: of the answers that are to come.
+
+    Raises:
+        Taken: there is a project of this name.
+    """
+    kind, notes = linking.type_for(file, linker, kind)
+    with store.reading() as connection:
+        file, further = _with_free_id(connection, file)
+    number = rows.create(store, name, file, kind, reviewer, origin)
+    return _keep(store, number, file, said, reviewer, [*notes, *further], kind)
+
+
+def add(
+    store: DecisionStore, number: int, file: Content, said: Reviewed | None, reviewer: str
+) -> Stored:
+    """Add to a project what it does not have yet of a file; or what is decided in one of its own.
+
+    Args:
+        store: the file of decisions.
+        number: of the project.
+        file: what was read.
+        said: see `reviewed_in`.
+        reviewer: who does it.
+
+    Raises:
+        Missing: there is no such project.
+        OtherKind: it is of another kind than the project.
+        Taken: the project has all of it.
+    """
+    with store.reading() as connection:
+        project = rows.project(connection, number)
+        if said is not None:
+            if project.kind != "documents" or linking.share(connection, project) == 1:
+                said = _on(said, *linking.mentioned(connection, number))
+            return _keep(store, number, file, said, reviewer, [])
+        rows.check_kind(project, file.kind, file.name)
+        rows.check_new(connection, number, file)
+        count = len(file.documents)
+        known = _texts(connection, file, number)
+        new = [d for d in file.documents if _plain(d.text) not in known.get(d.id, ())]
+        file, notes = _with_free_id(connection, replace(file, documents=tuple(new)))
+    if count and not new:
+        raise Taken(
+            f"{file.name or 'the file'}: the project has all its documents; decisions are read "
+            "from tables (format tsv) and SSSOM alone"
+        )
+    if len(new) < count:
+        there = f"{count - len(new):,}"
+        notes.insert(0, f"documents that the project has already, which were not added: {there}")
+    rows.add(store, number, file)
+    return _keep(store, number, file, None, reviewer, notes)
+
+
+def _texts(
+    connection: sqlite3.Connection, file: Content, project: int | None = None
+) -> dict[str, set[str]]:
+    """The texts that documents with the ids of a file have, in a project or in all."""
+    statement = (
+        "SELECT id, record FROM documents WHERE id IN (SELECT value FROM json_each(?1)) "
+        "AND (project = ?2 OR ?2 IS NULL)"
+    )
+    texts: dict[str, set[str]] = {}
+    ids = json.dumps([document.id for document in file.documents])
+    for identifier, record in connection.execute(statement, [ids, project]):
+        text = RECORD.validate_json(record).document.text
+        texts.setdefault(identifier, set()).add(_plain(text))
+    return texts
+
+
+def _plain(text: str) -> str:
+    """A text without its line ends, which PubTator does not keep."""
+    return " ".join(text.split())
+
+
+def _with_free_id(connection: sqlite3.Connection, file: Content) -> tuple[Content, list[str]]:
+    """The file, with another id where a text needs one, which a sentence says.
+
+    A decision for one document alone holds in every document of the same id. A text has the name of
+    its file as its id; where another text has, or had, that id, too, it gets another one. Ids that
+    stand in a file stay.
+    """
+    if file.format != "txt" or not file.documents:
+        return file, []
+    (text,) = file.documents
+    there = _texts(connection, file).get(text.id, set())
+    was = "SELECT 1 FROM decisions WHERE scope = ? AND id NOT IN (SELECT decision FROM withdrawals)"
+    if there == {_plain(text.text)}:
+        return file, []
+    if not there and not connection.execute(was, [text.id]).fetchone():
+        return file, []
+    text = replace(text, id=f"{text.id}-{zlib.crc32(text.text.encode()):08x}")
+    note = f"another text has, or had, its name; this one has the id {text.id!r}"
+    return replace(file, documents=(text,)), [note]
+
+
+def _on(said: Reviewed, forms: Container[str], documents: Container[str]) -> Reviewed:
+    """Leave out what is said of mentions or documents that a project does not have."""
+    decisions, foreign = list[Decision](), dict[str, None]()
+    for decision in said.decisions:
+        is_there = not decision.scope or decision.scope in documents
+        if is_there and place_of(decision.mention, decision.scope)[0] in forms:
+            decisions.append(decision)
+        else:
+            foreign[decision.mention] = None
+    remarks = [remark for remark in said.remarks if remark[0] in forms]
+    foreign |= dict.fromkeys(form for form, *_ in said.remarks if form not in forms)
+    return replace(said, decisions=decisions, remarks=remarks, foreign=[*foreign])
+
+
+def _keep(
+    store: DecisionStore,
+    number: int,
+    file: Content,
+    said: Reviewed | None,
+    reviewer: str,
+    notes: Sequence[str],
+    kind: str | None = None,
+) -> Stored:
+    """Store what is new of what people said in a file, as a step: decisions that the store never
+    had, and flags and notes that the project never had, so that a file may be read again."""
+    notes = [*file.notes, *notes]
+    if said is None:
+        return Stored(number, notes, None, kind)
+    step = Step(f"read {file.name or 'a file'}", reviewer, number)
+    with _STORING:
+        added = exchange.add_new(store, said.decisions, step)
+        step = replace(step, id=added[0].step if added else None)
+        remarked = changes.remark_new(store, step, said.remarks)
+    told = len(said.decisions), len({(form, kind) for form, kind, _ in said.remarks})
+    foreign = ", ".join(map(shorten, said.foreign[:_LISTED]))
+    sentences = {
+        f"decisions read: {told[0]:,}; of them new: {len(added):,}": True,
+        f"flags and notes read: {told[1]:,}; of them new: {remarked:,}": told[1],
+        "mentions that the project does not have, on which nothing was read: "
+        f"{len(said.foreign):,}, such as {foreign}; {_WHY_STRANGE}": said.foreign,
+        f"decisions of others, who have keys, passed over: {said.refused:,}": said.refused,
+        f"rows that are no decisions: {len(said.problems):,}; the first: "
+        f"{''.join(said.problems[:1])}": said.problems,
+    }
+    notes += [sentence for sentence, is_so in sentences.items() if is_so]
+    return Stored(number, notes, len(added), kind)

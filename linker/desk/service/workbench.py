@@ -1,0 +1,213 @@
+"""Workbench: the projects of a service, their queues, and what is linked for them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cachetools import LRUCache
+
+from linker.desk.decisions.store import DecisionStore, releases
+from linker.desk.projects import linking
+from linker.desk.projects import store as rows
+from linker.desk.projects.linking import Batch
+from linker.desk.projects.queue import Queue
+from linker.desk.projects.store import Missing, Origin, Project
+from linker.desk.service.errors import Failure
+from linker.desk.service.state import Model, Service
+from linker.errors import LinkerError
+from linker.linking.decided import Decided
+
+logger = logging.getLogger(__name__)
+
+_QUEUES = 16  # of projects that are kept in memory
+_PAUSE = 10.0  # seconds after which what failed is tried again
+
+_Result = TypeVar("_Result")
+
+
+class Workbench:
+    """The projects of a service; use it inside its event loop.
+
+    Args:
+        service: with a file of decisions.
+        store: the file.
+    """
+
+    def __init__(self, service: Service, store: DecisionStore) -> None:
+        self._service, self.store = service, store
+        self._queues: LRUCache[int, tuple[Queue, Model]] = LRUCache(_QUEUES)
+        self._opening = threading.Lock()  # held by who looks for a queue
+        self._problems: dict[int, str] = {}  # why projects are not linked
+        self._work = asyncio.Event()
+
+    def start(self) -> None:
+        """Begin to link what waits in projects."""
+        self._linking = asyncio.create_task(self._link_all())
+        self._work.set()
+
+    async def close(self) -> None:
+        """Stop linking; what waits is linked at the next start."""
+        self._linking.cancel()
+        await asyncio.gather(self._linking, return_exceptions=True)
+        for queue, _ in self._queues.values():
+            queue.close()
+
+    @property
+    def origin(self) -> Origin:
+        """What answers are made by now."""
+        model = self._service.model
+        return Origin(model.fingerprint, releases(model.linker.dictionary))
+
+    def described(self, project: Project) -> dict[str, Any]:
+        """What a project is, without its figures."""
+        now, problem = self.origin, self._problems.get(project.id)
+        if project.origin != now:
+            problem = (
+                "its answers are of another model than that of the service, or of the dictionary "
+                f"of {project.origin.release}; link it anew"
+            )
+        return {
+            "id": project.id,
+            "name": project.name,
+            "kind": project.kind,
+            "type": project.type,
+            "created": project.created,
+            "problem": problem,  # why its answers are not what they should be
+            "outdated": project.origin != now,  # so that linking it anew helps
+        }
+
+    def summed(self, queue: Queue) -> dict[str, Any]:
+        """How far a project is."""
+        linked = linking.share(queue.connection, queue.project)
+        return self.described(queue.project) | queue.summary() | {"linked": linked}
+
+    async def summary(self, number: int) -> dict[str, Any]:
+        """How far a project is, as it is now.
+
+        Raises:
+            Missing: there is no such project.
+        """
+        return await self.ask(number, self.summed)
+
+    # reading and writing
+
+    async def read(self, function: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Call what reads the file."""
+
+        def call() -> _Result:
+            with self.store.reading() as connection:
+                return function(connection)
+
+        return await asyncio.to_thread(call)
+
+    async def decided(self) -> Decided:
+        """The decisions in force."""
+        return await self._service.decided() or Decided([], self._service.linker)
+
+    async def ask(
+        self, number: int, function: Callable[[Queue], _Result], *, is_hurried: bool = False
+    ) -> _Result:
+        """Call what asks the queue of a project, which is as the file is now.
+
+        Args:
+            number: of the project.
+            function: is given the queue.
+            is_hurried: whether mentions and answers may be those of before.
+
+        Raises:
+            Missing: there is no such project.
+        """
+        model = self._service.model
+        decided = await self.decided()
+
+        def call() -> _Result:
+            with self._opening:
+                queue, made_for = self._queues.get(number, (None, None))
+                if queue is None or made_for is not model:
+                    queue = Queue(self.store, number, model.linker)
+                    self._queues[number] = queue, model
+            with queue.reading(decided, is_hurried=is_hurried):
+                return function(queue)
+
+        return await asyncio.to_thread(call)
+
+    async def take(self, function: Callable[..., _Result], *args: Any) -> _Result:
+        """Call what stores a file, whose mentions are linked then, also where nobody waits for it
+        any more."""
+
+        async def take() -> _Result:
+            result = await self._service.write(function, *args)
+            self._work.set()
+            return result
+
+        return await asyncio.shield(take())
+
+    # linking
+
+    async def relink(self) -> None:
+        """Link the projects of the present dictionary anew, after the model has learnt."""
+        for project in await self.read(rows.projects):
+            if project.origin.release == self.origin.release:
+                await self.take(rows.relink, self.store, project.id, self.origin)
+
+    async def link_document(self, number: int, document: int) -> None:
+        """Link the mentions of a document that have no answer, or soon where much waits."""
+        model, batch = await self._next(number, document)
+        if batch:
+            try:
+                await self._store_answers(batch, model, behind=False)
+            except Failure:  # what was marked is kept
+                self._work.set()
+
+    async def _next(self, number: int, document: int | None) -> tuple[Model, Batch | None]:
+        """What of a project waits, and the model for it; see `linking.pending`."""
+        model, origin = self._service.model, self.origin
+
+        def read(connection: sqlite3.Connection) -> Batch | None:
+            project = rows.project(connection, number)
+            is_of_this = project.origin == origin  # else it waits until it is linked anew
+            return linking.pending(connection, project, document) if is_of_this else None
+
+        return model, await self.read(read)
+
+    async def _link_all(self) -> None:
+        """Link what waits in projects, a little of each in turn."""
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            waiting = [project.id for project in await self.read(rows.projects)]
+            while waiting:
+                waiting = [number for number in waiting if await self._link_some(number)]
+
+    async def _link_some(self, number: int) -> bool:
+        """Link a little of a project; whether more of it may wait."""
+        try:
+            model, batch = await self._next(number, None)
+            if batch and batch.documents:
+                run, kind = self._service.run, batch.project.type
+                found = [
+                    await run(linking.search, model.annotator, d, kind) for d in batch.documents
+                ]
+                await self._service.write(rows.keep_found, self.store, number, found)
+            elif batch:
+                await self._store_answers(batch, model, behind=True)
+        except Missing:  # it was deleted
+            return False
+        except (Failure, LinkerError) as error:
+            self._problems[number] = str(getattr(error, "detail", error))
+            logger.warning("project %d is not linked: %s", number, self._problems[number])
+            asyncio.get_running_loop().call_later(_PAUSE, self._work.set)
+            return False
+        self._problems.pop(number, None)
+        return batch is not None
+
+    async def _store_answers(self, batch: Batch, model: Model, *, behind: bool) -> None:
+        """Link the mentions of a batch, and store the answers."""
+        linked = await self._service.answer_plainly(model, batch.requests, behind=behind)
+        answers = await asyncio.to_thread(linking.answered, batch, linked, model.linker)
+        await self._service.write(linking.keep, self.store, batch.project, answers)

@@ -1,0 +1,1 @@
+"""Files and formats: a format is one file that reads and writes."""

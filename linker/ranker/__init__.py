@@ -1,1 +1,0 @@
-"""The ranker: describes candidates in columns, and says how probable each of them is."""

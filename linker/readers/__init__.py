@@ -1,1 +1,0 @@
-"""Readers, one format a file: plain functions that yield records."""

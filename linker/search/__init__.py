@@ -1,0 +1,1 @@
+"""Names by characters and by vectors, grouped to concepts."""

@@ -1,0 +1,316 @@
+"""Candidates: what is found for queries, from names to concepts, and who generates it.
+
+`Generator` is the base class of candidate generators, which also decides ties.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linker import cancelling
+from linker.dictionary import NameTable
+from linker.dictionary.dictionary import LENT_RANK
+from linker.errors import LinkerError
+from linker.search.index import Floats, Hits, Integers, is_finite, is_first
+
+_OVERFETCH = 5  # names fetched for each concept to rank
+_GROWTH = 4  # times as many hits in the next round, where a list may change
+_CELLS = 500_000  # hits in memory at once, 4 MB
+
+Unit = Literal["names", "concepts"]
+"""The unit of a ranking: distinct names, or concepts, each scored by its best name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best concepts of several queries; arrays but `indptr` and `own` have a number for each.
+
+    Those of query i are the places `indptr[i]` to `indptr[i + 1]`, best first. `names`, `entries`,
+    `scores`, `sparse` and `dense` are of the best name of each concept. Where names are ranked,
+    `concepts` holds the first concept of each by id, and `entries` one way to write it.
+    """
+
+    indptr: NDArray[np.int64]  # (queries + 1,)
+    concepts: Integers  # rows of the dictionary
+    names: Integers  # rows of the name table
+    entries: Integers  # rows of `Dictionary.names`
+    scores: Floats
+    sparse: Floats | None  # the parts of the scores, as in `Hits`
+    dense: Floats | None
+    matches: Integers  # how many names of the concept were among the hits of the query
+    second: Floats  # the score of the second best of these; the best one's where it is alone
+    own: Floats | None = None  # (queries,) as in `Hits`
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def queries(self) -> NDArray[np.int64]:
+        """The number of the query that each candidate is of, (candidates,)."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def take(self, queries: NDArray[np.int64]) -> Candidates:
+        """The candidates of some queries, given their numbers, any number of times."""
+        counts = np.diff(self.indptr)[queries]
+        rows = ranges(self.indptr[queries], counts)
+        own = None if self.own is None else self.own[queries]
+        return Candidates(ends(counts), **at(self, _COLUMNS, rows), own=own)
+
+    def only(self, places: slice | NDArray[np.int64]) -> Candidates:
+        """Some candidates, in the order given, as those of one query."""
+        columns = at(self, _COLUMNS, places)
+        return Candidates(np.array([0, len(columns["scores"])]), **columns)
+
+    def followed_by(self, other: Candidates) -> Candidates:
+        """Those of one query, and behind them the concepts of another list that this one lacks."""
+        behind = other.only(np.flatnonzero(~np.isin(other.concepts, self.concepts)))
+        return Candidates.joined([self, behind], np.arange(2)).only(slice(None))
+
+    @staticmethod
+    def joined(parts: Sequence[Candidates], numbers: NDArray[np.int64]) -> Candidates:
+        """The candidates of several batches, in the order of their queries.
+
+        Args:
+            parts: the batches, one at least; the queries of each stand in order.
+            numbers: of the queries, those of one batch behind those of another.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.concatenate([np.diff(part.indptr) for part in parts])
+        columns: dict[str, Any] = {}
+        for name in (*_COLUMNS, "own"):
+            of_parts = [getattr(part, name) for part in parts]
+            columns[name] = None if of_parts[0] is None else np.concatenate(of_parts)
+        return Candidates(ends(counts), **columns).take(np.argsort(numbers))
+
+
+_COLUMNS = tuple(field.name for field in dataclasses.fields(Candidates))[1:-1]
+
+
+def at(record: Any, columns: Iterable[str], rows: Any) -> dict[str, Any]:
+    """Some rows of the columns of a record; None for a column that it lacks."""
+    values = {name: getattr(record, name) for name in columns}
+    return {name: None if column is None else column[rows] for name, column in values.items()}
+
+
+def by_concept(
+    hits: Hits, k: int, table: NameTable, id_rank: Integers, entry_rank: Integers
+) -> Candidates:
+    """The k best concepts of each query, given the names that were found for it.
+
+    Args:
+        hits: the names, each with its score.
+        k: concepts of each query.
+        table: of the names.
+        id_rank: (concepts,) the place of each concept in the order of ids.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal.
+    """
+    hit, pick = concepts_of(table, hits.rows)
+    concepts, entries = table.concepts[pick], table.entries[pick]
+    scores, query, ranks = hits.scores[hit], hits.queries[hit], entry_rank[entries]
+    order = np.lexsort((entries, ranks, -scores, concepts, query))
+    is_best = np.ones(len(order), bool)
+    is_best[1:] = (np.diff(query[order]) != 0) | (np.diff(concepts[order]) != 0)
+    first = np.flatnonzero(is_best)
+    counts = np.diff(np.append(first, len(order)))
+    best, second = order[first], scores[order[first + (counts > 1)]]
+    place = np.lexsort((id_rank[concepts[best]], ranks[best], -scores[best], query[best]))
+    place = place[is_first(query[best], k)]  # sorted by query, before and after
+    best = best[place]
+    return Candidates(
+        indptr=np.searchsorted(query[best], np.arange(len(hits.indptr))),
+        concepts=concepts[best],
+        names=hits.rows[hit[best]],
+        entries=entries[best],
+        scores=scores[best],
+        **at(hits, ("sparse", "dense"), hit[best]),
+        matches=counts[place].astype(np.int32),
+        second=second[place],
+        own=hits.own,
+    )
+
+
+def by_name(hits: Hits, table: NameTable, id_rank: Integers, entry_rank: Integers) -> Candidates:
+    """The names that were found for each query, best first, each with its first concept by id.
+
+    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
+    the id of the first concept, then by row. The arguments are those of `by_concept`.
+    """
+    hit, pick = concepts_of(table, hits.rows)
+    named, first = np.unique(hit, return_index=True)  # a name without a concept is no answer
+    rank = np.minimum.reduceat(id_rank[table.concepts[pick]], first)
+    is_lent = np.minimum.reduceat(entry_rank[table.entries[pick]], first) >= LENT_RANK
+    rows, scores, query = hits.rows[named], hits.scores[named], hits.queries[named]
+    order = np.lexsort((rows, rank, is_lent, -scores, query))
+    rows, scores = rows[order], scores[order]
+    return Candidates(
+        indptr=np.searchsorted(query[order], np.arange(len(hits.indptr))),
+        concepts=np.argsort(id_rank)[rank[order]].astype(np.int32),
+        names=rows,
+        entries=table.entries[table.indptr[rows]],
+        scores=scores,
+        **at(hits, ("sparse", "dense"), named[order]),
+        matches=np.ones(len(rows), np.int32),
+        second=scores,
+        own=hits.own,
+    )
+
+
+def concepts_of(table: NameTable, rows: Integers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The concepts of several names: the place in `rows` and in `table.concepts` of each."""
+    starts = table.indptr[rows]
+    counts = table.indptr[rows + 1] - starts
+    return np.repeat(np.arange(len(rows)), counts), ranges(starts, counts)
+
+
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The distinct keys, rising; numpy's own way by hashes takes several times as long."""
+    keys = np.sort(keys)
+    is_first = np.ones(len(keys), bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    return keys[is_first]
+
+
+def ranges(starts: NDArray[Any], sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """The numbers of several ranges, one range behind another."""
+    shift: NDArray[np.int64] = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    return np.arange(sizes.sum()) + shift
+
+
+def ends(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Where ranges of some sizes begin, one behind another; the last number is where all end."""
+    return np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+
+def looked_up(
+    keys: NDArray[np.int64], values: NDArray[Any], wanted: NDArray[np.int64]
+) -> NDArray[Any]:
+    """The value of each wanted key, given rising keys with their values; 0 for any other."""
+    if not len(keys):
+        return np.zeros(len(wanted), values.dtype)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, values[at], values.dtype.type(0))
+
+
+class Generator(ABC):
+    """Ranks the names or the concepts of a dictionary for texts, and decides ties.
+
+    Of names with equal scores the dictionary's own come before lent ones, then they are ordered by
+    the id of the first concept, then by row; concepts are ordered by the rank of the matched name,
+    then by id.
+
+    Args:
+        table: the normalised names of the dictionary.
+        id_rank: (concepts,) the place of each concept in the order of ids.
+        entry_rank: (names of the dictionary,) how names rank where scores are equal.
+    """
+
+    def __init__(self, table: NameTable, id_rank: Integers, entry_rank: Integers) -> None:
+        self.table, self._id_rank, self._entry_rank = table, id_rank, entry_rank
+        self._is_named = np.diff(table.indptr) > 0  # the empty name stands for no concept
+
+    @abstractmethod
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        """Find the k best names of each query, in any order; fewer where there are no more."""
+
+    @abstractmethod
+    def among(self, concepts: NDArray[np.bool_]) -> Generator:
+        """The generator that ranks some concepts only, with the scores of this one.
+
+        Args:
+            concepts: which ones, (concepts of the dictionary,).
+        """
+
+    @abstractmethod
+    def without(self, pairs: NDArray[np.bool_]) -> Generator:
+        """The generator that does not know some concepts of some names.
+
+        Args:
+            pairs: which of `NameTable.concepts` are left out.
+        """
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the encoders and vectors that it ranks with into a folder that is being saved."""
+
+    def rank(self, texts: Sequence[str], k: int, unit: Unit) -> list[Candidates]:
+        """Rank the k best names or concepts of each normalised text; fewer if there are no more."""
+        queries = list(dict.fromkeys(texts))
+        is_names = unit == "names"
+        found = self._complete(queries, k + 1) if is_names else self.candidates(queries, k)
+        bounds = itertools.pairwise(found.indptr.tolist())
+        rankings = (found.only(slice(a, min(a + k, b))) for a, b in bounds)
+        of_query = dict(zip(queries, rankings, strict=True))
+        return [of_query[text] for text in texts]
+
+    def candidates(self, queries: Sequence[str], k: int) -> Candidates:
+        """Find the k best concepts of each query; fewer where there are no more.
+
+        Args:
+            queries: texts in normal form, distinct: one that occurs twice is searched for twice.
+            k: concepts of each query.
+        """
+        k = min(k, len(self._id_rank))  # a larger one is more than arrays can count to
+        return self._complete(queries, _OVERFETCH * k, k)
+
+    def _complete(self, queries: Sequence[str], fetch: int, concepts: int = 0) -> Candidates:
+        """The best concepts of each query, or the names that were found for it, in order.
+
+        More names are fetched where those that were fetched do not decide the best.
+
+        Args:
+            queries: in normal form.
+            fetch: the number of names to begin with.
+            concepts: how many are ranked; 0: names are, of which all but the last are certain.
+        """
+        ranks = self.table, self._id_rank, self._entry_rank
+        numbers, closed = np.arange(len(queries)), []
+        parts: list[Candidates] = []
+        while len(numbers) or not parts:
+            fetch = min(fetch, len(self.table))
+            step, still_open = max(1, _CELLS // max(1, fetch)), [numbers[:0]]
+            for batch in (numbers[i : i + step] for i in range(0, max(1, len(numbers)), step)):
+                cancelling.check()
+                hits = self.score([queries[i] for i in batch], fetch)
+                if not is_finite(hits.scores):
+                    raise LinkerError(
+                        "the encoder gives scores that are not finite; its weights are damaged "
+                        "or too large, train again"
+                    )
+                part = by_concept(hits, concepts, *ranks) if concepts else by_name(hits, *ranks)
+                is_open = self._is_open(hits, part, fetch, concepts or fetch - 1)
+                still_open.append(batch[is_open])
+                closed.append(batch[~is_open])
+                parts.append(part.take(np.flatnonzero(~is_open)) if is_open.any() else part)
+            numbers = np.concatenate(still_open)
+            fetch *= _GROWTH
+        return Candidates.joined(parts, np.concatenate(closed))
+
+    def _is_open(self, hits: Hits, part: Candidates, fetch: int, wanted: int) -> NDArray[np.bool_]:
+        """Whether a query must fetch more names before its best are certain, (queries,).
+
+        Args:
+            hits: at most `fetch` for each query.
+            part: the names or the concepts of the hits. Those with the score of the last hit are
+                uncertain: a name with this score may not have been fetched.
+            fetch: the number of hits that were asked for.
+            wanted: as many names or concepts are to be certain.
+        """
+        counts = np.diff(hits.indptr)
+        if fetch == len(self.table):
+            return np.zeros(len(counts), bool)
+        last: Floats = np.full(len(counts), np.inf, np.float32)
+        np.minimum.at(last, hits.queries, hits.scores)
+        certain = part.queries[part.scores > last[part.queries]]
+        is_open: NDArray[np.bool_] = np.bincount(certain, minlength=len(counts)) < wanted
+        is_open &= counts == fetch
+        return is_open

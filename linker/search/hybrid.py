@@ -1,0 +1,221 @@
+"""Candidates by the hybrid score, z = dense + λ · sparse.
+
+The score is that of BioSyn (Sung et al. 2020, eq. 1-4) and BCNH (Yan et al. 2021, eq. 1-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from linker.dictionary import Dictionary
+from linker.encoders.base import Encoder, SparseEncoder
+from linker.errors import LinkerError, needing
+from linker.io import persistence
+from linker.search.ann import IvfIndex
+from linker.search.concepts import Generator, distinct
+from linker.search.index import Floats, Hits, Integers, VectorIndex, is_finite
+from linker.search.sparse import SparseGenerator, pair_products
+
+INDEX = "index"  # the folder of an approximate index in a model folder
+VECTORS = "dense_names/vectors.npy"
+
+_SILENT = 0.75  # of the product of a query's vector with itself: with no name nearer, it is new
+_LARGEST = 1e30  # of λ, so that float32 holds the scores
+
+ENCODING = Lock()
+"""Taken by the thread that encodes: encoders keep state, and one at a time uses all cores."""
+
+
+class HybridGenerator(Generator):
+    """Ranks names by the dense dot product plus λ times the sparse one, plus a bias of each name.
+
+    Args:
+        sparse: the sparse generator of the names.
+        encoder: makes the dense vectors of queries.
+        vectors: of the names by this encoder, (names, dim), or an index of these vectors.
+        sparse_weight: λ; may be 0 or negative.
+        bias: float32 (names,), added to the score of each name; none where None.
+        rows: the rows of the names in `vectors`, rising; None: the names are all of them.
+
+    Raises:
+        ValueError: the vectors do not fit the names or the encoder, or a number is not finite.
+    """
+
+    def __init__(
+        self,
+        sparse: SparseGenerator,
+        encoder: Encoder,
+        vectors: NDArray[Any] | VectorIndex,
+        sparse_weight: float,
+        bias: Floats | None = None,
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__(sparse.table, sparse._id_rank, sparse._entry_rank)
+        count = len(sparse.table)
+        self.dense = vectors if isinstance(vectors, VectorIndex) else VectorIndex(vectors)
+        self.bias = np.zeros(count, np.float32) if bias is None else np.asarray(bias)
+        shape = len(self.dense) if rows is None else len(rows), self.dense.vectors.shape[1]
+        fits = shape == (count, encoder.dim) and self.bias.shape == (count,)
+        is_number = self.bias.dtype == np.float32 and is_finite(self.bias)
+        if not (fits and is_number and abs(sparse_weight) < _LARGEST):
+            raise ValueError("the vectors, their biases or λ do not fit the names and the encoder")
+        self.sparse, self.encoder, self.rows = sparse, encoder, rows
+        self.sparse_weight = float(sparse_weight)
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The vectors of the names as they are stored, float32 or float16 (names, dim)."""
+        return self.dense.vectors if self.rows is None else self.dense.vectors[self.rows]
+
+    def move(self, device: Literal["cpu", "cuda"]) -> None:
+        """Encode and search on this device from now on; encoders without torch stay on the CPU.
+
+        On a GPU the search is exact, also where the model has an approximate index.
+
+        Raises:
+            LinkerError: torch is not installed or finds no GPU, or the memory of the GPU does not
+                hold the vectors.
+        """
+        dense = self.dense.on_cpu
+        if device == "cuda":
+            with needing("the device cuda", "dense"):
+                from linker.search import torch_index  # it imports torch, which takes seconds
+            dense = torch_index.on_gpu(dense)
+        with ENCODING:
+            self.encoder.move(device)
+        self.dense = dense
+
+    def vectors_of(self, names: Sequence[str]) -> Floats:
+        """The vectors of normalised names, in half precision; those of its own are not made again.
+
+        Args:
+            names: the names; returned is float32 (names, dim).
+        """
+        rows = self.table.rows(names)
+        vectors = np.empty((len(names), self.encoder.dim), np.float32)
+        vectors[rows >= 0] = persistence.from_storage(self.vectors[rows[rows >= 0]])
+        new = np.flatnonzero(rows < 0)
+        if len(new):
+            encoded = encode_names(self.encoder, [names[row] for row in new.tolist()])
+            vectors[new] = persistence.to_fp16(encoded)
+        return vectors
+
+    def score(self, queries: Sequence[str], k: int) -> Hits:
+        vectors, weights = encode_names(self.encoder, queries), self.sparse.encoder.encode(queries)
+        own = np.einsum("ij,ij->i", vectors, vectors)
+        query, rows = self._found(queries, vectors, own, weights, k)
+        dense = self.products(vectors, query, rows)
+        sparse = pair_products(weights, query, self.sparse.by_name, rows)
+        scores = dense + np.float32(self.sparse_weight) * sparse + self.bias[rows]
+        hits, order = Hits.chosen(len(queries), k, query, rows, scores)
+        return replace(hits, sparse=sparse[order], dense=dense[order], own=own)
+
+    def products(self, vectors: Floats, query: NDArray[Any], rows: NDArray[Any]) -> Floats:
+        """Multiply pairs: `vectors[query[i]]` by the vector of the name `rows[i]`, for each i."""
+        return self.dense.products(vectors, query, rows if self.rows is None else self.rows[rows])
+
+    def among(self, concepts: NDArray[np.bool_]) -> HybridGenerator:
+        names = self.table.naming(concepts)
+        return HybridGenerator(
+            self.sparse.among(concepts),
+            self.encoder,
+            self.dense,
+            self.sparse_weight,
+            self.bias[names],
+            names if self.rows is None else self.rows[names],
+        )
+
+    def without(self, pairs: NDArray[np.bool_]) -> HybridGenerator:
+        sparse, weight, bias = self.sparse.without(pairs), self.sparse_weight, self.bias
+        return HybridGenerator(sparse, self.encoder, self.dense, weight, bias, self.rows)
+
+    def _found(
+        self,
+        queries: Sequence[str],
+        vectors: Floats,
+        own: Floats,
+        weights: csr_matrix,
+        k: int,
+    ) -> tuple[NDArray[np.int64], Integers]:
+        """The queries and the rows of the names among which the k best of each are looked for.
+
+        They are the k names with the best dense scores, the name that is the query, and the k best
+        by characters. Characters are left out where vectors of sub-words have found something near
+        (docs/decisions.md). A name that is good only by the sum may be missed.
+
+        Args:
+            queries: in normal form; an empty one finds nothing.
+            vectors: of the queries.
+            own: the product of each with itself.
+            weights: of their n-grams.
+            k: names for each query.
+        """
+        dense = self.dense.search(vectors, k, self.rows)
+        silent = np.arange(len(vectors))
+        if self.encoder.covers_characters:
+            nearest = np.zeros(len(vectors), np.float32)
+            np.maximum.at(nearest, dense.queries, dense.scores)
+            silent = np.flatnonzero(nearest <= _SILENT * own)
+        sparse = self.sparse.names.search(weights[silent], k)
+        equal = self.table.rows(queries)
+        known = np.flatnonzero(equal >= 0)
+        query = np.concatenate([dense.queries, silent[sparse.queries], known])
+        near = dense.rows if self.rows is None else np.searchsorted(self.rows, dense.rows)
+        rows = np.concatenate([near, sparse.rows, equal[known]])
+        has_text = np.array([text != "" for text in queries], bool)
+        kept = self._is_named[rows] & has_text[query]
+        pairs = distinct(query[kept] * np.int64(len(self.table)) + rows[kept])
+        query, rows = np.divmod(pairs, len(self.table))
+        return query, rows.astype(np.int32)
+
+    def save(self, folder: Path) -> None:
+        self.sparse.save(folder)
+        persistence.save_arrays(
+            folder / "dense_names",
+            {"vectors": persistence.to_storage(self.vectors), "bias": self.bias},
+        )
+        self.encoder.save(folder / "dense")
+        persistence.save_json(folder / "hybrid.json", {"sparse_weight": self.sparse_weight})
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        dictionary: Dictionary,
+        sparse_encoder: type[SparseEncoder],
+        dense_encoder: type[Encoder],
+    ) -> HybridGenerator:
+        """Read what `save` wrote; the arrays stay memory-mapped."""
+        sparse = SparseGenerator.load(folder, dictionary, sparse_encoder)
+        arrays = persistence.load_arrays(folder / "dense_names")
+        numbers = persistence.load_json(folder / "hybrid.json")
+        encoder = dense_encoder.load(folder / "dense")
+        vectors: NDArray[Any] | VectorIndex = arrays["vectors"]
+        if (folder / INDEX).is_dir():
+            checksums = persistence.load_json(folder / persistence.MANIFEST)["sha256"]
+            vectors = IvfIndex.load(folder / INDEX, arrays["vectors"], checksums[VECTORS])
+        return cls(sparse, encoder, vectors, numbers["sparse_weight"], arrays["bias"])
+
+
+def encode_names(encoder: Encoder, names: Sequence[str]) -> Floats:
+    """Encode names, one thread at a time; float32 (len(names), dim).
+
+    Raises:
+        LinkerError: the vectors are not finite.
+    """
+    with ENCODING:
+        vectors = encoder.encode(names)
+    if not is_finite(vectors):
+        raise LinkerError(
+            "the dense encoder makes vectors that are not finite; "
+            "its weights are damaged, train again"
+        )
+    return vectors

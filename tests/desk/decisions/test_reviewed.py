@@ -1,0 +1,232 @@
+"""Decisions in tables of answers and in mappings that a person went through."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker.desk.decisions import exchange
+from linker.desk.decisions.store import checked
+from linker.errors import InputError, Skip
+from linker.io import sssom
+from linker.io.outputs import decisions_text
+from linker.io.tsv import COLUMNS
+from linker.records import PREDICATES, Decision
+
+
+def read(path: Path, header: list[str], *rows: list[str], column: str | None = None) -> set[object]:
+    """What is said of mentions, by whom, and in which document."""
+    text = io.StringIO()
+    csv.writer(text, "excel-tab", lineterminator="\n").writerows([header, *rows])
+    (path / "t.tsv").write_text(text.getvalue(), "utf-8")
+    read = exchange.read(path / "t.tsv", column=column, reviewer="eve")
+    return {(d.mention, d.concept_id, d.accepted, d.scope, d.reviewer) for d in read}
+
+
+ANN, BOB = (Decision("x", i, reviewer=who, time="2026") for i, who in (("A", "ann"), ("B", "bob")))
+BULK = Decision("x", "A", reviewer="ann", time="2026", bulk=True)
+BROAD = Decision("x", "A", reviewer="ann", time="2026", predicate="broad")
+NOT_A = Decision("x", "A", False, reviewer="ann", time="2026")
+
+
+@pytest.mark.parametrize(
+    ("state", "concept", "before", "new"),
+    [
+        ("accepted", "A", [ANN], None),  # as linker wrote it
+        ("accepted", "A", [BROAD], None),  # a table without a column predicate
+        ("model", "A", [BULK], None),
+        ("rejected", "C", [NOT_A, BULK], None),  # as linker wrote it
+        ("rejected", "A", [BULK], ("A", False)),
+        ("accepted", "A", [BULK], ("A", True)),  # somebody looked at it since
+        ("accepted", "A", [BULK, ANN], None),
+        ("rejected", "C", [NOT_A], None),  # as linker wrote it: C is the model's
+        ("accepted", "C", [NOT_A], ("C", True)),
+        ("rejected", "A", [NOT_A, ANN], ("A", False)),  # it was accepted
+        ("accepted", "A", [ANN, BOB], ("A", True)),  # they disagreed
+        ("no concept", "A", [ANN], ("", True)),
+        ("model", "A", [ANN], None),
+        ("certainly", "A", [], InputError),
+        ("rejected", "A|B", [], InputError),
+        ("rejected", "", [], InputError),
+        ("rejected", "A|B", [NOT_A], None),
+        ("accepted", "", [Decision("x", "", reviewer="ann", time="2026")], InputError),
+        ("accepted", "", [], InputError),
+    ],
+)
+def test_states_beside_earlier_decisions(
+    tmp_path: Path,
+    state: str,
+    concept: str,
+    before: list[Decision],
+    new: tuple[str, bool] | type[InputError] | None,
+) -> None:
+    header = ["mention", "matched_name", "concept_id", "state", "reviewer", "decisions"]
+    row = ["x", "x", concept, state, "ann", decisions_text(before) if before else ""]
+    if new is InputError:
+        with pytest.raises(InputError):
+            read(tmp_path, header, row)
+        return
+    earlier = {("x", d.concept_id, d.accepted, "", d.reviewer) for d in before}
+    assert read(tmp_path, header, row) == earlier | ({("x", *new, "", "eve")} if new else set())
+
+
+def test_states_that_a_person_set(tmp_path: Path) -> None:
+    header = ["mention", "matched_name", "concept_id", "rejected", "state"]
+    rows = [
+        ["x", "", "A|B", "", "Accepted"],
+        ["y", "", "", "C", "rejected"],
+        ["z", "", "A", "", ""],
+    ]
+    assert read(tmp_path, header, *rows) == {
+        ("x", "A|B", True, "", "eve"),
+        ("y", "C", False, "", "eve"),
+    }
+
+
+@pytest.mark.parametrize("state", ["linker_state", "state (fill in)", "linker_State (fill in)"])
+def test_columns_of_the_user_are_not_linker_s(tmp_path: Path, state: str) -> None:
+    header = ["rank", "expanded", "reviewer", "document_id", "accepted", "disease", "state"]
+    header += ["concept_id", "matched_name", state]
+    rows = [
+        [str(n), "yes", "Dr House", "7", "no", "gout", "", "A", "m", "accepted"] for n in (1, 2)
+    ]
+    said = ("gout", "A", True, "", "eve")
+    assert read(tmp_path, header, *rows, column="disease") == {said}
+
+
+def test_tables_of_decisions_may_have_states_and_confidences(tmp_path: Path) -> None:
+    for more in ("confidence", "state"):
+        header = ["mention", "concept_id", "accepted", more]
+        assert read(tmp_path, header, ["x", "A", "no", "0.5"]) == {("x", "A", False, "", "eve")}
+
+
+WRITTEN = ["mention", "concept_id", "matched_name"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ["disease", "concept_id", "state"],
+        ["mention", "name"],
+        [*COLUMNS, "state", "decisions"],  # candidates, of which people accepted the first at most
+        WRITTEN,
+        [*WRITTEN, "state", "source", "reviewer", "time"],  # the decisions were removed
+        ["subject_id", "predicate_id", "object_id"],  # mappings between concepts
+    ],
+)
+def test_headers_that_lack_a_column(tmp_path: Path, header: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, header, ["x"] * len(header))
+    assert caught.value.line == 1
+
+
+def test_tables_of_the_page_have_documents(tmp_path: Path) -> None:
+    header = ["mention", "document_id", "spans", "expanded", "concept_id", "state"]
+    row = ["MDS", "7", "3-6", "myelodysplastic syndrome", "A", "accepted"]
+    said = ("myelodysplastic syndrome", "A", True, "7", "eve")
+    assert read(tmp_path, header, row) == {said}
+
+
+def test_decisions_of_nobody_stay_so(tmp_path: Path) -> None:
+    header = ["mention", "matched_name", "concept_id", "state", "decisions"]
+    nobody = json.dumps([json.loads(decisions_text([ANN]))[0] | {"reviewer": ""}])
+    assert read(tmp_path, header, ["x", "x", "A", "accepted", nobody]) == {("x", "A", True, "", "")}
+
+
+# mappings
+
+TEXT = st.text("ab\"' é,;|\\\\#", max_size=8).map(str.strip)
+DECISIONS = st.builds(
+    Decision,
+    TEXT.filter(bool),
+    st.sampled_from(["MESH:D1", "", "A b:1|MESH:D1", "x y", "MESH:D1|-1"]),
+    st.just(True),
+    TEXT,
+    TEXT,
+    st.sampled_from(["", "2026-11-23"]),
+    st.just(""),
+    TEXT,
+    predicate=st.sampled_from(PREDICATES),
+).map(lambda decision: decision if decision.concept_id else replace(decision, predicate=""))
+HEADER = "subject_label\tpredicate_id\tobject_id\tmapping_justification\tcomment\n"
+HAND = "semapv:ManualMappingCuration"
+
+
+def read_text(tmp_path: Path, text: str) -> Iterator[Decision]:
+    path = tmp_path / "m.sssom.tsv"
+    path.write_text(text, "utf-8")
+    return exchange.read(path)
+
+
+@given(decisions=st.lists(DECISIONS, min_size=1))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_export_comes_back(tmp_path: Path, decisions: list[Decision]) -> None:
+    decisions.append(Decision("m", "MESH:D1", accepted=False, scope="7, 8"))
+    decisions.append(Decision("m", "MESH:D1", scope="7, characters 2-3"))
+    decisions = [*map(checked, dict.fromkeys(decisions))]
+    file = io.StringIO()
+    sssom.write_curated(decisions, file)
+    assert list(read_text(tmp_path, file.getvalue())) == decisions
+
+
+@pytest.mark.parametrize(
+    ("rows", "concepts", "predicate"),
+    [
+        (["broad\tA:1"], "A:1", "broad"),
+        (["narrow\tA:1"], "A:1", "narrow"),
+        (["related\tA:1"], "A:1", "related"),
+        (["exact\tA:1"], "A:1", ""),
+        (["related\tA:2\tpart 1 of 2", "related\tA:3\tpart 2 of 2"], "A:2|A:3", ""),
+        (["related\tA:2\tpart 1 of 2, related", "related\tA:3\tpart 2 of 2, related"],
+         "A:2|A:3", "related"),
+        (["broad\tA:2\tpart 1 of 2; x", "broad\tA:3\tpart 2 of 2; x"], "A:2|A:3", "broad"),
+    ],
+)  # fmt: skip
+def test_the_kind_of_a_mapping_is_read(
+    tmp_path: Path, rows: list[str], concepts: str, predicate: str
+) -> None:
+    lines = []
+    for row in rows:
+        kind, identifier, comment = (row + "\t").split("\t")[:3]
+        lines.append(f"a\tskos:{kind}Match\t{identifier}\t{HAND}\t{comment}\n")
+    (decision,) = read_text(tmp_path, HEADER + "".join(lines))
+    assert (decision.concept_id, decision.predicate) == (concepts, predicate)
+
+
+def test_columns_by_name_and_no_metadata(tmp_path: Path) -> None:
+    text = (
+        "object_id\treviewer_label\tmapping_justification\tpredicate_id\tsubject_label\n"
+        "mesh:D1\tann\tsemapv:MappingReview\tskos:exactMatch\t#1\n"
+    )
+    assert list(read_text(tmp_path, text)) == [Decision("#1", "MESH:D1", reviewer="ann")]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"a\tskos:closeMatch\tA:1\t{HAND}",
+        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 1 of 2",
+        f"a\tskos:relatedMatch\tA:1\t{HAND}\tpart 2 of 2",
+        f"a\tskos:broadMatch\tA:1\t{HAND}\t\t\tNot",
+        f"a\tskos:exactMatch\tA:1\t{HAND}\t\t\tnot",
+        f"a\tskos:exactMatch\t\t{HAND}",
+        f"\tskos:exactMatch\tA:1\t{HAND}",
+        f"a\tskos:exactMatch\tA:1\t{HAND}\t\tX:1",
+    ],
+)
+def test_bad_mappings(tmp_path: Path, row: str) -> None:
+    good = f"b\tskos:exactMatch\tA:2\t{HAND}\n"
+    header = HEADER.replace("\n", "\tsubject_id\tpredicate_modifier\n")
+    with pytest.raises(InputError) as caught:
+        list(read_text(tmp_path, f"#curie_map:\n{header}{row}\n{good}"))
+    assert caught.value.line == 3
+    skipped = exchange.read(tmp_path / "m.sssom.tsv", on_error=Skip())
+    assert list(skipped) == [Decision("b", "A:2")]

@@ -1,0 +1,238 @@
+"""Files that come into a project: what of them is new, and what people decided in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linker.desk.projects.store import OtherKind, Taken
+from linker.errors import LinkerError
+from linker.records import Decision
+
+from .conftest import Desk
+
+WARDS = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
+PUBTATOR = (
+    "7|t|Ataxia telangiectasia (AT)\n7|a|AT was seen, and breast cancer.\n"
+    "7\t0\t21\tAtaxia telangiectasia\tDisease\n7\t27\t29\tAT\tDisease\n"
+    "7\t44\t57\tbreast cancer\tDisease\n\n"
+    "8|t|On breast cancer\n8|a|Here.\n8\t3\t16\tbreast cancer\tDisease\n\n"
+)
+
+
+def said(desk: Desk) -> list[tuple[str, str, str]]:
+    return [(d.mention, d.concept_id, d.reviewer) for d in desk.store.list()]
+
+
+def test_a_reviewed_file_is_read_back_once(desk: Desk) -> None:
+    desk.create(WARDS)
+    header, lines = desk.table()
+    assert (lines[1]["concept_id"], lines[1]["state"]) == ("MESH:D001943", "model")
+    lines[1] |= {"state": "accepted", "note": "seen"}
+    text = desk.written(header, lines)
+    assert [desk.add(text).imported for _ in range(2)] == [1, 0]
+    assert said(desk) == [("breast cancer", "MESH:D001943", "Bob")]
+    assert desk.row("breast cancer")["note"] == "seen"
+
+
+def test_documents_are_reviewed_in_a_table(desk: Desk) -> None:
+    desk.create(PUBTATOR, "a.txt")
+    header, lines = desk.table(form="tsv")
+    assert header[:4] == ["mention", "document_id", "spans", "expanded"]
+    next(line for line in lines if line["document_id"] == "8")["state"] = "accepted"
+    assert desk.add(desk.written(header, lines)).imported == 1
+    (decision,) = desk.store.list()
+    assert (decision.mention, decision.scope) == ("breast cancer", "8")
+    assert desk.add(desk.export("tsv"), "back.tsv").imported == 0
+
+
+def test_mappings_and_decisions_are_read_back(desk: Desk) -> None:
+    desk.create("mention\ngout\nlymphoma\n")
+    desk.decide("gout", None)
+    (decision,) = desk.store.list()
+    mappings, table = desk.export("sssom"), desk.export("decisions").decode()
+    desk.store.withdraw([decision.id or 0])
+    assert desk.add(mappings, "back.sssom.tsv").imported == 0  # it was withdrawn
+    anew = mappings.replace(decision.time[:10].encode(), b"2999-01-01")
+    assert desk.add(anew, "back.sssom.tsv").imported == 1
+    more = desk.add(f"{table}\tlymphoma\tMESH:D008223\ttrue\n", "d.tsv")
+    assert more.imported == 1
+    assert {row["state"] for row in desk.rows()} == {"no concept", "accepted"}
+
+
+def test_flags_notes_and_predicates_are_read_back(desk: Desk) -> None:
+    desk.create("Mention,Note\nA-T,x\nbreast cancer,\nzzzz qqqq,\nfever,\n")
+    desk.decide("A-T", "MESH:D001260", predicate="broad")
+    desk.remark("A-T", "note", "ask\nBob")
+    desk.remark("fever", "flag", "1")
+    header, lines = desk.table()
+    filled = [[line[name] for name in ("predicate", "flag", "note")] for line in lines]
+    assert filled == [["broad", "", "ask Bob"], ["", "", ""], ["", "", ""], ["", "1", ""]]
+    assert desk.add(desk.written(header, lines)).imported == 0
+    lines[1] |= {"state": "accepted", "predicate": "narrow", "flag": "x"}
+    lines[2] |= {"flag": "no", "note": "'-?"}
+    assert [desk.add(desk.written(header, lines)).imported for _ in range(2)] == [1, 0]
+    shown = [(row["predicate"], row["flag"], row["note"]) for row in desk.rows()]
+    assert shown == [
+        *(("broad", False, "ask\nBob"), ("narrow", True, ""), ("", False, "-?"), ("", True, ""))
+    ]
+
+
+def test_notes_of_other_alphabets_come_back_from_windows_1252(desk: Desk) -> None:
+    desk.create("mention;ort\nleukämie;Köln\n", "a.csv", "mention", "windows-1252")
+    desk.remark("leukämie", "note", "β-thal")
+    stored = desk.add(desk.export(), encoding="windows-1252")
+    assert stored.notes[1] == "flags and notes read: 1; of them new: 0"
+
+
+def test_a_further_round_has_columns_of_its_own(desk: Desk) -> None:
+    desk.create("mention\nA-T\n")
+    second = desk.create(desk.export(), "second.csv").number
+    header, (line,) = desk.table(second)
+    assert header[-1] == "linker_note (fill in)"
+    line["linker_note"] = "seen again"
+    desk.add(desk.written(header, [line]), number=second)
+    assert [row["note"] for row in desk.rows(second)] == ["seen again"]
+
+
+def test_the_column_is_that_of_the_project(desk: Desk) -> None:
+    desk.create("disease,found\nold,breast cancer\nnew,fever\n", column="found")
+    header, lines = desk.table()
+    lines[0]["state"], lines[1]["state"] = "accepted", "no concept"
+    text = desk.written(header, lines)
+    assert desk.add(text, column="disease").imported == 0  # mentions that are not there
+    other = desk.create(WARDS).number
+    assert desk.add(text, column="found", number=other).imported == 1
+    assert desk.add(text).imported == 1
+    assert {mention for mention, *_ in said(desk)} == {"breast cancer", "fever"}
+
+
+def test_a_table_of_another_column_is_refused(desk: Desk) -> None:
+    came = (
+        "group,diagnosis\nbreast cancer,lymphoma\nleukaemia,breast cancer\nfever,leukaemia\n"
+        "lymphoma,Ataxia Telangiectasia\n"
+    )
+    desk.create(came, column="diagnosis")
+    desk.accept(above=0.5)
+    content = desk.export().replace(b",model,", b",accepted,")
+    other = desk.create(came, column="group").number
+    count = len(said(desk))
+    for number, column in ((other, None), (1, "group")):
+        with pytest.raises(LinkerError):
+            desk.add(content, column=column, number=number)
+    with pytest.raises(LinkerError):
+        desk.create(content, column="group")
+    assert len(said(desk)) == count
+
+
+def test_rows_that_contradict_each_other_decide_nothing(desk: Desk) -> None:
+    desk.create("mention\nA-T\nA-T\ngout\nGout\n")
+    header, lines = desk.table()
+    for line, state in zip(lines, ("accepted", *["no concept"] * 3), strict=True):
+        line["state"] = state
+    stored = desk.add(desk.written(header, lines))
+    assert (stored.imported, len(stored.notes)) == (1, 2)
+    assert said(desk) == [("gout", "", "Bob")]
+
+
+def test_a_mention_that_was_edited_is_passed_over(desk: Desk) -> None:
+    desk.create("mention\nbrest cancer\nleukaemia\n")
+    for mention in ("brest cancer", "leukaemia"):
+        desk.decide(mention, "MESH:D001943")
+    header, lines = desk.table()
+    lines[0]["mention"] = "breast cancer"
+    stored = desk.add(desk.written(header, lines))
+    assert (stored.imported, len(stored.notes)) == (0, 2)
+
+
+def test_a_mention_that_defines_its_short_form_is_reviewed(desk: Desk) -> None:
+    desk.create("mention,note\nataxia telangiectasia (AT),\nbreast cancer (BC),\n", "a.csv")
+    desk.decide("ataxia telangiectasia (AT)", "MESH:D001943")
+    header, lines = desk.table()
+    lines[0] |= {"state": "no concept", "linker_note": "ask Bob"}
+    assert desk.add(desk.written(header, lines)).imported == 1
+    row = desk.row("ataxia telangiectasia (AT)")
+    assert (row["expanded"], row["state"]) == ("ataxia telangiectasia", "disputed")
+    assert row["note"] == "ask Bob"
+
+
+def test_decisions_on_documents_of_others_are_not_read(desk: Desk) -> None:
+    other = desk.create(
+        PUBTATOR.replace("7|", "99|").replace("\n7\t", "\n99\t"), "other.txt"
+    ).number
+    project = desk.create(PUBTATOR, "a.txt").number
+    desk.decide("breast cancer", None, number=other, document=1, here=True)
+    content = desk.export("tsv", other)
+    desk.store.withdraw([d.id or 0 for d in desk.store.list()])
+    stored = desk.add(content, "b.tsv", number=project)
+    assert (stored.imported, len(stored.notes)) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "file", "error"),
+    [
+        ("mention,ward\nfever,1\n", "list.csv", Taken),  # twice
+        (PUBTATOR, "some.txt", OtherKind),
+        ("time,reviewer,what,mention,concept_id,project\n", "log.tsv", LinkerError),
+    ],
+)
+def test_what_is_refused(desk: Desk, content: str, file: str, error: type[Exception]) -> None:
+    desk.create("mention,ward\nfever,1\n")
+    with pytest.raises(error):
+        desk.add(content, file)
+    assert len(desk.rows()) == 1
+
+
+def test_a_table_that_lost_its_decisions_and_a_log_are_refused(desk: Desk) -> None:
+    desk.create(WARDS)
+    header, lines = desk.table()
+    place = header.index("decisions")
+    lines = [{n: cell for n, cell in line.items() if n != "decisions"} for line in lines]
+    for content in (desk.written(header[:place] + header[place + 1 :], lines), desk.export("log")):
+        with pytest.raises(LinkerError):
+            desk.add(content, "less.csv", "mention")
+    assert len(desk.rows()) == 4
+
+
+def test_documents_that_a_project_has_are_not_added_again(desk: Desk) -> None:
+    desk.create(PUBTATOR, "a.txt")
+    desk.decide("breast cancer", None)
+    new = "9|t|Gout in a boy\n9|a|\n9\t0\t4\tGout\tDisease\n"
+    notes = desk.add(desk.export().decode() + new, "back.txt").notes
+    assert notes[-1] == "documents that the project has already, which were not added: 2"
+    with desk.reading() as queue:
+        assert queue.summary()["documents"] == 3
+
+
+def test_a_text_of_several_lines_is_not_added_again_as_pubtator(desk: Desk) -> None:
+    desk.create("He has leukaemia, as his father had.\nThe son has lymphoma, too.", "note.txt")
+    with pytest.raises(Taken):
+        desk.add(desk.export("pubtator"), "back.txt")
+
+
+def test_texts_of_one_name_have_ids_of_their_own(desk: Desk) -> None:
+    text, other = "No gout here. It was lymphoma, they said.", "Another patient. He had leukaemia."
+
+    def identifier(number: int) -> Any:
+        return desk.rows(number)[0]["first"]["document_id"]
+
+    first = desk.create(text, "note.txt").number
+    stored = desk.create(other, "note.txt")
+    assert (identifier(first), len(stored.notes)) == ("note", 1)
+    own = identifier(stored.number)
+    assert own != "note"
+    # a decision in a text outlives its project, and is not on another text of its name
+    desk.store.add([Decision("x", "A", scope="gone")])
+    assert identifier(desk.create(other, "gone.txt").number) != "gone"
+
+
+def test_files_without_decisions_become_projects(desk: Desk) -> None:
+    table = "disease,concept_id,name,matched_name,confidence,rejected,state\ngout,,,,,,model\n"
+    assert desk.create(table).imported is None
+    number = desk.create("T2DM\nDM2\nB12\n", "codes.txt").number
+    header, lines = desk.table(number, "tsv")
+    for line in lines:
+        line["state"] = "no concept"
+    assert desk.add(desk.written(header, lines), number=number).imported == 3
+    assert len(desk.rows(1)) == 1

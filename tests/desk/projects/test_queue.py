@@ -1,0 +1,329 @@
+"""The queue of a project: where changes were taken up, it is what one that is made anew is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from linker import Linker
+from linker.desk.decisions.store import DecisionStore, Step
+from linker.desk.projects import changes, linking, sources
+from linker.desk.projects import store as rows
+from linker.desk.projects.filters import Filter
+from linker.desk.projects.queue import Queue, decided_mentions
+from linker.desk.projects.store import Missing, Origin
+from linker.errors import LinkerError
+from linker.linking import decided as applying
+from linker.linking.decided import Decided
+from linker.records import Decision
+
+from .conftest import Desk
+
+TABLE = b"name\nataxia\ngout\nAtaxia\nbreast cancer\nzzzz\n"
+TEXTS = (
+    "1|t|Breast cancer (BC) and gout\n1|a|\n1\t0\t13\tBreast cancer\tDisease\n"
+    "1\t15\t17\tBC\tDisease\n1\t23\t27\tgout\tDisease\n\n"
+    "2|t|Gout, BC\n2|a|\n2\t0\t4\tGout\tDisease\n2\t6\t8\tBC\tDisease\n\n"
+)
+MORE = {
+    "table": "name\ngout\nnew name {}\n",
+    "documents": "9{0}|t|Gout {0}\n9{0}|a|\n9{0}\t0\t4\tGout\tDisease\n",
+}
+
+
+class Reviewed:
+    """A project, its queue, and one who does things in it."""
+
+    def __init__(self, store: DecisionStore, linker: Linker, content: bytes, name: str) -> None:
+        self.store, self.linker, self.name = store, linker, name
+        file = sources.read(content, name, "name" if name.endswith("tsv") else None, None, 1_000)
+        self.number = rows.create(store, name, file, "", "Ada", Origin("", ""))
+        self.decided, self.added = Decided([], linker), 0
+        self.queue = Queue(store, self.number, linker)
+        self.link()
+
+    def link(self) -> None:
+        assert list(linking.link(self.store, self.number, self.linker))[-1] == 1
+
+    def reading(self, some: Queue, *, is_hurried: bool = False) -> Any:
+        self.decided = self.decided.after(self.store)
+        return some.reading(self.decided, is_hurried=is_hurried)
+
+    def do(self, what: str, place: int, reviewer: str) -> None:
+        """Do something about a row of the queue as it is, which may not have all."""
+        step, origin = Step(what, reviewer, self.number), Origin("", "")
+        if what == "undo":
+            with contextlib.suppress(Missing):
+                changes.undo(self.store, self.number, reviewer)
+        elif what == "more":
+            is_table = "tsv" in self.name
+            name, column = ("9.tsv", "name") if is_table else ("9.txt", None)
+            content = MORE["table" if is_table else "documents"].format(self.added).encode()
+            self.added += 1
+            rows.add(self.store, self.number, sources.read(content, name, column, None, 1_000))
+            self.link()
+        else:
+            with self.reading(self.queue, is_hurried=what == "hurry") as queue:
+                known = queue.page(Filter(), "document")["rows"]
+                decisions = list[Decision]()
+                if what == "at once":
+                    with contextlib.suppress(LinkerError):
+                        asked = queue, Filter(), None, reviewer, origin
+                        _, decisions = changes.acceptance(*asked)
+                elif what not in ("refresh", "hurry") and known:
+                    of = {"here": what == "here", "as_written": what == "as written"}
+                    concept = None if what == "none" else "MESH:D001260"
+                    said = {"accepted": what != "reject", "reviewer": reviewer, "origin": origin}
+                    about = {"dictionary": self.linker.dictionary, **said, **of}
+                    key = known[place % len(known)]["key"]
+                    decisions = [changes.decision_on(queue, key, concept, **about)]
+            if decisions:
+                self.store.add(decisions, step)
+
+
+def seen(some: Queue) -> dict[str, Any]:
+    """All that a queue says."""
+    pages = {sort: some.page(Filter(), sort)["rows"] for sort in ("doubt", "document", "alphabet")}
+    found = some.page(Filter(q="gout"))["rows"], some.page(Filter(show="undecided"))["mentions"]
+    acceptable = [row.key for row in some.acceptable(Filter(above=0.1))]
+    said = {"pages": pages, "found": found, "acceptable": acceptable, **some.summary()}
+    return said | {"disputed": some.disputed(), "version": 0}
+
+
+ACTIONS = (
+    *("accept", "reject", "none", "here", "as written", "at once", "undo", "more"),
+    *("refresh", "hurry"),
+)
+actions = st.tuples(st.sampled_from(ACTIONS), st.integers(0, 9), st.sampled_from(["Ada", "Bob"]))
+
+
+@pytest.mark.parametrize(("content", "name"), [(TABLE, "a.tsv"), (TEXTS.encode(), "a.txt")])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(done=[("refresh", 0, "Ada")] * 6 + [("more", 0, "Ada")])  # a row that grows
+@given(done=st.lists(actions, max_size=8))
+def test_it_is_as_one_made_anew(
+    tmp_path_factory: Any, linker: Linker, content: bytes, name: str, done: list[Any]
+) -> None:
+    with DecisionStore(tmp_path_factory.mktemp("queue") / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, content, name)
+        for action in done:
+            reviewed.do(*action)
+        with reviewed.reading(reviewed.queue) as queue:
+            there = seen(queue)
+        with reviewed.reading(Queue(store, reviewed.number, linker)) as anew:
+            assert there == seen(anew)
+
+
+def test_decisions_of_before_do_not_undo_later_ones(tmp_path: Path, linker: Linker) -> None:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        reviewed = Reviewed(store, linker, TABLE, "a.tsv")
+        before = reviewed.decided
+        store.add([Decision("gout", "MESH:D001943")])
+        with reviewed.reading(reviewed.queue):
+            pass
+        with reviewed.queue.reading(before) as queue:
+            assert queue.summary()["decided"] == 1
+
+
+def test_what_is_denied_is_left_for_a_look(
+    tmp_path: Path, linker: Linker, deny: Callable[..., None]
+) -> None:
+    deny("no gout")
+    deny("asthma?", assertion="possible")
+    table = b"name\ngout\nno gout\nasthma?\nbreast cancer\n"
+    with DecisionStore(tmp_path / "d.sqlite") as store:
+        some = Reviewed(store, linker, table, "a.tsv")
+        with some.reading(some.queue) as there:
+            rows = {row["mention"]: row for row in there.page(Filter(), "document")["rows"]}
+            limits = {"above": Filter(above=0.0), "below": Filter(below=0.0)}
+            limits["no concept"] = Filter(show="no-concept")
+            wanted = {
+                name: {row["mention"] for row in there.page(limit)["rows"]}
+                for name, limit in limits.items()
+            }
+            accepted = [row.mention for row in there.acceptable(Filter())]
+            by_doubt = [row["mention"] for row in there.page(Filter())["rows"]]
+    assert {text: row["assertion"] for text, row in rows.items()} == {
+        "gout": "present",
+        "no gout": "absent",
+        "asthma?": "possible",
+        "breast cancer": "present",
+    }
+    assert rows["no gout"]["answers"] == [
+        rows["gout"]["answers"][0]
+        | {"assertion": "absent", "confidence": rows["no gout"]["confidence"]}
+    ]
+    sure, unsure = {"gout", "breast cancer"}, {"no gout", "asthma?"}
+    # the concept of what is denied is there
+    assert wanted == {"above": sure, "below": unsure, "no concept": set()}
+    assert accepted == ["gout", "breast cancer"]
+    assert {*by_doubt[:2]} == unsure
+
+
+def test_a_decision_on_one_document_splits_a_row(desk: Desk) -> None:
+    desk.create(TEXTS, "a.txt")
+    rows = [(row["mention"], row["expanded"], row["count"]) for row in desk.rows()]
+    short = ("BC", "Breast cancer", 1), ("BC", None, 1)
+    assert rows == [("Breast cancer", None, 1), short[0], ("gout", None, 2), short[1]]
+    (key,) = (row["key"] for row in desk.rows() if row["mention"] == "gout")
+    desk.decide("gout", None, here=True, document=2)
+    there = {row["key"]: row["state"] for row in desk.rows(q="gout")}
+    assert there == {key: "model", f"{key}@2": "no concept"}
+    desk.decide("BC", "MESH:D001260")
+    assert [row["state"] for row in desk.rows()][:2] == ["accepted", "accepted"]
+
+
+def test_in_bulk_only_what_was_counted_is_decided(desk: Desk) -> None:
+    text = "7|t|Breast cancer (BC), BC and breast cancer\n7|a|\n"
+    places = ((0, 13, "Breast cancer"), (15, 17, "BC"), (20, 22, "BC"), (27, 40, "breast cancer"))
+    lines = "".join(f"7\t{start}\t{end}\t{name}\tDisease\n" for start, end, name in places)
+    desk.create(f"{text}{lines}", "a.txt")
+    least, most = desk.row("Breast cancer")["confidence"], desk.row("BC")["confidence"]
+    assert least < most
+
+    def counted(**wanted: Any) -> tuple[int, int]:
+        with desk.reading() as queue:
+            figures = queue.acceptable_figures(Filter(**wanted))
+        return figures["groups"], figures["mentions"]
+
+    assert counted(above=least) == (2, 4)
+    # a decision on the long form, which these leave out, is one on the short form, too
+    assert counted(above=most) == counted(q="bc") == (0, 0)
+
+
+def test_a_bulk_that_some_rows_would_not_fit_leaves_them_out(desk: Desk) -> None:
+    desk.create(TEXTS, "a.txt")
+    # a rejection of what is not the model's answer, in one document
+    desk.decide("gout", "MESH:D009369", accepted=False, here=True, document=2)
+    with desk.reading() as queue:
+        of_one = queue.acceptable_figures(Filter(document=1, q="gout"))
+        assert (of_one["mentions"], queue.acceptable_figures(Filter(q="gout"))["mentions"]) == (
+            0,
+            2,
+        )
+    with pytest.raises(Missing):
+        desk.decide("gout", None, here=True, document=99)
+
+
+def test_what_was_rejected_and_accepted_in_bulk_is_as_sure_as_the_model(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(applying, "SURE", 0.0)  # another candidate answers, whatever it has
+    desk.create("mention\nretina tumor\nleukaemia\n")
+    desk.decide("retina tumor", "MESH:D012164", accepted=False)
+    before = desk.row("retina tumor")
+    assert before["state"] == "rejected"
+    assert desk.accept(reviewer="Bob")["mentions"] == 2
+    after = desk.row("retina tumor")
+    assert (after["state"], after["bulk"]) == ("accepted", True)
+    assert after["answers"] == before["answers"]
+
+
+def test_who_looks_stands_above_a_bulk(desk: Desk) -> None:
+    desk.create("mention\nA-T\nbreast cancer\nataxia telangiectasia\n")
+    assert desk.accept()["groups"] == 3
+    desk.decide("A-T", "MESH:D001260", "Bob")  # the same
+    desk.decide("breast cancer", None, "Bob")  # another one
+    desk.decide("ataxia telangiectasia", "MESH:D001260", "Bob", accepted=False)  # it is wrong
+    states = [(row["state"], row["reviewers"]) for row in desk.rows()]
+    assert states[:2] == [("accepted", ["Bob"]), ("no concept", ["Bob"])]
+    assert states[2][0] in ("rejected", "open")
+    assert not desk.rows(show="disputed")
+    for _ in range(3):
+        changes.undo(desk.store, 1, "Bob")
+    assert len(desk.rows(show="in-bulk")) == 3
+
+
+def test_reviewers_disagree_until_somebody_settles_it(desk: Desk) -> None:
+    desk.create("mention\ngout\nlymphoma\n")
+    desk.decide("gout", None)
+    desk.decide("gout", "MESH:D006073", "Bob")
+    with desk.reading() as queue:
+        (row,) = queue.disputed()
+        summary = queue.summary()
+    assert [d["concept_id"] or None for d in row["decisions"]] == [None, "MESH:D006073"]
+    assert summary["disagreements"] == 1
+    sure = desk.row("lymphoma")["confidence"]
+    assert summary["expected_accuracy_of_rest"] == round(sure, 4)  # what is disputed is no answer
+    desk.decide("gout", "MESH:D006073", "Eve", settles=("Ada", "Bob"))
+    assert desk.row("gout")["reviewers"] == ["Eve"]
+
+
+def test_what_was_decided_elsewhere_is_counted(desk: Desk) -> None:
+    first = desk.create("mention\nA-T\nA-T\ngout\nzzzz\n").number
+    desk.decide("A-T", "MESH:D001260")
+    assert desk.accept(above=0.5)["mentions"] == 1
+    desk.decide("zzzz", None, "Ada")
+    desk.decide("zzzz", "MESH:D001260", "Bob")  # disputed
+    second = desk.create("mention\nA-T\nA-T\ngout\nzzzz\n\n", "again.csv").number
+
+    def counted(number: int) -> tuple[int, int, int]:
+        with desk.reading(number) as queue:
+            summary = queue.summary()
+        with desk.store.reading() as connection:
+            listed = decided_mentions(connection, number, desk.decided.places)
+        return summary["decided"], listed, summary["decided_elsewhere"]
+
+    assert (counted(first), counted(second)) == ((3, 3, 0), (3, 3, 3))
+    desk.decide("gout", "MESH:D006073", number=second)  # which somebody looked at now
+    assert (counted(first), counted(second)) == ((3, 3, 1), (3, 3, 2))
+
+
+def test_what_the_file_says_stands_beside_the_answer(desk: Desk) -> None:
+    text = "7|t|Breast cancer, leukaemia, zzzzz and A-T\n7|a|\n"
+    places = (
+        (0, 13, "Breast cancer", "\tD001943"),
+        (15, 24, "leukaemia", "\tMESH:D001260+MESH:D9"),
+        (26, 31, "zzzzz", "\t-1"),
+        (36, 39, "A-T", ""),
+    )
+    lines = "".join(f"7\t{start}\t{end}\t{n}\tDisease{i}\n" for start, end, n, i in places)
+    more = "8|t|Breast cancer\n8|a|\n8\t0\t13\tBreast cancer\tDisease\tMESH:D1\n"
+    desk.create(f"{text}{lines}\n{more}", "a.txt")
+    assert [row["differs"] for row in desk.rows()] == [True, True, False, False]
+    differing = [row["mention"] for row in desk.rows(show="differs")]
+    assert differing == ["Breast cancer", "leukaemia"]
+
+    def said() -> list[list[tuple[int, bool, list[list[tuple[str, str]]]]]]:
+        with desk.reading() as queue:
+            files = [queue.shown(row["key"])["file"] for row in queue.page(Filter())["rows"]]
+        found = [
+            [
+                (s["count"], s["differs"], [[(*c.values(),) for c in part] for part in s["parts"]])
+                for s in file
+            ]
+            for file in files
+        ]
+        return [file for file in found if file]
+
+    breast, other = ("MESH:D001943", "Breast Neoplasms"), ("MESH:D1", "")
+    together = [("MESH:D001260", "Ataxia Telangiectasia"), ("MESH:D9", "")]
+    of_breast = [(1, False, [[breast]]), (1, True, [[other]])]
+    assert sorted(said()) == sorted([of_breast, [(1, True, [together])], [(1, False, [])]])
+    desk.decide("Breast cancer", "MESH:D007938", document=2, here=True)
+    rows = desk.rows(q="breast cancer")
+    assert [row["differs"] for row in rows if row["mention"] == "Breast cancer"] == [False, True]
+
+
+def test_flags_and_notes_filter_and_are_undone(desk: Desk) -> None:
+    desk.create("mention\nHämophilie\ngout\nbreast cancer\n")
+    for kind, value in (("flag", "1"), ("note", "ask Bob")):
+        desk.remark("gout", kind, value)
+    (row,) = desk.rows(show="flagged")
+    assert (row["mention"], row["flag"], row["note"]) == ("gout", True, "ask Bob")
+    with desk.reading() as queue:
+        of_all, flagged = map(queue.acceptable, (Filter(), Filter(show="flagged")))
+    assert "gout" not in {row.mention for row in of_all}
+    assert [row.mention for row in flagged] == ["gout"]
+    with pytest.raises(changes.Remarked):
+        desk.remark("gout", "note", "ask Eve", before="")
+    changes.undo(desk.store, 1, "Ada")
+    assert desk.row("gout")["note"] == ""
+    for query in ("hamo", "HÄMO"):  # a search passes over accents
+        assert [row["mention"] for row in desk.rows(q=query)] == ["Hämophilie"]

@@ -1,0 +1,109 @@
+"""The rows of projects in the file of decisions."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from linker.desk.decisions.store import DecisionStore, Step
+from linker.desk.projects import sources
+from linker.desk.projects import store as rows
+from linker.desk.projects.store import Origin, Taken
+from linker.errors import LinkerError
+from linker.records import Decision
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DecisionStore]:
+    with DecisionStore(tmp_path / "decisions.sqlite") as store:
+        yield store
+
+
+def texts(first: int, count: int = 60) -> sources.Content:
+    """Documents whose ids are numbers, with a mention each."""
+    content = "".join(
+        f"{n}|t|Gout {n}\n{n}|a|\n{n}\t0\t4\tGout\tDisease\n\n" for n in range(first, first + count)
+    )
+    return sources.read(content.encode(), f"{first}.txt", None, None, 100_000)
+
+
+def documents(store: DecisionStore) -> list[tuple[int, str]]:
+    with store.reading() as connection:
+        return [(d.number, d.document.id) for d in rows.documents(connection, 1)]
+
+
+def mentions(store: DecisionStore) -> int:
+    with store.reading() as connection:
+        return int(connection.execute("SELECT count(*) FROM mentions").fetchone()[0])
+
+
+def test_a_further_file_is_there_once(store: DecisionStore) -> None:
+    rows.create(store, "p", texts(1, 1), "", "ann", Origin("", ""))
+    rows.add(store, 1, texts(100))
+    found = documents(store)
+    assert found == [(1, "1"), *enumerate(map(str, range(100, 160)), 2)]
+    with pytest.raises(Taken):
+        rows.add(store, 1, texts(100))
+    assert (documents(store), mentions(store)) == (found, 61)
+
+
+def test_a_project_goes_with_all_that_it_holds_and_decisions_stay(store: DecisionStore) -> None:
+    for name in ("p", "q"):
+        rows.create(store, name, texts(1, 2), "", "ann", Origin("", ""))
+    store.add([Decision("x", "A")], Step("said", "ann", 1))
+    rows.delete(store, 1)
+    tables = ("projects", "sources", "documents", "mentions", "decisions", "steps")
+    with store.reading() as connection:
+        counts = [connection.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables]
+        assert [project.name for project in rows.projects(connection)] == ["q"]
+    assert counts == [1, 1, 2, 2, 1, 1]
+    rows.create(store, "p", texts(1, 1), "", "ann", Origin("", ""))  # its name is free again
+
+
+def test_what_was_half_stored_before_goes_with_the_next_schema(tmp_path: Path) -> None:
+    """Files of schema 3 held the time in the place of the content until it was whole."""
+    path = tmp_path / "3.sqlite"
+    with DecisionStore(path) as store:
+        for name in ("whole", "half", "hidden"):
+            rows.create(store, name, texts(1, 2), "", "ann", Origin("", ""))
+        store.add([Decision("x (AB)", "A")], Step("said", "ann", 3))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "UPDATE sources SET content = CAST('2026-01-01' AS BLOB) WHERE project = 2;"
+            "UPDATE projects SET created = '', name = char(10) WHERE id = 3;"
+            "UPDATE mentions SET form = '';"
+            "DROP INDEX decisions_by_form; ALTER TABLE decisions DROP COLUMN form;"
+            "ALTER TABLE mentions DROP COLUMN written; ALTER TABLE mentions DROP COLUMN gold;"
+            "ALTER TABLE answers DROP COLUMN assertion;"
+            "PRAGMA user_version = 3;"
+        )
+    with DecisionStore(path) as store:
+        with store.reading() as connection:
+            assert [project.name for project in rows.projects(connection)] == ["whole", "half"]
+            assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
+            assert rows.sources(connection, 2) == []
+            forms = connection.execute("SELECT DISTINCT project, form FROM mentions").fetchall()
+        assert forms == [(1, "gout")]
+        assert [decision.mention for decision in store.list(mention="X AB")] == ["x (AB)"]
+
+
+def test_a_full_disk_keeps_nothing_by_half(store: DecisionStore) -> None:
+    rows.create(store, "p", texts(1, 1), "", "ann", Origin("", ""))
+    with store.transaction() as connection:
+        ((pages,),) = connection.execute("PRAGMA page_count")
+    store._writer.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(LinkerError):
+        rows.add(store, 1, texts(100, 400))
+    with pytest.raises(LinkerError):
+        store.add([Decision("x" * 400, "A")] * 50, Step("said", "ann", 1))
+    with store.reading() as connection:
+        assert [source.name for source in rows.sources(connection, 1)] == ["1.txt"]
+    assert store.list() == []
+    store._writer.execute("PRAGMA max_page_count = 1000000")
+    rows.add(store, 1, texts(100))
+    store.add([Decision("x", "A")], Step("said", "ann", 1))
+    assert (len(store.list()), mentions(store)) == (1, 61)

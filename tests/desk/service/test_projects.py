@@ -1,0 +1,336 @@
+"""Projects by HTTP: a file in, a queue of equal mentions, decisions at once, undo."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.desk.service import workbench
+
+from .conftest import Start
+
+TABLE = "mention,ward\nA-T,1\nbreast cancer,2\nA-T,3\nataxia telangiectasia,4\nzzzz qqqq,5\n,6\n"
+PUBTATOR = (
+    "7|t|Ataxia telangiectasia (AT) and aspirin\n7|a|AT was seen, and breast cancer.\n"
+    "7\t0\t21\tAtaxia telangiectasia\tDisease\tMESH:D001260\n"
+    "7\t23\t25\tAT\tDisease\n7\t31\t38\taspirin\tChemical\n7\t39\t41\tAT\tDisease\n"
+    "7\t56\t69\tbreast cancer\tDisease\n\n"
+    "8|t|On breast cancer\n8|a|Here.\n8\t3\t16\tbreast cancer\tDisease\n\n"
+)
+
+
+def create(client: Any, content: str, file: str = "list.csv", **query: str) -> Any:
+    answer = client.post("/projects", params={"file": file, **query}, content=content.encode())
+    assert answer.status_code == 201, answer.text
+    return linked(client, answer.json()["id"])
+
+
+def linked(client: Any, number: int) -> Any:
+    """The project once all of it is linked."""
+    for _ in range(200):
+        project = client.get(f"/projects/{number}").json()
+        if project["linked"] == 1:
+            return project
+        time.sleep(0.02)
+    raise AssertionError("it was not linked")
+
+
+def queue(client: Any, number: int, **query: Any) -> Any:
+    answer = client.get(f"/projects/{number}/queue", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def decide(client: Any, number: int, key: str, concept: str | None, **fields: Any) -> Any:
+    record = {"key": key, "concept_id": concept} | fields
+    body = {"reviewer": "Ada", "decisions": [record]}
+    answer = client.post(f"/projects/{number}/decisions", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_equal_mentions_of_a_table_are_one_row(client: Any) -> None:
+    project = create(client, TABLE, name="wards")
+    assert (project["name"], project["kind"], project["mentions"]) == ("wards", "table", 5)
+    assert project["groups"] == 4
+    page = queue(client, project["id"], sort="document")
+    assert [(r["mention"], r["count"]) for r in page["rows"]] == [
+        ("A-T", 2),
+        ("breast cancer", 1),
+        ("ataxia telangiectasia", 1),
+        ("zzzz qqqq", 1),
+    ]
+    assert (page["total"], page["mentions"]) == (4, 5)
+    assert page["rows"][1]["answers"][0]["concept_id"] == "MESH:D001943"
+    assert page["rows"][0]["first"]["row"] == 2
+    group = client.get(f"/projects/{project['id']}/groups/{page['rows'][0]['key']}").json()
+    assert [place["cells"] for place in group["places"]] == [
+        {"mention": "A-T", "ward": "1"},
+        {"mention": "A-T", "ward": "3"},
+    ]
+    assert len(group["prediction"]["parts"][0]["candidates"]) > 1
+
+
+def test_a_decision_holds_and_is_undone(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project, sort="document")["rows"][0]["key"]
+    said = decide(client, project, key, "MESH:D001260")
+    assert [row["state"] for row in said["rows"]] == ["accepted"]
+    assert said["summary"]["states"]["accepted"] == 2
+    assert client.get("/projects").json()["projects"][0]["decided"] == 2
+    (stored,) = client.get("/decisions").json()["decisions"]
+    assert (stored["mention"], stored["scope"]) == ("A-T", "")
+    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    assert undone["words"] == "A-T: MESH:D001260"
+    assert [row["state"] for row in undone["rows"]] == ["model"]
+    assert client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).status_code == 404
+
+
+def test_answers_are_accepted_in_bulk(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    told = client.get(f"/projects/{project}/accept", params={"above": 0.5}).json()
+    body = {"reviewer": "Ada", "filter": {"above": 0.5}, "version": told["version"]}
+    said = client.post(f"/projects/{project}/accept", json=body).json()
+    assert (said["accepted"], said["mentions"]) == (told["groups"], told["mentions"])
+    assert said["summary"]["states"]["accepted"] == told["mentions"]
+    assert {row["bulk"] for row in queue(client, project, show="in-bulk")["rows"]} == {True}
+    assert client.post(f"/projects/{project}/accept", json=body).status_code == 409
+    assert queue(client, project, show="undecided")["total"] == 4 - told["groups"]
+    client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"})
+    assert queue(client, project, show="undecided")["total"] == 4
+
+
+def test_the_first_request_to_a_new_process_may_be_a_decision(start: Start) -> None:
+    project = create(start(), TABLE)["id"]
+    client = start()
+    with client.service.store.reading() as connection:
+        (key,) = connection.execute("SELECT max(id) FROM mentions").fetchone()
+    assert decide(client, project, str(key), None)["summary"]["decided"] == 1
+
+
+def test_many_decisions_are_one_step(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    rows = queue(client, project, sort="document")["rows"]
+    said = [{"key": row["key"], "concept_id": "MESH:D001943"} for row in rows]
+    body = {"reviewer": "Ada", "decisions": [*said, said[0]]}
+    added = client.post(f"/projects/{project}/decisions", json=body).json()
+    assert {d["step"] for d in added["decisions"]} == {added["step"]}
+    ids = [d["id"] for d in added["decisions"]]
+    assert ids == list(range(ids[0], ids[0] + 5))
+    assert added["summary"]["decided"] == 5
+    undone = client.post(f"/projects/{project}/undo", json={"reviewer": "Ada"}).json()
+    assert undone["summary"]["decided"] == 0
+
+
+def test_texts_without_marks_are_searched(client: Any) -> None:
+    text = "He had breast cancer. Later, ataxia telangiectasia was found."
+    project = create(client, text, "note.txt")
+    rows = queue(client, project["id"], sort="document")["rows"]
+    assert [row["mention"] for row in rows] == ["breast cancer", "ataxia telangiectasia"]
+    assert project["type"] == "Disease"  # since the dictionary is of diseases
+    assert {row["type"] for row in rows} == {"Disease"}
+    place = client.get(f"/projects/{project['id']}/groups/{rows[0]['key']}").json()["places"][0]
+    assert (place["before"], place["text"]) == ("He had ", "breast cancer")
+
+
+def test_no_note_of_others_is_replaced_unseen(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+
+    def note(reviewer: str, value: str, **before: str | None) -> Any:
+        body = {"reviewer": reviewer, "key": key, "kind": "note", "value": value}
+        return client.post(f"/projects/{project}/remarks", json=body | before)
+
+    assert note("Ada", "see chart 7", before="").status_code == 201
+    refused = note("Bob", "ask Eve", before="")
+    assert refused.status_code == 409
+    assert (refused.json()["where"], refused.json()["now"]) == ("before", "see chart 7")
+    assert queue(client, project)["rows"][0]["note"] == "see chart 7"
+    assert note("Bob", "see chart 7", before="").status_code == 201  # is what he wants
+    assert note("Bob", "", before="see chart 7").status_code == 201
+    assert note("Ada", "or 8", before="see chart 7").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("content", "file", "query", "status", "said"),
+    [
+        ("a,b\n1,2\n", "x.csv", {}, 422, "name the column"),
+        ("a,b\n,2\n", "x.csv", {"column": "a"}, 422, "the column 'a' is empty"),
+        (TABLE, "x.csv", {"column": "z"}, 422, "there is no column 'z'"),
+        ("", "x.txt", {}, 422, "holds no mentions"),
+        (TABLE, "x.csv", {"name": "taken"}, 409, "there is a project 'taken' already"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(
+    client: Any, content: str, file: str, query: dict[str, str], status: int, said: str
+) -> None:
+    create(client, "fever\n", "one.txt", name="taken")
+    answer = client.post("/projects", params={"file": file, **query}, content=content.encode())
+    assert (answer.status_code, said in answer.json()["error"]) == (status, True), answer.text
+
+
+def test_a_project_is_deleted_and_decisions_stay(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    decide(client, project, key, "MESH:D001260")
+    assert client.delete(f"/projects/{project}").json() == {"deleted": True}
+    assert client.get(f"/projects/{project}").status_code == 404
+    assert client.get("/projects").json() == {"projects": []}
+    assert len(client.get("/decisions").json()["decisions"]) == 1
+
+
+def export(client: Any, number: int, form: str = "own") -> Any:
+    answer = client.get(f"/projects/{number}/export", params={"format": form})
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+def test_disagreements_are_shown_until_somebody_settles_them(client: Any) -> None:
+    project = create(client, TABLE)["id"]
+    keys = {row["mention"]: row["key"] for row in queue(client, project)["rows"]}
+
+    def said(reviewer: str, mention: str, concept: str, *settles: str) -> None:
+        record = {"key": keys[mention], "concept_id": concept, "settles": settles}
+        body = {"reviewer": reviewer, "decisions": [record]}
+        answer = client.post(f"/projects/{project}/decisions", json=body)
+        assert answer.status_code == 201, answer.text
+
+    for reviewer, concept in (("Ada", "MESH:D001260"), ("Bob", "MESH:D001943")):
+        said(reviewer, "A-T", concept)
+    (row,) = client.get(f"/projects/{project}/disagreements").json()["rows"]
+    assert [d["concept_id"] for d in row["decisions"]] == ["MESH:D001260", "MESH:D001943"]
+    said("Eve", "A-T", "MESH:D001260", "Ada", "Bob")
+    assert client.get(f"/projects/{project}/disagreements").json()["rows"] == []
+
+
+def test_a_reviewed_file_is_read_back(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+    lines = export(client, project).text.split("\n")
+    place = lines[0].split(",").index("state (fill in)")
+    cells = lines[2].split(",")
+    assert (cells[0], cells[2], cells[place]) == ("breast cancer", "MESH:D001943", "model")
+    cells[place] = "accepted"
+    lines[2] = ",".join(cells)
+    for imported in (1, 0):
+        query = {"file": "wards.reviewed.csv", "reviewer": "Bob"}
+        address, body = f"/projects/{project}/sources", "\n".join(lines).encode()
+        said = client.post(address, params=query, content=body).json()
+        assert (said["imported"], said["mentions"]) == (imported, 5)
+    assert said["states"] == {"model": 4, "accepted": 1}
+    (decision,) = client.get("/decisions").json()["decisions"]
+    assert (decision["mention"], decision["reviewer"]) == ("breast cancer", "Bob")
+
+
+def test_who_decided_what_names_nobody_is_wanted(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+    said = b"decision,mention,concept_id,accepted,reviewer\n,breast cancer,MESH:D001943,yes,\n"
+    for address in (f"/projects/{project}/sources", "/projects"):
+        answer = client.post(address, params={"file": "said.csv"}, content=said)
+        assert (answer.status_code, answer.json()["where"]) == (422, "reviewer")
+    assert client.get("/decisions").json()["decisions"] == []
+    assert len(client.get("/projects").json()["projects"]) == 1
+
+
+def test_a_project_is_renamed(client: Any) -> None:
+    first, other = (create(client, TABLE, f"{name}.csv")["id"] for name in "ab")
+    renamed = client.post(f"/projects/{first}/name", params={"name": " wards "})
+    assert (renamed.status_code, renamed.json()["name"]) == (200, "wards")
+    for project, name, status in (
+        (other, "wards", 409),
+        (other, "b", 200),
+        (other, " ", 422),
+        (99, "c", 404),
+    ):
+        answer = client.post(f"/projects/{project}/name", params={"name": name})
+        assert answer.status_code == status, answer.text
+    names = [project["name"] for project in client.get("/projects").json()["projects"]]
+    assert sorted(names) == ["b", "wards"]
+
+
+def test_a_further_file_is_added_once_and_of_the_same_kind(client: Any) -> None:
+    project = create(client, TABLE, "wards.csv")["id"]
+
+    def add(content: str, file: str) -> Any:
+        address = f"/projects/{project}/sources"
+        return client.post(address, params={"file": file}, content=content.encode())
+
+    assert add("mention\nfever\n", "more.csv").status_code == 201
+    assert linked(client, project)["mentions"] == 6
+    assert add("mention\nfever\n", "again.csv").status_code == 409
+    assert "holds documents" in add(PUBTATOR, "some.txt").json()["error"]
+    answer = export(client, project)
+    assert answer.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.namelist() == ["wards.reviewed.csv", "more.reviewed.csv"]
+
+
+def test_a_table_whose_column_nobody_named_is_no_document(client: Any) -> None:
+    project = create(client, PUBTATOR, "some.txt")["id"]
+    address, table = f"/projects/{project}/sources", b"finding,ward\ngout,1\n"
+    answer = client.post(address, params={"file": "wards.csv"}, content=table)
+    assert (answer.status_code, answer.json()["where"]) == (409, "kind")
+
+
+def test_a_project_of_another_release_says_so_and_is_linked_anew(
+    client: Any, start: Start, tmp_path: Path
+) -> None:
+    project = create(client, TABLE)
+    assert project["problem"] is None
+    key = queue(client, project["id"])["rows"][0]["key"]
+    decide(client, project["id"], key, "MESH:D001260")
+    with client.service.store.transaction() as connection:
+        connection.execute("UPDATE projects SET release = '2017'")
+    project = client.get(f"/projects/{project['id']}").json()
+    assert "of 2017" in project["problem"]
+    client.post(f"/projects/{project['id']}/relink")
+    project = linked(client, project["id"])
+    assert (project["problem"], project["mentions"], project["groups"]) == (None, 5, 4)
+    assert project["decided"] > 0
+    for _ in range(2):  # also where nothing has changed
+        client.post(f"/projects/{project['id']}/relink")
+        assert linked(client, project["id"])["mentions"] == 5
+
+
+def test_what_was_not_linked_when_the_process_ended_is_linked_by_the_next(start: Start) -> None:
+    client = start()
+    project = create(client, TABLE)["id"]
+    with client.service.store.transaction() as connection:  # as after a kill in the midst
+        connection.execute("UPDATE mentions SET answer = NULL WHERE text = 'A-T'")
+    after = start()
+    assert linked(after, project)["mentions"] == 5
+    assert {row["mention"] for row in queue(after, project)["rows"]} >= {"A-T", "breast cancer"}
+
+
+def test_a_file_that_cannot_be_written_is_no_fault_of_the_request(start: Start) -> None:
+    client = start(limits={"seconds": 0.4})  # a quarter of which writes wait
+    project = create(client, TABLE)["id"]
+    key = queue(client, project)["rows"][0]["key"]
+    other = sqlite3.connect(client.service.store.path)
+    other.execute("BEGIN IMMEDIATE")
+    body = {"decisions": [{"key": key, "concept_id": None}]}
+    refused = [
+        client.post(f"/projects/{project}/decisions", json=body),
+        client.post("/projects", params={"file": "x.txt"}, content=b"fever\n"),
+    ]
+    other.rollback()
+    other.close()
+    assert [answer.status_code for answer in refused] == [503, 503]
+    assert "database is locked" in refused[0].json()["error"]
+    assert client.post(f"/projects/{project}/decisions", json=body).status_code == 201
+
+
+def test_decisions_are_exported_while_a_project_is_linked_anew(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = create(client, "mention\ngout\n", "a.csv")["id"]
+    (row,) = queue(client, project)["rows"]
+    decide(client, project, row["key"], None)
+    monkeypatch.setattr(workbench.linking, "pending", lambda *_: None)  # it never comes to an end
+    assert client.post(f"/projects/{project}/relink").json()["linked"] == 0
+    assert len(export(client, project, "decisions").text.splitlines()) == 2

@@ -1,0 +1,756 @@
+"""The page of projects in a real browser: queue, decisions at once, several reviewers, looks."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker import Linker
+from linker.desk.service.app import create
+from linker.desk.service.settings import Settings
+from linker.desk.service.state import Service
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra test is not installed")
+
+from .browser import drop, held_back, is_too_wide, needs_browser, opened, problems, serving  # noqa: E402
+
+expect = playwright.expect
+pytestmark = needs_browser
+TABLE = (
+    "patient,finding,age\n1,leukaemia,3\n2,lymphoma,4\n3,leukaemia,5\n4,breast cancers,50\n"
+    "5,tall stature,9\n6,Ataxia Telangiectasia,8\n"
+)  # 6 mentions in 5 rows
+
+
+@pytest.fixture(scope="module")
+def address(linker: Linker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    file = tmp_path_factory.mktemp("projects") / "projects.sqlite"
+    with serving(create(Service(Settings("sample", str(file)), linker))) as address:
+        yield address
+
+
+def asked(url: str, body: bytes | None = None, method: str | None = None) -> Any:
+    request = urllib.request.Request(url, body, method=method)
+    request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
+
+
+Make = Callable[..., str]
+
+
+@pytest.fixture
+def make(address: str) -> Make:
+    """Makes a project of a file, and gives its address once it is linked; others go before."""
+    for project in asked(f"{address}projects")["projects"]:
+        asked(f"{address}projects/{project['id']}", method="DELETE")
+    for decision in asked(f"{address}decisions")["decisions"]:
+        asked(f"{address}decisions/{decision['id']}?reviewer=x", method="DELETE")
+
+    def make(content: str = TABLE, file: str = "findings.csv", column: str = "finding") -> str:
+        query = {"file": file} | ({"column": column} if column else {})
+        path = f"{address}projects?{urllib.parse.urlencode(query)}"
+        project = f"projects/{asked(path, content.encode())['id']}"
+        while asked(address + project)["linked"] < 1:
+            pass
+        return project
+
+    return make
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def show(address: str, context: Any) -> Iterator[Open]:
+    """Opens a project as a reviewer, who is asked for where none is given."""
+    pages = []
+
+    def show(project: str, reviewer: str = "Ada", **query: str) -> Any:
+        query = {"project": project.removeprefix("projects/")} | query
+        page = opened(context, address, f"review?{urllib.parse.urlencode(query)}")
+        pages.append(page)
+        page = page.__enter__()
+        page.fill("#reviewer", reviewer)
+        page.locator("#rows .row").first.wait_for()
+        page.locator("#remarks").wait_for()  # keys act on the row that is selected
+        page.focus("#rows")
+        return page
+
+    yield show
+    for page in reversed(pages):
+        page.__exit__(None, None, None)
+
+
+@contextlib.contextmanager
+def listed(context: Any, address: str) -> Iterator[Any]:
+    """The list of projects, which takes files."""
+    with opened(context, address, "review") as page:
+        page.locator("#project-list > *").wait_for()
+        yield page
+
+
+def heading(page: Any, mention: str) -> None:
+    expect(page.locator("#answer")).to_have_text(f"“{mention}”")
+
+
+def progress(page: Any, text: str) -> None:
+    expect(page.locator("#progress-words")).to_contain_text(text)
+
+
+def status(page: Any, text: str) -> None:
+    expect(page.locator("#status")).to_contain_text(text)
+
+
+def names(page: Any) -> list[str]:
+    """The mentions of the rows in sight, in their order."""
+    rows = page.locator("#rows .row")
+    places = rows.evaluate_all(
+        "rows => rows.map((row) => [+row.dataset.place, row.querySelector('.name').textContent])"
+    )
+    return [name for _, name in sorted(places)]
+
+
+def test_several_texts_are_one_project(address: str, context: Any, tmp_path: Path) -> None:
+    texts = {"a": "He has leukaemia.\nAnd gout.", "b": "Lymphoma was seen.\nIt went."}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [tmp_path / "a.txt", tmp_path / "b.txt"])
+        expect(page.locator("#project-name")).to_contain_text("2 files of 20")
+        page.select_option("[name=sort]", "document")
+        page.locator("#rows .row").first.wait_for()
+        drop(page, "again.txt", texts["b"])
+        expect(page.locator("#problem")).to_contain_text("is in the project already, as b.txt")
+
+
+def test_files_of_all_kinds_become_projects_of_their_kinds(
+    address: str, context: Any, make: Make, tmp_path: Path
+) -> None:
+    texts = {
+        "a.txt": "He has leukaemia.\nAnd gout.",
+        "b.tsv": "mention\tward\ngout\t1\n",
+        "c.json": "{}",
+        "d.txt": "Lymphoma was seen.\nIt went.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        page.set_input_files("#file", [tmp_path / name for name in texts])
+        rows = page.locator("#project-list tbody tr")
+        expect(rows).to_have_count(2)
+        expect(page.locator("#project-notes")).to_contain_text(
+            re.compile(r"Made: 2 files of [\d :-]+, b\.")
+        )
+        expect(page.locator("#project-notes")).to_contain_text(
+            "Not taken: c.json. c.json, line 1: the object has"
+        )
+    projects = asked(f"{address}projects")["projects"]
+    assert sorted((project["name"][:12], project["kind"]) for project in projects) == [
+        ("2 files of 2", "documents"),
+        ("b", "table"),
+    ]
+    (documents,) = (project["id"] for project in projects if project["name"] != "b")
+    assert asked(f"{address}projects/{documents}")["documents"] == 2
+
+
+def test_a_pasted_text_has_an_id_of_its_own(address: str, context: Any, make: Make) -> None:
+    with listed(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        page.get_by_text("Or paste names or a text").click()
+        page.fill("#new-text", "He has leukaemia.\nIt was found in May.")
+        page.click("#paste")
+        page.locator("#rows .row").first.wait_for()
+        project = page.url.split("project=")[1].split("&")[0]
+    (document,) = asked(f"{address}projects/{project}/documents")["documents"]
+    assert re.fullmatch("pasted-[0-9a-f]{8}", document["id"])
+
+
+def test_an_encoding_may_be_named(address: str, context: Any, tmp_path: Path) -> None:
+    (tmp_path / "others.csv").write_bytes("mention;ward\nświnka;x\n".encode("windows-1250"))
+    with listed(context, address) as page:
+        page.get_by_label("Encoding").fill("windows-1250")
+        page.set_input_files("#file", [tmp_path / "others.csv"])
+        expect(page.locator("#rows")).to_contain_text("świnka")
+
+
+def test_from_a_file_to_decisions_by_keyboard(address: str, context: Any, make: Make) -> None:
+    with listed(context, address) as page:
+        press = page.keyboard.press
+        page.fill("#reviewer", "Ada")
+        drop(page, "findings.csv", TABLE)
+        expect(page.locator("#columns :checked")).to_have_value("finding")
+        press("Enter")
+        expect(page.locator("#project-name")).to_have_text("findings")
+        progress(page, "0 of 6 decided; of the rest some")
+        page.select_option("[name=sort]", "frequency")
+        heading(page, "leukaemia")
+        expect(page.locator("#rows .row").first).to_contain_text("×2")
+        expect(page.locator("#places")).to_contain_text("Row 2")
+        expect(page.locator("#places .cells").first).to_contain_text("age3")
+        concept = page.locator("#concept")
+        expect(concept.get_by_role("button", name="Choose this concept")).to_be_visible()
+        expect(concept).not_to_contain_text("Why not this one?")  # it is the answer
+        page.focus("#rows")
+
+        press("a")  # and on to the next row
+        heading(page, "lymphoma")
+        status(page, "leukaemia: MESH:D007938.")
+        progress(page, "2 of 6 decided")
+        press("n")
+        heading(page, "breast cancers")
+        progress(page, "3 of 6 decided")
+        press("k")
+        heading(page, "lymphoma")
+        expect(page.locator("#candidates")).to_contain_text("a reviewer decided so")
+        press("u")
+        status(page, "Taken back: lymphoma: no concept")
+        progress(page, "2 of 6 decided")
+        press("r")  # a rejection decides nothing: the row stays
+        status(page, "lymphoma: not MESH:D008223.")
+        heading(page, "lymphoma")
+        expect(page.locator("#accept")).to_be_disabled()
+        press("a")  # which is not to say that there is no concept
+        status(page, "There is no concept to accept")
+        progress(page, "2 of 6 decided")
+        expect(page.locator("#queue-summary")).to_contain_text("4 rows · 4 mentions")
+        press("f")
+        status(page, "Flagged.")
+        press("t")
+        page.keyboard.type("ask Bob")
+        press("Enter")
+        status(page, "The note is kept.")
+        press("Escape")
+        expect(page.locator("#rows")).to_be_focused()
+        page.reload()
+        heading(page, "lymphoma")
+        expect(page.locator("#rows [aria-selected=true]")).to_contain_text("lymphoma")
+        expect(page.locator("#rows [aria-selected=true]")).to_contain_text("⚑ ✎")
+        expect(page.locator("[name=sort]")).to_have_value("frequency")
+        expect(page.locator("#note")).to_have_value("ask Bob")
+
+
+def test_keys_that_come_fast_decide_one_row_each(make: Make, show: Open, address: str) -> None:
+    project = make()
+    page = show(project, sort="document")
+    for _ in range(3):
+        page.keyboard.press("a")
+    heading(page, "tall stature")
+    progress(page, "4 of 6 decided")  # leukaemia is there twice
+    decided = {d["mention"] for d in asked(f"{address}decisions")["decisions"]}
+    assert decided == {"leukaemia", "lymphoma", "breast cancers"}
+    page.uncheck("#advance")
+    page.keyboard.press("n")
+    status(page, "tall stature: no concept.")
+    heading(page, "tall stature")
+
+
+def test_a_project_of_another_release_is_linked_anew(
+    linker: Linker, tmp_path: Path, context: Any
+) -> None:
+    service = Service(Settings("sample", str(tmp_path / "projects.sqlite")), linker)
+    with serving(create(service)) as address:
+        asked(f"{address}projects?file=a.txt", b"leukaemia\nlymphoma\n")
+        while asked(f"{address}projects/1")["linked"] < 1:
+            pass
+        assert service.store
+        with service.store.transaction() as connection:
+            connection.execute("UPDATE projects SET release = '2017'")
+        with opened(context, address, "review?project=1&sort=alphabet") as page:
+            expect(page.locator("#project-problem")).to_contain_text("of the dictionary of 2017")
+            heading(page, "leukaemia")
+            page.get_by_role("button", name="Link anew").click()
+            expect(page.locator("#project-problem")).to_be_hidden()
+            status(page, "The project is being linked anew")
+            expect(page.locator("#linking-words")).to_have_text("")  # it is done
+            expect(page.locator("#rows .row")).to_have_count(2)
+            heading(page, "leukaemia")
+            expect(page.locator("#rows")).to_be_focused()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_is_denied_has_a_word_and_is_in_no_bulk(
+    make: Make, show: Open, deny: Callable[..., None], pictures: Path, scheme: str
+) -> None:
+    deny("leukaemia")
+    page = show(make(), show="all", sort="alphabet")
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator("#rows .asserted")).to_have_text("denied")
+    row = page.locator("#rows .row", has_text="leukaemia")
+    expect(row).to_have_accessible_name(re.compile("^leukaemia; 2 times; denied; "))
+    row.click()
+    expect(page.locator("#place .asserted")).to_have_text("denied")
+    page.fill("#above", "0.9")
+    expect(page.locator("#accept-all")).to_contain_text("Accept 3 mentions")  # of 5
+    page.screenshot(path=pictures / f"denied-{scheme}.png")
+    assert problems(page) == ""
+    text = "1|t|No leukaemia, but lymphoma\n1|a|\n1\t3\t12\tleukaemia\tDisease\n"
+    page = show(make(text + "1\t18\t26\tlymphoma\tDisease\n\n", "a.pubtator.txt", ""), show="all")
+    page.emulate_media(color_scheme=scheme)
+    page.click("#show-document")
+    said = page.locator("#document [data-asserted]")
+    expect(said).to_have_text(["leukaemia"])
+    assert said.get_attribute("data-asserted") == "denied"
+    page.screenshot(path=pictures / f"denied-document-{scheme}.png")
+
+
+def test_filters_and_all_in_bulk(make: Make, show: Open) -> None:
+    page = show(make(), show="all", sort="alphabet")
+    assert names(page) == [
+        "Ataxia Telangiectasia", "breast cancers", "leukaemia", "lymphoma", "tall stature",
+    ]  # fmt: skip
+    page.fill("[name=q]", "leukae")
+    expect(page.locator("#rows .row")).to_have_count(1)
+    page.fill("[name=q]", "")
+    expect(page.locator("#rows .row")).to_have_count(5)
+    page.fill("[name=below]", "abc")
+    page.press("[name=below]", "Tab")
+    expect(page.locator("[name=below]:invalid")).to_have_count(1)
+    page.fill("[name=below]", "50 %")
+    page.press("[name=below]", "Tab")
+    expect(page.locator("[name=below]:invalid")).to_have_count(0)
+    expect(page.locator("#rows .row")).to_have_count(1)
+    heading(page, "tall stature")
+    page.fill("[name=below]", "")
+    page.click("#under")
+    page.fill("#branch-query", "neoplasms")
+    expect(page.locator("#branch-found .choose").first).to_have_accessible_name("Choose Neoplasms")
+    page.press("#branch-query", "Enter")
+    expect(page.locator("#under")).to_have_text("Neoplasms")
+    expect(page.locator("#rows .row")).to_have_count(3)  # tall stature has no answer
+
+    page.fill("#above", "0.9")
+    button = page.locator("#accept-all")
+    expect(button).to_contain_text("Accept 4 mentions, hardly any wrong")
+    page.focus("#rows")
+    page.keyboard.press("b")
+    expect(page.locator("#bulk-words")).to_contain_text("above 0.9 of 4 mentions in 3 rows?")
+    page.keyboard.press("Enter")
+    status(page, "4 mentions accepted, hardly any wrong.")
+    progress(page, "4 of 6 decided; of the rest")
+    expect(page.locator("#rows [data-state=accepted]")).to_have_count(3)
+    expect(page.locator("#rows .row").first).to_contain_text("accepted in bulk · ")
+    expect(button).to_contain_text("Nothing to accept")
+    page.click("#status button")  # one undo for all of them
+    status(page, "Taken back: accepted 4 mentions in 3 rows in bulk")
+    progress(page, "0 of 6 decided")
+
+
+def test_an_address_with_an_unknown_concept_shows_the_project(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet", under="BOGUS")
+    expect(page.locator("#problem")).to_contain_text("No concept of the dictionary is BOGUS")
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(page.locator("#under")).to_have_text("any concept")
+    heading(page, "Ataxia Telangiectasia")
+    assert "under" not in page.url
+
+
+def test_a_filter_that_could_not_be_asked_for_says_so(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.fill("[name=q]", "nothing is called so")
+    summary = page.locator("#queue-summary")
+    expect(summary).to_have_text("No row matches.")
+    page.route("**/queue?*", lambda route: route.abort())
+    page.fill("[name=q]", "")
+    expect(summary).to_have_text("These are the rows of the filter before.")
+    page.unroute("**/queue?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#rows .row")).to_have_count(5)
+    expect(summary).to_contain_text("5 rows")
+
+
+def test_a_document_that_is_added_comes_next(make: Make, show: Open) -> None:
+    page = show(make("He has leukaemia.\n\nIt went.", "a.txt", ""))
+    page.keyboard.press("v")
+    following = page.get_by_role("button", name="Next", exact=True)
+    expect(following).to_be_disabled()
+    drop(page, "b.txt", "Lymphoma was seen.\n\nIt went.")
+    status(page, "b.txt was added.")
+    following.click()
+    expect(page.get_by_role("heading", name="Document b")).to_be_focused()
+    status(page, "Document b: 1 mention.")
+    expect(page.locator("#answer")).to_have_text("No mention is selected")
+    page.keyboard.press("n")  # on no mention of the document before
+    status(page, "Select a mention first.")
+    page.keyboard.press("j")
+    heading(page, "Lymphoma")
+
+
+def test_what_differs_from_the_file(make: Make, show: Open) -> None:
+    places = (
+        "1\t0\t9\tleukaemia\tDisease\tMESH:D009369\n1\t11\t25\tbreast cancers\tDisease\tD001943\n"
+    )
+    project = make(
+        f"1|t|Leukaemia, breast cancers\n1|a|\n{places}".replace("leuk", "Leuk"), "a.txt", ""
+    )
+    page = show(project, show="differs")
+    assert names(page) == ["Leukaemia"]
+    expect(page.locator("#file-says")).to_have_text("≠ The file says Neoplasms MESH:D009369")
+    page.click("#file-says button")
+    page.click("#concept >> text=Choose this concept")
+    status(page, "Leukaemia: MESH:D009369.")
+    expect(page.locator("#file-says")).to_have_text(
+        "The file says the same: Neoplasms MESH:D009369"
+    )
+    page.select_option("[name=show]", "decided")
+    page.locator("#rows .row", has_text="Leukaemia").wait_for()
+    expect(page.locator("#rows .signs")).to_have_count(0)
+
+
+def test_reviewers_disagree_and_a_third_settles(make: Make, show: Open) -> None:
+    project = make()
+    ada, bob = show(project, "Ada", sort="document"), show(project, "Bob", sort="document")
+    ada.keyboard.press("a")
+    status(ada, "leukaemia: MESH:D007938.")
+    progress(bob, "2 of 6 decided")  # what Ada decided comes to Bob by itself
+    bob.select_option("[name=show]", "all")
+    bob.locator("#rows .row").first.click()
+    heading(bob, "leukaemia")
+    expect(bob.locator("#decisions")).to_contain_text("Leukemia MESH:D007938 by Ada")
+    bob.keyboard.press("n")
+    expect(bob.locator("#rows [data-state=disputed]")).to_contain_text("Ada, Bob")
+    expect(ada.locator("#show-disagreements")).to_contain_text("(1)")
+    bob.locator("#rows .row").first.click()
+    heading(bob, "leukaemia")
+    expect(bob.locator("#accept")).to_be_disabled()
+    bob.keyboard.press("a")  # the model's answer is none of those that they discuss
+    status(bob, "Reviewers disagree: choose an answer by its number")
+
+    ada.keyboard.press("c")
+    others = ada.locator("#disagreements-view")
+    expect(others).to_contain_text("Reviewers disagree on 1 row")
+    expect(others).to_contain_text("Leukemia MESH:D007938 by Ada")
+    expect(others).to_contain_text("no concept by Bob")
+    ada.fill("#reviewer", "Cid")
+    others.get_by_role("button", name="Settle leukaemia as no concept").click()
+    expect(others).to_contain_text("Reviewers disagree nowhere.")
+    expect(bob.locator("#rows .row").first).to_contain_text("∅ no concept · Cid")
+    bob.locator("#rows .row").first.click()
+    expect(bob.locator("#decisions")).to_contain_text("settles what was said by Ada, Bob")
+
+
+def test_what_is_disputed_in_one_document_is_settled_there(
+    make: Make, show: Open, address: str
+) -> None:
+    text = "{0}|t|leukaemia {0}\n{0}|a|\n{0}\t0\t9\tleukaemia\tDisease\n\n"
+    project = make(text.format(1) + text.format(2), "a.txt", "")
+    for reviewer, concept in (("Ada", "MESH:D007938"), ("Bob", None)):
+        (key, *_) = (r["key"] for r in asked(f"{address}{project}/queue?sort=document")["rows"])
+        said = {"key": key, "concept_id": concept, "here": True}
+        body = json.dumps({"reviewer": reviewer, "decisions": [said]}).encode()
+        asked(f"{address}{project}/decisions", body)
+    page = show(project, "Cid", show="all")
+    page.keyboard.press("c")
+    page.get_by_role("button", name="Settle leukaemia as no concept").click()
+    status(page, "Settled.")
+    rows = asked(f"{address}{project}/queue?sort=document")["rows"]
+    found = {row["first"]["document_id"]: row["state"] for row in rows}
+    assert found == {"1": "no concept", "2": "model"}
+
+
+@pytest.mark.parametrize("sentences", [100, 1500])  # those of the latter are several pages
+def test_the_selected_mention_is_in_sight_in_its_document(
+    make: Make, show: Open, sentences: int
+) -> None:
+    abstract = "leukaemia " + "and then nothing was there. " * sentences + "lymphoma"
+    end = len("1 ") + len(abstract)
+    marks = f"1\t2\t11\tleukaemia\tDisease\n1\t{end - 8}\t{end}\tlymphoma\tDisease\n"
+    page = show(make(f"1|t|1\n1|a|{abstract}\n{marks}", "a.txt", ""), sort="document")
+    page.locator("#rows .row", has_text="lymphoma").click()
+    heading(page, "lymphoma")
+    selected = page.locator("#document a.mention.selected")
+
+    def is_in_sight(mention: str) -> None:
+        expect(selected).to_have_text(mention)
+        expect(selected).to_be_in_viewport(ratio=1)
+        assert selected.evaluate(
+            """(mention) => {
+                const { left, top, bottom } = mention.getBoundingClientRect();
+                return mention.contains(document.elementFromPoint(left + 1, (top + bottom) / 2));
+            }"""
+        )
+
+    page.keyboard.press("v")
+    is_in_sight("lymphoma")
+    page.keyboard.press("k")
+    is_in_sight("leukaemia")
+    page.keyboard.press("j")
+    is_in_sight("lymphoma")
+    page.keyboard.press("v")
+    page.locator("#rows .row", has_text="leukaemia").click()
+    heading(page, "leukaemia")
+    page.click("#show-document")
+    is_in_sight("leukaemia")
+
+
+def test_a_file_of_what_is_not_yet_linked_says_so(make: Make, show: Open, address: str) -> None:
+    project = make()
+    page = show(project)
+    summary = asked(address + project)
+    half = summary | {"linked": 0.5, "version": summary["version"] + 1}
+    page.route(f"**/{project}", lambda route: route.fulfill(json=half))
+    expect(page.locator("#linking-words")).to_have_text("Being linked: 50%")
+    with page.expect_download():
+        page.click("#download")
+    status(page, "50% is linked so far; the rest has no answer in it.")
+
+
+def test_a_table_comes_out_as_it_came_in(make: Make, show: Open, tmp_path: Path) -> None:
+    page = show(make(), sort="document")
+    page.keyboard.press("a")
+    status(page, "leukaemia: MESH:D007938.")
+    expect(page.locator("#format option[value=pubtator]")).to_be_disabled()
+    with page.expect_download() as waiting:
+        page.click("#download")
+    assert waiting.value.suggested_filename == "findings.reviewed.csv"
+    waiting.value.save_as(file := tmp_path / "file.csv")
+    rows = list(csv.DictReader(io.StringIO(file.read_text())))
+    assert [row["patient"] for row in rows] == list("123456")
+    assert [row["reviewer"] for row in rows] == ["Ada", "", "Ada", "", "", ""]
+    assert rows[0]["concept_id"] == "MESH:D007938"
+
+
+def test_three_thousand_rows_are_shown_as_they_come_into_sight(make: Make, show: Open) -> None:
+    rows = "".join(f"{n},leukaemia x{n}\n" for n in range(3000))
+    page = show(make("n,finding\n" + rows), show="all", sort="document")
+    expect(page.locator("#queue-summary")).to_contain_text("3,000 rows · 3,000 mentions")
+    assert page.locator("#rows .row").count() < 50
+    page.keyboard.press("End")
+    heading(page, "leukaemia x2999")
+    last = page.locator("#rows [aria-selected=true]")
+    expect(last).to_have_attribute("aria-posinset", "3000")
+    expect(last).to_have_attribute("aria-setsize", "3000")
+    expect(last).to_be_in_viewport(ratio=0.98)  # places of scrolling are whole pixels
+    page.reload()
+    expect(last).to_contain_text("leukaemia x2999")
+    expect(last).to_be_in_viewport(ratio=0.98)
+    page.evaluate("document.getElementById('rows').scrollTop = 0")
+    expect(page.get_by_text("leukaemia x0", exact=True)).to_be_in_viewport()
+    assert page.locator("#rows .row").count() < 50
+
+
+def test_markup_is_text(make: Make, show: Open, address: str) -> None:
+    markup = "<img src=x onerror=alert(1)> leukaemia"
+    page = show(make(f"what,finding\n<b>bold</b>,{markup}\n", f"{markup}.csv"))
+    page.on("dialog", lambda dialog: pytest.fail("a script ran"))
+    heading(page, markup)
+    expect(page.locator("#project-name")).to_have_text(markup)
+    expect(page.locator(".cells")).to_contain_text("<b>bold</b>")
+    page.keyboard.press("t")
+    page.keyboard.type(markup)
+    page.keyboard.press("Enter")
+    status(page, "The note is kept.")
+    page.goto(f"{address}review")
+    expect(page.locator("#project-list th a")).to_have_text(markup)
+    assert page.locator("main img, #projects img").count() == 0
+
+
+def test_what_is_linked_on_the_first_page_is_kept(address: str, context: Any, make: Make) -> None:
+    with opened(context, address) as page:
+        page.fill("#reviewer", "Ada")
+        page.fill("#input", "leukaemia\nlymphoma")
+        page.click("#link")
+        status(page, "2 mentions linked")
+        page.click("#keep")
+        expect(page.locator("#project-name")).to_contain_text("pasted of 20")
+        expect(page.locator("#rows .row")).to_have_count(2)
+        page.click("#to-projects")
+        page.get_by_role("button", name="Delete pasted of").click()
+        page.click("#deleting .main")
+        status(page, "is deleted.")
+        expect(page.locator("#project-list")).to_contain_text("There are none yet.")
+
+
+@pytest.mark.parametrize("look", ["light", "narrow"])  # and that is dark
+def test_looks_and_accessibility(
+    make: Make, show: Open, address: str, pictures: Path, look: str
+) -> None:
+    page = show(make(), show="all", sort="frequency")
+    page.emulate_media(color_scheme="light" if look == "light" else "dark")
+    page.keyboard.press("a")
+    progress(page, "2 of 6")
+    if look == "narrow":
+        page.set_viewport_size({"width": 400, "height": 800})
+    for name, act in (
+        ("queue", lambda: None),
+        ("bulk", lambda: page.keyboard.press("b")),
+        ("disagreements", lambda: page.keyboard.press("c")),
+        ("projects", lambda: page.goto(f"{address}review")),
+    ):
+        page.keyboard.press("Escape")
+        act()
+        page.wait_for_timeout(300)
+        page.screenshot(path=pictures / f"review-{name}-{look}.png")
+        assert not is_too_wide(page)
+        assert problems(page) == ""
+
+
+def test_accept_agrees_that_there_is_no_concept(make: Make, show: Open, address: str) -> None:
+    page = show(make("n,finding\n1,zzzz\n2,leukaemia\n"), sort="doubt")
+    heading(page, "zzzz")
+    row = page.locator("#rows .row", has_text="zzzz")
+    expect(row).to_have_attribute("data-state", "none")
+    expect(page.locator("#accept")).to_contain_text("Accept “no concept”")
+    page.keyboard.press("a")
+    status(page, "zzzz: no concept.")
+    expect(row).to_contain_text("∅ no concept · Ada")
+    heading(page, "leukaemia")
+    expect(page.locator("#accept")).to_have_text("Accept a")
+    (decision,) = asked(f"{address}decisions")["decisions"]
+    found = [decision[key] for key in ("mention", "concept_id", "accepted", "reviewer")]
+    assert found == ["zzzz", None, True, "Ada"]
+    page.keyboard.press("u")
+    status(page, "Taken back: zzzz: no concept")
+    expect(row).to_have_attribute("data-state", "none")
+    assert asked(f"{address}decisions")["decisions"] == []
+
+
+def test_what_is_hardly_ever_right_is_not_at_hand(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    filled = page.locator("#accept.main")
+    expect(filled).to_be_enabled()
+
+    def doubtful(route: Any) -> None:
+        group = route.fetch().json()
+        for part in group["prediction"]["parts"]:
+            part["confidence"] = 0.09
+        route.fulfill(json=group)
+
+    page.route("**/groups/*", doubtful)
+    page.locator("#rows .row", has_text="leukaemia").click()
+    heading(page, "leukaemia")
+    expect(page.locator("#accept")).to_be_enabled()
+    expect(filled).to_have_count(0)
+
+
+def test_much_of_the_queue_is_in_sight(make: Make, show: Open) -> None:
+    page = show(make("finding\n" + "".join(f"leukaemia {n}\n" for n in range(60))))
+    page.set_viewport_size({"width": 1280, "height": 850})
+    for place in range(14):
+        expect(page.locator(f"#row-{place}")).to_be_in_viewport(ratio=0.98)
+    assert page.locator("#review").evaluate("main => main.getBoundingClientRect().top") < 100
+    page.set_viewport_size({"width": 400, "height": 850})
+    for shown in ("#row-0", "#answer", "#accept", "#candidates li >> nth=0"):
+        expect(page.locator(shown)).to_be_in_viewport(ratio=0.98)
+    expect(page.locator("[name=q]")).to_be_hidden()
+    page.get_by_role("button", name="More", exact=True).click()
+    expect(page.locator("[name=q]")).to_be_visible()
+    expect(page.locator("#show-more")).to_have_attribute("aria-expanded", "true")
+    assert not is_too_wide(page)
+    assert problems(page) == ""
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_list_of_keys_fits_its_screen(make: Make, show: Open, width: int) -> None:
+    page = show(make())
+    page.set_viewport_size({"width": width, "height": 850})
+    page.keyboard.press("?")
+    for shown in ("#help-title", "#help .main"):
+        expect(page.locator(shown)).to_be_in_viewport(ratio=1)
+    assert page.locator("#help").evaluate("help => help.scrollHeight <= help.clientHeight")
+    assert problems(page) == ""
+
+
+def test_who_decides_is_asked_at_the_first_decision(address: str, context: Any, make: Make) -> None:
+    with listed(context, address) as page:
+        page.fill("#reviewer", "")
+        drop(page, "findings.csv", TABLE)
+        expect(page.locator("#columns :checked")).to_have_value("finding")
+        page.keyboard.press("Enter")
+        page.locator("#remarks").wait_for()
+        expect(page.locator("#who")).to_be_hidden()
+        page.focus("#rows")
+        page.keyboard.press("n")
+        expect(page.locator("#who")).to_be_visible()
+        page.keyboard.type("Ada")
+        page.keyboard.press("Enter")
+        status(page, "no concept.")
+        expect(page.locator("#reviewer")).to_have_value("Ada")
+        (decision,) = asked(f"{address}decisions")["decisions"]
+        assert decision["reviewer"] == "Ada"
+        page.fill("#reviewer", "")
+        page.press("#reviewer", "Tab")
+        said = "decision,mention,concept_id,accepted,reviewer\n,lymphoma,MESH:D008223,yes,\n"
+        drop(page, "decisions.csv", said)  # which names nobody
+        expect(page.locator("#who")).to_be_visible()
+        page.keyboard.type("Bob")
+        page.keyboard.press("Enter")
+        status(page, "decisions.csv was added.")
+        found = {d["mention"]: d["reviewer"] for d in asked(f"{address}decisions")["decisions"]}
+        assert found["lymphoma"] == "Bob"
+
+
+def test_a_release_is_a_date(make: Make, context: Any, address: str) -> None:
+    with listed(context, address) as page:
+        model = asked(f"{address}model")
+        file = {"file": "CTD_diseases_2026-04-30.csv.gz", "release": "2026-04-30"}
+        model["dictionary"] |= {"sources": [file]}
+        page.route("**/model", lambda route: route.fulfill(json=model))
+        page.reload()
+        expect(page.locator("#model")).to_have_text("CTD_diseases, 2026-04-30 · 346 concepts")
+
+
+def test_what_a_key_opens_is_in_sight(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    page.set_viewport_size({"width": 1280, "height": 620})
+    heading(page, "Ataxia Telangiectasia")
+    page.keyboard.press("e")
+    expect(page.locator("#reasons-body")).to_contain_text("Confidence")
+    expect(page.locator("#reasons-body p").first).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollTop") == 0  # the top bar is there, too
+    page.keyboard.press("?")
+    expect(page.locator("#help-title")).to_be_focused()
+    expect(page.locator("#help-title")).to_be_in_viewport(ratio=1)
+
+
+def test_what_is_typed_into_forms_decides_nothing(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    press = page.keyboard.press
+    page.locator("#rows .row").first.click()
+    press("t")
+    page.keyboard.type("ask the ward")
+    press("Enter")
+    status(page, "The note is kept.")
+    progress(page, "0 of 6 decided")
+
+
+def test_what_is_typed_while_the_row_is_fetched_stays(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")  # whose row was not fetched ahead
+        expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+        page.keyboard.press("/")
+        page.keyboard.type("tall")
+    heading(page, "tall stature")
+    expect(page.locator("#query")).to_have_value("tall")
+    expect(page.locator("#query")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    heading(page, "lymphoma")
+    expect(page.locator("#query")).to_have_value("")
+
+
+def test_a_decision_is_on_the_row_that_was_selected_before_it(make: Make, show: Open) -> None:
+    page = show(make(), sort="alphabet")
+    heading(page, "Ataxia Telangiectasia")
+    with held_back(page, "**/groups/*"):
+        page.keyboard.press("End")
+        expect(page.locator("#rows .row[aria-selected=true]")).to_contain_text("tall stature")
+        page.keyboard.press("n")
+        heading(page, "Ataxia Telangiectasia")  # is shown until the other one is there
+    status(page, "tall stature: no concept.")
+    expect(page.locator("#rows .row").first).not_to_contain_text("∅")

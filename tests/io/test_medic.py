@@ -1,0 +1,111 @@
+"""MEDIC, tab-separated and CSV."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from linker.io import medic
+from linker.records import Concept, Name
+
+from .conftest import refused
+
+HEAD = """# Disease vocabulary
+# Report created: Mon Jan 01 00:00:00 EST 2001
+#
+# Fields:
+# DiseaseName\tDiseaseID\tAltDiseaseIDs\tDefinition\tParentIDs\tTreeNumbers\tParentTreeNumbers\tSynonyms\tSlimMappings
+#
+"""
+SHEEP = (
+    "Sheep Fever\tMESH:D900001\tDO:DOID:0000001|OMIM:900001\tA fever, of sheep.\t"
+    "MESH:D900002|MESH:D900003\tC01\tC\tFever of sheep|Ovine fever\tA|B"
+)
+
+
+@pytest.fixture
+def tsv(tmp_path: Path) -> Path:
+    path = tmp_path / "medic.tsv"
+    path.write_text(HEAD + SHEEP + "\n")
+    return path
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.write_text(HEAD + "\n".join(lines) + "\n")
+    return path
+
+
+def test_a_concept_whole(tsv: Path) -> None:
+    names = (
+        Name("Sheep Fever", "MESH:D900001", "preferred"),
+        Name("Fever of sheep", "MESH:D900001"),
+        Name("Ovine fever", "MESH:D900001"),
+    )
+    assert list(medic.read(tsv)) == [
+        Concept(
+            "MESH:D900001",
+            "Sheep Fever",
+            names,
+            parents=("MESH:D900002", "MESH:D900003"),
+            alt_ids=("DOID:0000001", "OMIM:900001"),
+            definition="A fever, of sheep.",
+            types=("A", "B"),
+            namespace="MESH",
+        )
+    ]
+    assert next(medic.read(tsv)).line == 7
+    assert medic.release(tsv) == "2001-01-01"
+
+
+def test_csv_gives_the_same_as_tsv(tsv: Path, tmp_path: Path) -> None:
+    cells = SHEEP.replace("A fever, of sheep.", '"A fever, of sheep."').replace("\t", ",")
+    path = tmp_path / "medic.csv.gz"
+    path.write_bytes(gzip.compress((HEAD.replace("\t", ",") + cells + "\n").encode()))
+    assert list(medic.read(path)) == list(medic.read(tsv))
+
+
+def test_columns_are_found_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "medic.tsv"
+    fields = (
+        "# DiseaseID\tSlimMappings\tDiseaseName\tAltDiseaseIDs\tDefinition\tParentIDs\tSynonyms"
+    )
+    path.write_text(f"{fields}\nD900001\t\tSheep Fever\t\t\t\t\n")
+    assert [(c.id, c.name) for c in medic.read(path)] == [("MESH:D900001", "Sheep Fever")]
+    assert medic.release(path) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sheep Fever\tMESH:D900001",
+        "Sheep Fever\tMESH:\t\t\t\t\t\t\t",
+        " \tMESH:D900001\t\t\t\t\t\t\t",
+        "a" * 5001 + "\tMESH:D900001\t\t\t\t\t\t\t",
+    ],
+)
+def test_bad_records_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path / "m.tsv", line, SHEEP)
+    assert [c.id for c in refused(medic.read, path, 7)] == ["MESH:D900001"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("file", "concepts", "synonyms", "parents", "release"),
+    [
+        ("CTD_diseases_2017-06-06.tsv.gz", 11_865, 66_129, 20_018, "2017-06-06"),
+        ("CTD_diseases_2026-04-30.csv.gz", 13_321, 77_978, 22_417, "2026-04-30"),
+    ],
+)
+def test_the_real_releases(
+    data: Path, file: str, concepts: int, synonyms: int, parents: int, release: str
+) -> None:
+    path = data / "medic" / file
+    found = list(medic.read(path))
+    assert len(found) == len({c.id for c in found}) == concepts
+    assert sum(len(c.names) - 1 for c in found) == synonyms
+    assert sum(len(c.parents) for c in found) == parents
+    assert {p for c in found for p in c.parents} <= {c.id for c in found}
+    assert medic.release(path) == release
+    assert found[2].alt_ids == ("DOID:0060395",)

@@ -1,0 +1,148 @@
+"""PubTator documents: offsets, ids, dialects, bad lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linker.errors import InputError, Skip
+from linker.io import outputs, pubtator
+from linker.records import Document, GoldGroup, Mention, Passage, Relation
+
+from .conftest import refused
+
+MINI = Path(__file__).parent.parent / "data" / "mini.pubtator.txt"
+
+
+def read(folder: Path, text: str, **options: Skip) -> list[Document]:
+    path = folder / "x.txt"
+    path.write_bytes(text.encode())
+    return list(pubtator.read(path, **options))
+
+
+def written(documents: list[Document]) -> str:
+    file = io.StringIO()
+    outputs.write("pubtator", ((document, ()) for document in documents), file)
+    return file.getvalue()
+
+
+def test_documents_and_offsets(tmp_path: Path) -> None:
+    first, second, third = pubtator.read(MINI)
+    assert [d.id for d in (first, second, third)] == ["101", "102", "103"]
+    assert first.passages[1].offset == len("Ataxia and naïve β-cells in two sisters.") + 1 == 41
+    assert all(first.text[m.spans[0][0] : m.spans[0][1]] == m.text for m in first.mentions)
+    assert second.passages == (Passage("Gout.", 0, {"type": "title"}),)
+    (document,) = read(tmp_path, '1|t|a "plus"\n1\t0\t8\ta "plus"  \tDisease\tD000001\n')
+    assert document.mentions[0].text == 'a "plus"  '
+    assert third.passages == (Passage("Only an abstract about scurvy.", 0, {"type": "abstract"}),)
+
+
+def test_ids_of_every_kind() -> None:
+    first, second, third = pubtator.read(MINI)
+    gold = {m.text: m.gold for m in (*first.mentions, *second.mentions, *third.mentions)}
+    assert gold == {
+        "Ataxia": (GoldGroup(("MESH:D001259",)),),  # written with a blank before it
+        "breast and ovarian cancer": (GoldGroup(("MESH:D001943",)), GoldGroup(("MESH:D010051",))),
+        "ovarian cancer": (GoldGroup(("MESH:D010051",)),),
+        "lithium": (GoldGroup(("MESH:D008094",)),),
+        "tremor": (GoldGroup(("OMIM:190300", "MESH:D014202"), "all_of"),),
+        "fatigue": (),
+        "sisters": None,  # five columns: not annotated
+        "Gout": (GoldGroup(("MESH:D006073",)),),
+        "scurvy": (),  # an empty sixth column
+    }
+
+
+def test_what_is_kept_for_writing() -> None:
+    first = next(pubtator.read(MINI))
+    assert first.mentions[0].metadata == {"pubtator:id": " D001259"}
+    assert first.mentions[1].metadata["pubtator:parts"] == "breast cancer|ovarian cancer"
+    assert first.relations == (Relation("CID", (("arg1", "D008094"), ("arg2", "D014202"))),)
+    assert first.metadata == {"pubtator:lines": "101\tnote"}
+
+
+def test_missing_blank_line_second_title_and_crlf(tmp_path: Path) -> None:
+    documents = read(tmp_path, "\ufeff1|t|A\r\n1|a|B\r\n2|t|C\r\n2|t|C\r\n\r\n\r\n2|t|C\r\n")
+    assert [(d.id, d.text) for d in documents] == [("1", "A B"), ("2", "C"), ("2", "C"), ("2", "C")]
+
+
+def test_relation_with_more_columns(tmp_path: Path) -> None:
+    text = "1|t|A\n1\tAssociation\tD1\tD2\tNovel\tx\n"
+    (document,) = read(tmp_path, text)
+    assert document.relations[0].metadata == {"pubtator:columns": "Novel\tx"}
+    assert written([document]) == text + "\n"
+
+
+BAD = [
+    "1\t0\t4\tgout\tDisease\tD1",
+    "1\t2\t99\tut\tDisease",
+    "1\t-4\t4\tGout\tDisease",
+    "1\t2\t2\t\tDisease",
+    "1\t0\t4\tGout",
+    "1\t0\tx\tGout\tDisease",
+    "1\tx0\t4\tGout\tDisease",
+    "2\t0\t4\tGout\tDisease",
+    "wrapped abstract",
+]
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_lines_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(f"1|t|Gout\n{line}\n1\t0\t4\tGout\tDisease\tD1\n")
+    (document,) = refused(pubtator.read, path, 2)
+    assert [m.text for m in document.mentions] == ["Gout"]
+
+
+def test_annotation_without_a_text(tmp_path: Path) -> None:
+    text = "1\t0\t4\tGout\tDisease\tD1\n2|t|A\n"
+    with pytest.raises(InputError):
+        read(tmp_path, text)
+    assert [d.id for d in read(tmp_path, text, on_error=Skip())] == ["2"]
+
+
+LINE = st.text('ab -+"\\{}βé\u00a0\u0085\u2028\x0b\x1f𝒳', min_size=1, max_size=30)
+
+
+@given(st.lists(st.tuples(LINE, LINE, st.data()), min_size=1, max_size=3))
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, st.DataObject]]
+) -> None:
+    documents = []
+    for number, (title, abstract, data) in enumerate(texts):
+        passages = (
+            Passage(title, 0, {"type": "title"}),
+            Passage(abstract, len(title) + 1, {"type": "abstract"}),
+        )
+        whole = f"{title} {abstract}"
+        start = data.draw(st.integers(0, len(whole) - 1))
+        end = data.draw(st.integers(start + 1, len(whole)))
+        spans, kept = ((start, end),), {"pubtator:id": "-1"}
+        mention = Mention(whole[start:end], spans, (), "Disease", str(number), metadata=kept)
+        documents.append(Document(str(number), passages, (mention,)))
+    path = tmp_path_factory.mktemp("written") / "x.txt"
+    path.write_text(written(documents), encoding="utf-8", newline="\n")
+    assert list(pubtator.read(path)) == documents
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "documents", "mentions"),
+    [
+        ("ncbi-disease/NCBI_train.pubtator.txt.gz", 593, 5145),
+        ("ncbi-disease/NCBI_devel.pubtator.txt.gz", 100, 787),
+        ("bc5cdr/CDR_DevelopmentSet.PubTator.txt.gz", 500, 9591),
+    ],
+)
+def test_real_files_are_written_as_they_were(
+    data: Path, name: str, documents: int, mentions: int
+) -> None:
+    read = list(pubtator.read(data / name))
+    assert (len(read), sum(len(d.mentions) for d in read)) == (documents, mentions)
+    with gzip.open(data / name, "rt", encoding="utf-8", newline="") as file:
+        assert written(read).strip() == file.read().strip()

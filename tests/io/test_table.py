@@ -1,0 +1,227 @@
+"""Tables with a header, read and written."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linker.errors import InputError, Skip
+from linker.io import table
+from linker.io.parsing import make_concept
+from linker.records import Concept, Name
+
+from .conftest import refused
+
+SHEEP = Concept(
+    "X:1",
+    'Sheep "fever"',
+    (Name('Sheep "fever"', "X:1", "preferred"), Name("a|b", "X:1"), Name("tab\there", "X:1")),
+    ("X:2", "X:3"),
+    ("X:11",),
+    "One line,\nand C:\\new.",
+    ("slim|a", "b"),
+    "X",
+    "merged",
+    ("X:2",),
+    ("MESH:D900001",),
+)
+
+
+def saved(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def written(*concepts: Concept) -> str:
+    file = io.StringIO()
+    table.write(concepts, file)
+    return file.getvalue()
+
+
+def names(concept: Concept) -> list[tuple[str, str, str]]:
+    assert {name.concept_id for name in concept.names} == {concept.id}
+    return [(name.text, name.kind, name.language) for name in concept.names]
+
+
+def test_a_table_of_others(tmp_path: Path) -> None:
+    text = (
+        "Name,ID,colour,Synonyms,Parents\n"
+        "Sheep fever,MESH:D900001,red,ovine fever | SF||,MeSH:D900002\n\nGoat fever,X:3,,,\n"
+    )
+    sheep, goat = table.read(saved(tmp_path / "t.csv", text))
+    assert names(sheep) == [
+        ("Sheep fever", "preferred", ""), ("ovine fever", "exact", ""), ("SF", "exact", ""),
+    ]  # fmt: skip
+    assert (sheep.id, sheep.parents, sheep.namespace) == (
+        "MESH:D900001", ("MESH:D900002",), "MESH",
+    )  # fmt: skip
+    assert goat == Concept("X:3", "Goat fever", goat.names, namespace="X")
+
+
+def test_the_written_form() -> None:
+    header, row = (line.split("\t") for line in written(SHEEP).splitlines())
+    assert header == list(table.COLUMNS)
+    assert row[:3] == ["X:1", '"Sheep ""fever"""', r"a\|b|tab\there"]
+    assert "|".join(row[8:]) == (
+        r"X:2|X:3|X:11|One line,\nand C:\\new.|slim\|a|b|merged|X:2|MESH:D900001"
+    )
+
+
+texts = (
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1)
+    .map(str.strip)
+    .filter(bool)
+)
+ids = st.from_regex(r"X:[a-z|\\]{1,4}", fullmatch=True)
+kinds = st.sampled_from(list(table.KINDS.values()))
+
+
+@st.composite
+def concepts(draw: st.DrawFn) -> Concept:
+    identifier, name = draw(ids), draw(texts)
+    order = list(table.KINDS.values())  # as `write` groups them
+    synonyms = draw(st.dictionaries(texts, kinds)).items()
+    synonyms = sorted(synonyms, key=lambda item: order.index(item[1]))
+    lists = [tuple(draw(st.lists(ids, max_size=3))) for _ in range(4)]
+    return make_concept(
+        identifier,
+        name,
+        dict(synonyms),
+        parents=lists[0],
+        alt_ids=lists[1],
+        definition=draw(texts | st.just("")),
+        types=tuple(draw(st.lists(texts, max_size=3))),
+        status=draw(st.sampled_from(["current", "obsolete", "merged"])),
+        replaced_by=lists[2],
+        xrefs=lists[3],
+    )
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(concepts(), max_size=3, unique_by=lambda concept: concept.id))
+def test_whatever_is_written_is_read_back(tmp_path: Path, some: list[Concept]) -> None:
+    assert list(table.read(saved(tmp_path / "t.tsv", written(*some)))) == some
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "X:1\ta\tb\tcurrent\tc",
+        "\ta\t\t",
+        "None\ta\t\t",
+        "X:1\t \tb\t",
+        "X:1\t" + "a" * 5001 + "\t\t",
+        "X:1\ta\t\tdead",
+    ],
+)
+def test_bad_rows_stop_or_are_skipped(tmp_path: Path, line: str) -> None:
+    path = saved(tmp_path / "bad.tsv", f"id\tname\tsynonyms\tstatus\n{line}\nX:2\tgood\t\t\n")
+    assert [c.id for c in refused(table.read, path, 2)] == ["X:2"]
+
+
+def test_quoted_cells_of_several_lines_and_quotes_that_are_characters(tmp_path: Path) -> None:
+    path = saved(tmp_path / "t.tsv", 'id\tname\nX:1\t"a ""b"""\nX:2\t"a\nX:3\t"a" b\n')
+    found = [(c.line, c.id, c.name) for c in table.read(path)]
+    assert found == [(2, "X:1", 'a "b"'), (3, "X:2", '"a'), (4, "X:3", '"a" b')]
+    path = saved(tmp_path / "t.csv", 'id,name\nX:1,"a\nb"\nX:2,"a\nX:3,"a" b\nX:4,c\n')
+    with pytest.raises(InputError):
+        list(table.read(path))
+    skip = Skip()
+    assert [(c.line, c.id) for c in table.read(path, on_error=skip)] == [(2, "X:1"), (6, "X:4")]
+    assert skip.count == 2
+
+
+@pytest.mark.parametrize(
+    "header", ["identifier\tname", "id,label", "id,name,Name", "id,name,parents,parent"]
+)
+def test_bad_headers(tmp_path: Path, header: str) -> None:
+    with pytest.raises(InputError) as caught:
+        list(table.read(saved(tmp_path / "bad.tsv", header + "\n")))
+    assert caught.value.line == 1
+
+
+DESCRIPTIONS = """\
+id,name,kind,language,parent,definition
+X:2,ovine fever,synonym,en,X:1,
+X:3,goat fever,,en,X:1,a fever
+X:2,Sheep fever,preferred term,en,X:1,hot sheep
+X:1,animal disease,preferred,en,,
+X:2,fièvre du mouton,Preferred,fr,X:3,very hot sheep
+X:2,SF,acronym,,,
+X:2,ovine fever,narrow synonym,en,X:1,
+X:1,disease of animals,broad,en,,
+"""
+
+
+def test_a_row_for_each_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = saved(tmp_path / "t.csv", DESCRIPTIONS)
+    found = goat, sheep, animal = tuple(table.read(path))
+    assert [(c.id, c.parents, c.definition) for c in found] == [
+        ("X:3", ("X:1",), "a fever"), ("X:2", ("X:1", "X:3"), "hot sheep"), ("X:1", (), ""),
+    ]  # fmt: skip
+    assert names(goat) == [("goat fever", "preferred", "en")]
+    assert names(sheep) == [
+        ("Sheep fever", "preferred", "en"),  # the first that is called so
+        ("ovine fever", "exact", "en"),  # the first row that has it counts
+        ("fièvre du mouton", "exact", "fr"),
+        ("SF", "abbreviation", ""),
+    ]
+    assert names(animal) == [
+        ("animal disease", "preferred", "en"), ("disease of animals", "broad", "en"),
+    ]  # fmt: skip
+    assert [c.line for c in found] == [3, 2, 5]
+    assert "5 of the rows repeat an id" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"), [("1", "0"), ("y", "n"), ("Yes", "No"), ("TRUE", "FALSE"), ("1", "")]
+)
+def test_the_preferred_row(tmp_path: Path, yes: str, no: str) -> None:
+    rows = f"X:1\ta\t{no}\nX:1\tb\t{yes}\nX:1\tc\t{yes}\nX:2\td\t{no}\n"
+    found = list(table.read(saved(tmp_path / "t.tsv", f"id\tname\tpreferred\n{rows}")))
+    assert [(c.name, [(n.text, n.kind) for n in c.names]) for c in found] == [
+        ("d", [("d", "preferred")]),
+        ("b", [("b", "preferred"), ("a", "exact"), ("c", "exact")]),
+    ]
+
+
+def test_rows_of_other_status_stay_records_of_their_own(tmp_path: Path) -> None:
+    """As ontologies list a merged id at its old term and at its new one."""
+    text = "id\tname\tstatus\treplaced_by\nX:1\told\tmerged\tX:2\nX:1\tnew\t\t\nX:1\tolder\tmerged\tX:3\n"
+    found = [(c.name, c.status, c.replaced_by) for c in table.read(saved(tmp_path / "t.tsv", text))]
+    assert found == [("old", "merged", ("X:2", "X:3")), ("new", "current", ())]
+
+
+@pytest.mark.parametrize("row", ["X:1,a,disease,", "X:1,a,,maybe"])
+def test_words_that_say_nothing_of_a_name(tmp_path: Path, row: str) -> None:
+    path = saved(tmp_path / "t.csv", f"id,name,kind,preferred\n{row}\nX:1,b,,\n")
+    assert [c.name for c in refused(table.read, path, 2)] == ["b"]
+
+
+def test_bare_ids_stay_as_they_are_or_get_a_prefix(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = (
+        "id,name,parents,alt_ids,xrefs\n127009,fever,A17.0+,,208900\nA17.0+,cough,,D001260,\n"
+        "MeSH:D1,flu,,,\n"
+    )
+    path = saved(tmp_path / "t.csv", text)
+    fever, cough, flu = table.read(path)
+    assert (fever.id, fever.namespace, fever.parents) == ("127009", "", ("A17.0+",))
+    assert (cough.id, cough.alt_ids, flu.id) == ("A17.0+", ("D001260",), "MESH:D1")
+    assert "such as 127009" in caplog.text
+    fever, cough, flu = table.read(path, prefix="SCTID:")
+    assert (fever.id, fever.namespace) == ("SCTID:127009", "SCTID")
+    assert fever.parents == ("SCTID:A17.0+",)
+    assert fever.xrefs == ("208900",)  # of another vocabulary
+    assert (cough.id, cough.alt_ids, flu.id) == ("SCTID:A17.0+", ("SCTID:D001260",), "MESH:D1")
+    with pytest.raises(InputError):
+        list(table.read(saved(tmp_path / "t.csv", "id,name\n-1,x\n"), prefix="SCTID"))

@@ -1,0 +1,160 @@
+"""Workbooks of xlsx that are written back with more columns."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linker.errors import LinkerError
+from linker.io import rows as tables
+from linker.io.files import OpenFile
+
+openpyxl: Any = pytest.importorskip("openpyxl")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A workbook of two sheets; the second one has the mentions, a formula, a style and a merge."""
+    book = openpyxl.Workbook()
+    book.active.title = "Notes & more"
+    book.active["A1"] = "nothing"
+    sheet = book.create_sheet("Data")
+    sheet.append(["code", "disease", "when"])
+    sheet.append([12, "gout", datetime.date(2026, 11, 23)])
+    sheet.append(["=1+1", None, 0.5])
+    sheet.append([3.0, "measles"])
+    sheet["B2"].font = openpyxl.styles.Font(bold=True)
+    sheet["C3"].number_format = "0.00%"
+    sheet.merge_cells("B4:C4")
+    book.save(tmp_path / "t.xlsx")
+    return tmp_path / "t.xlsx"
+
+
+def extended(path: Path, *cells: str) -> bytes:
+    table, file = tables.read(path, ["disease"]), io.BytesIO()
+    names = [f"new{i}" for i in range(len(cells))]
+    table.write(file, names, ((row, cells if row.number != 3 else [""]) for row in table.rows()))
+    return file.getvalue()
+
+
+def test_values_keep_their_types_and_the_rest_stays_behind(path: Path) -> None:
+    before = path.read_bytes()
+    book = openpyxl.load_workbook(io.BytesIO(extended(path, "=cmd <&", "0.9312")))
+    assert (book.sheetnames, path.read_bytes() == before) == (["Data"], True)
+    sheet = book["Data"]
+    assert [[cell.value for cell in row] for row in sheet] == [
+        ["code", "disease", "when", "new0", "new1"],
+        [12, "gout", datetime.datetime(2026, 11, 23), "=cmd <&", 0.9312],
+        [None, None, 0.5, None, None],
+        [3, "measles", None, "=cmd <&", 0.9312],
+    ]
+    assert {cell.data_type for cell in sheet["D"] if cell.value} == {"s"}
+    assert (sheet["C2"].is_date, sheet["C2"].number_format) == (True, "yyyy-mm-dd")
+    assert (sheet["B2"].font.bold, sheet["C3"].number_format) == (False, "General")
+
+
+def test_values_of_every_type(tmp_path: Path) -> None:
+    values = [
+        *(7, -2.5, 12345678901, True, False, "007", " x ", "a\nb", "#N/A", "Ä<&"),
+        *(datetime.datetime(2026, 11, 23, 8, 30), datetime.time(8, 30)),
+        datetime.timedelta(days=2, hours=3),
+    ]
+    book = openpyxl.Workbook()
+    book.active.append(["disease", *["x"] * len(values)])
+    book.active.append(["gout", *values])
+    formula = book.active.cell(2, len(values) + 2, "=1+1")
+    formula.data_type = "s"  # a text that looks like one
+    book.save(tmp_path / "t.xlsx")
+    sheet = openpyxl.load_workbook(io.BytesIO(extended(tmp_path / "t.xlsx", "n"))).active
+    cells = sheet[2]
+    assert [cell.value for cell in cells] == ["gout", *values, "=1+1", "n"]
+    assert [type(cell.value) for cell in cells[1:-2]] == [*map(type, values)]
+    assert cells[-2].data_type == "s"
+
+
+def test_the_sheet_with_the_column_is_read(path: Path) -> None:
+    table = tables.read(path, ["disease"])
+    assert table.header == ["code", "disease", "when"]
+    rows = [(row.number, list(row.cells)) for row in table.rows()]
+    assert rows[0] == (2, ["12", "gout", "2026-11-23"])
+    assert rows[1][1][1:] == ["", "0.5"]
+    assert rows[2] == (4, ["3", "measles"])
+    assert tables.read(path, ["x"]).header == ["nothing"]
+
+
+def rewritten(path: Path, entry: str, change: Callable[[bytes], bytes]) -> Path:
+    """The workbook with another content of an entry."""
+    other = path.with_name("other.xlsx")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, change(old.read(name)) if name == entry else old.read(name))
+    return other
+
+
+SHEET = "xl/worksheets/sheet2.xml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'r="A2"', b'r="ZZZZ2"'),
+        (b"</sheetData>", b""),
+    ],
+)
+def test_damaged_workbooks(path: Path, old: bytes, new: bytes) -> None:
+    bad = rewritten(path, SHEET, lambda data: data.replace(old, new, 1))
+    with pytest.raises(LinkerError):
+        extended(bad, "x")
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", SHEET])
+@pytest.mark.parametrize("entity", ['SYSTEM "file:///etc/hostname"', '"&b;&b;"> <!ENTITY b "&a;"'])
+def test_entities_are_not_resolved(path: Path, part: str, entity: str) -> None:
+    xml = f"<!DOCTYPE x [<!ENTITY a {entity}>]><x>&a;</x>".encode()
+    with pytest.raises(LinkerError):
+        extended(rewritten(path, part, lambda _: xml), "x")
+
+
+def test_a_workbook_that_unpacks_to_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linker.io.files.WHOLE", 8_000_000)
+    end = b"</worksheet>"
+    bad = rewritten(path, SHEET, lambda data: data.replace(end, end + b" " * 9_000_000, 1))
+    assert bad.stat().st_size < 100_000
+    with pytest.raises(LinkerError):
+        tables.read(bad, ["disease"])
+
+
+def test_an_open_workbook(path: Path) -> None:
+    upload = OpenFile(io.BytesIO(path.read_bytes()), "upload.xlsx")
+    table, file = tables.read(upload, ["disease"]), io.BytesIO()
+    table.write(file, ["new"], ((row, ["x"]) for row in table.rows()))
+    assert openpyxl.load_workbook(file)["Data"]["D2"].value == "x"
+    with pytest.raises(LinkerError):
+        tables.read(OpenFile(io.BytesIO(path.read_bytes()[:500])))
+    with pytest.raises(LinkerError):
+        tables.read(upload, most=1_000)
+
+
+def test_rows_that_are_not_there_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linker.io.rows._MOST_CELLS", 30_000)
+    far = rewritten(path, SHEET, lambda data: data.replace(b'row r="4"', b'row r="999999999999"'))
+    with pytest.raises(LinkerError):
+        tables.read(far, ["disease"])
+
+
+def test_blank_cells_at_the_end_of_a_row_are_none(path: Path) -> None:
+    styled = b'<c r="D4" s="1"/><c r="XA4" s="1"/>'  # without values
+    wide = rewritten(
+        path,
+        SHEET,
+        lambda data: data.replace(b"</row></sheetData>", styled + b"</row></sheetData>"),
+    )
+    table = tables.read(wide, ["disease"])
+    assert [len(row.cells) for row in table.rows()] == [3, 3, 2]
+    assert len(table.header) == 3  # beside which answers are written
